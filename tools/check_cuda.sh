@@ -9,7 +9,7 @@ build=build/${PRESET:-cpu}
 usable=$($build/bin/hone doctor --json |
   python3 -c 'import json, sys; print(sum(g["usable"] for g in json.load(sys.stdin)["gpus"]))')
 if [ "$usable" = 0 ]; then
-  echo "check-cuda needs an NVIDIA GPU from V100 on and its driver; hone doctor says what is here:" >&2
+  echo "check-cuda needs an NVIDIA GPU from V100 on and its driver; hone doctor shows what is here:" >&2
   $build/bin/hone doctor | sed -n '/^gpus/,/^accelerator/p' >&2
   exit 1
 fi

@@ -17,6 +17,7 @@ Counts of the last three stand in tools/words.txt and may only fall.
 """
 import argparse
 import bisect
+import itertools
 import os
 import re
 import subprocess
@@ -45,12 +46,25 @@ PHRASES = [(re.compile(p), say) for p, say in [
     (r"(?i)\bgo(?:es)? before\b", "takes precedence over"),
     (r"(?i)\bwho(?:ever)? (?:writes|reads|wants|has|edited)\b", "if you ..."),
     (r"(?i)\bNo such thing\b", "say what is missing"),
-    (r"(?i)\bsooner so\b|\bfound so\b|\bused so\b", "this way"),
+    (r"(?i)\bany more\b", "no longer; further ones"),
+    (r"(?i)\bbegun\b", "started"),
+    (r"(?i)\bfor who\b", "say what it does"),
+    (r"(?i)\bgo(?:es)? with\b", "belongs to, is destroyed with"),
+    (r"(?i)\bthat (?:is|are) to be\b", "to do: 'bytes to send'"),
+    (r"(?i)(?<!far )(?<!soon )(?<!long )\bas (?!soon\b|long\b|far\b|well\b|many\b|much\b)"
+     r"[\w']+(?: [\w']+){0,3} (?:says?|have|has)\b(?! (?:been|no|to)\b)",
+     "name the source: 'in the form of', 'from'"),
+    (r"(?i)\b\w+ed so\b(?! (?:that|far)\b)|\b(?:found|sooner) so\b(?! (?:that|far)\b)", "this way"),
+    (r"(?i)\bpassed over\b", "skipped, ignored"),
+    (r"\b[Ww]ithout:", "unset:, none:"),
+    (r"(?<=[.:;] )(?:What|Where)\b(?! to do\b)", "name the subject first; 'if' for a condition"),
 ]]
+# The first word of a comment.
+START = (re.compile(r"(?:Until|Before|Without|What|Where)\b"), "begin with the noun or the verb")
 HELP = (re.compile(r"^(?:of|those of|that of)\b"), "begin with the noun")
 
-STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-CPP = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|R"\((?:.|\n)*?\)"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
+CPP = re.compile(r'//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|R"\((?:.|\n)*?\)"|'
+                 r"'(?:[^'\\\n]|\\.)+'", re.S)
 
 
 def area_of(path):
@@ -77,31 +91,46 @@ def area_of(path):
     return ()
 
 
+def blank(pattern, text):
+    """The text with each match replaced by as many blanks."""
+    return re.sub(pattern, lambda m: " " * len(m.group()), text)
+
+
 def pieces(text, kind):
-    """(offset, piece) of what is read of a file; joined comment lines keep their offsets."""
+    """(offset, piece) of what is read of a file; a comment's lines are one piece. Names in `` are left out."""
     if kind == "text":
-        yield 0, re.sub(r"`[^`\n]*`", lambda m: " " * len(m.group()), text)
+        yield 0, blank(r"`[^`\n]*`", text)
         return
     for m in CPP.finditer(text):
         token = m.group()
         comment = token.startswith(("//", "/*"))
         if comment and kind == "comments":
-            yield m.start(), token
+            yield m.start(), blank(r"`[^`\n]*`", blank(r"\n?[ \t]*//+|/\*|\*/", token))
         elif not comment and kind == "strings" and token[0] in '"R' and " " in token:
             yield m.start(), token
 
 
 def find(path, text):
-    """[(area, line, phrase, what to write)] of one file."""
+    """[(area, line, phrase, what to write)] of one file. Phrases may go over the ends of lines."""
     found = []
     starts = [0] + [m.end() for m in re.finditer("\n", text)]
     for area, kind in area_of(path):
         for offset, piece in pieces(text, kind):
+            words = [(m.start(), m.group()) for m in re.finditer(r"\S+", piece)]
+            flat = " ".join(word for _, word in words)
+            ends = list(itertools.accumulate(len(word) + 1 for _, word in words))
+
+            def add(at, phrase, say):
+                word = words[bisect.bisect_right(ends, at)][0]
+                found.append((area, bisect.bisect_right(starts, offset + word), phrase, say))
+
             for pattern, say in PHRASES:
-                for m in pattern.finditer(piece):
-                    found.append((area, bisect.bisect_right(starts, offset + m.start()), m.group(), say))
-            if area == "help" and kind == "strings" and (m := HELP[0].match(piece.strip('"'))):
-                found.append((area, bisect.bisect_right(starts, offset), m.group(), HELP[1]))
+                for m in pattern.finditer(flat):
+                    add(m.start(), m.group(), say)
+            if kind == "comments" and (m := START[0].match(flat)):
+                add(0, m.group(), START[1])
+            if area == "help" and kind == "strings" and (m := HELP[0].match(flat.strip('"'))):
+                add(0, m.group(), HELP[1])
     return found
 
 

@@ -80,8 +80,8 @@ bool lists(const std::string& controllers, std::string_view name) {
   return false;
 }
 
-// Calls `take` on the folder of the group and on those above it. Where a container sees its own part
-// of the tree alone, the group's path from the host is not there, and the root is the group.
+// Calls `take` on the folder of the group and on those above it. If a container sees only its own
+// part of the tree, the group's path from the host is missing, and the root is the group.
 template <class Take>
 void walk_up(const std::string& mount, std::string path, Take take) {
   if (path.starts_with("/..")) path.clear();  // above what the process may see

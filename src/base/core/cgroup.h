@@ -1,4 +1,4 @@
-// What the control groups of this process (a container's limits) allow it: version 1, 2 and both.
+// Limits of this process's control groups (a container's limits): version 1, 2 and both.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace hone {
 // Each is the least of all levels from the group of the process up to the root; none: no limit.
 struct Cgroup {
   std::optional<int64_t> memory_limit_bytes;  // memory.max and memory.high, or limit_in_bytes
-  // What is left of a limit: limit - usage + file cache (active_file and inactive_file), which the
-  // kernel gives back. The usage is that of all processes of the group, this one included.
+  // The rest of a limit: limit - usage + file cache (active_file and inactive_file), which the
+  // kernel can free. The usage counts all processes of the group, this one included.
   std::optional<int64_t> memory_free_bytes;
   std::optional<double> cpus;  // quota / period of processor time
 };

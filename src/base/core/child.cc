@@ -66,7 +66,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return p;
 }
 
-// What the new process needs, made before the fork: after it nothing may be allocated.
+// Data of the new process, made before the fork: nothing may be allocated later.
 struct ChildStart {
   const ChildSpec& spec;
   std::vector<std::string> words, variables;

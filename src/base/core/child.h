@@ -1,4 +1,4 @@
-// Starting other programs.
+// Starts other programs.
 //
 //   Child child = HONE_TRY(spawn({.command = {"hone", "train"}, .out = {ChildStream::kNull}}));
 //   const ChildEnd end = wait_for_child(child.pid);
@@ -31,16 +31,16 @@ struct ChildSpec {
   std::map<std::string, std::string> environment = {};  // added to ours
   std::string folder = {};                              // its working folder; "": ours
   ChildStream in = {}, out = {}, err = {};
-  // The terminal's Ctrl-C does not reach a group or session of its own.
+  // A group or session of its own does not receive the terminal's Ctrl-C.
   enum Group { kOurGroup, kOwnGroup, kOwnSession } group = kOurGroup;
   bool closes_files = false;  // also closes what `before_start` and the program would inherit
   int death_signal = 0;       // sent to it when this process ends; 0: none
-  // Called with the process number before the program begins. If it fails, the program never does.
+  // Called with the process number before the program starts. If it fails, nothing starts.
   std::function<Status(pid_t)> record = {};
-  // Called in the new process just before the program begins; only async-signal-safe calls are
+  // Called in the new process just before the program starts; only async-signal-safe calls are
   // allowed.
   // It may fork and return in one of the processes, which becomes the program; another one closes
-  // `needed` and goes its own way. Returns 0 or what errno says.
+  // `needed` and continues on its own. Returns 0 or an errno.
   std::function<int(std::span<const int> needed)> before_start = {};
 };
 
@@ -49,11 +49,11 @@ struct Child {
   FileDescriptor in = {}, out = {}, err = {};  // our ends of pipes
   FileDescriptor report = {};                  // a file in memory: HONE_ERROR_FD of the program
 
-  // What hone, as this program or started by it, reported last (base/core/error_report.h).
+  // The last error that hone reported, as this program or started by it (base/core/error_report.h).
   std::optional<Error> error() const;
 };
 
-// Errors: H0004 it cannot be started, those of `record`.
+// Starts the program. Errors: H0004 it cannot be started, those of `record`.
 Result<Child> spawn(const ChildSpec& spec);
 
 struct ChildEnd {

@@ -65,10 +65,10 @@ class [[nodiscard]] Error {
     if (said_) forget();
   }
 
-  // Where, in the user's own words; may be called more than once, innermost first.
+  // Adds a place in the user's own words; may be called more than once, innermost first.
   Error&& at(std::string_view where) && { return std::move(at(where)); }
   Error& at(std::string_view where) &;
-  // What to do about it.
+  // Sets the remedy.
   Error&& todo(std::string_view remedy) && { return std::move(todo(remedy)); }
   Error& todo(std::string_view remedy) &;
 

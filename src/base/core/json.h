@@ -23,8 +23,8 @@
 
 #include "base/core/error.h"
 
-// What most files use is compiled once, in json_library.cc. (The whole class would bring CBOR, BSON
-// and others with it.)
+// Members that most files use are compiled once, in json_library.cc. (The whole class would bring
+// CBOR, BSON and others with it.)
 #define HONE_JSON_MEMBERS(EXTERN, J)                                                             \
   EXTERN template J::basic_json(const J&);                                                       \
   EXTERN template J::basic_json(J::initializer_list_t, bool, nlohmann::detail::value_t);         \
@@ -44,8 +44,8 @@ using OrderedJson = nlohmann::ordered_json;  // keys in the order of the file
 struct TextPlace {
   int64_t line = 1, column = 1;  // both from 1; columns count bytes
 };
-// Where each value of a text is, by JSON pointer ("/zero_optimization/stage"); values of equal keys
-// in the order of the text.
+// The place of each value of a text, by JSON pointer ("/zero_optimization/stage"); values of equal
+// keys in the order of the text.
 using JsonPlaces = std::multimap<std::string, TextPlace>;
 
 // Nesting allowed in a text; deeper is Error H0002.

@@ -38,7 +38,7 @@ void emit(std::string_view text) {
   }
   while (!text.empty()) {
     ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
-    if (n <= 0) return;  // nobody reads it any more
+    if (n <= 0) return;  // it no longer has a reader
     text.remove_prefix(static_cast<size_t>(n));
   }
 }

@@ -15,15 +15,15 @@ struct MemoryReading {
   int64_t available_bytes = 0;
   std::optional<int64_t> limit_bytes;       // the least of the cgroups
   std::optional<int64_t> group_free_bytes;  // what their processes leave of it (cgroup.h)
-  // What this process may hold: the smaller of machine and cgroup.
+  // Memory that this process may hold: the smaller of machine and cgroup.
   int64_t usable_bytes() const;
-  // What this process may take in addition now: no more than the machine has available, and no more
-  // than the cgroups leave after what all their processes hold.
+  // Further memory that this process may take now: at most the machine's available memory, and at
+  // most the rest of the cgroups' limits after all their processes.
   int64_t free_bytes() const;
 };
 MemoryReading read_memory();
-// What this process may hold in anonymous and shared pages while it reads data, whose size nobody
-// knows before; what reads them looks at it. No limit at first.
+// Limits anonymous and shared pages of this process while it reads data of unknown size; readers
+// check it. There is no limit at first.
 void set_memory_ceiling(int64_t bytes);
 // By how much the process is above it now; at most 0: it is not.
 int64_t bytes_above_ceiling();

@@ -1,4 +1,4 @@
-// What Linux says in small files: /proc and /sys.
+// Reads Linux's small files: /proc and /sys.
 #pragma once
 
 #include <string>

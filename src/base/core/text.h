@@ -42,7 +42,8 @@ std::string last_part(const std::string& path);
 
 // The whole file as bytes. Error H0003 with the reason of the system.
 Result<std::string> read_file(const std::string& path);
-// What read_file() does with a path that has "://" in it; null (as at the start): they are paths too.
+// Sets the function by which read_file() reads a path with "://"; null (the default): such paths
+// are files too.
 void read_urls_with(Result<std::string> (*read)(const std::string& url));
 
 }  // namespace hone

@@ -92,9 +92,9 @@ struct ThreadPool::Shared {
   std::exception_ptr error;
   int error_thread = 0;
   std::vector<std::thread> threads;
-  // Who does part t of a round: the worker, or the caller when it is done with its own part and
-  // the worker has not begun (asleep, or its core is taken by another process). The round that
-  // was last begun, by part.
+  // Decides who does part t of a round: the worker, or the caller once it is done with its own part
+  // and the worker has not started (asleep, or its core is busy with another process). Holds the
+  // last started round, by part.
   struct alignas(64) Begun {
     std::atomic<uint32_t> round{0};
   };
@@ -177,7 +177,7 @@ void ThreadPool::run(FunctionRef<void(int)> fn) {
     const uint32_t now = s.round.fetch_add(1, std::memory_order_release) + 1;
     s.round.notify_all();
     call(fn, 0);
-    // A function with a barrier has all its parts begun before part 0 returns.
+    // In a function with a barrier all parts have started before part 0 returns.
     for (int part = 1; part < size_; ++part)
       if (s.begin(part, now)) {
         call(fn, part);

@@ -44,7 +44,7 @@ struct Range {
 };
 Range thread_range(int64_t count, int thread, int threads);
 
-// What a thread of a pool did from `begin` to `end`, in seconds of steady_clock.
+// The work of a pool's thread from `begin` to `end`, in seconds of steady_clock.
 struct ThreadSpan {
   double begin = 0, end = 0;
   bool waiting = false;  // for the other threads, inside a span of the same thread

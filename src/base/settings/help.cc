@@ -1,4 +1,4 @@
-// What people read: --help, the table of changed settings, --dump-config, the reference page.
+// Texts for people: --help, the table of changed settings, --dump-config, the reference page.
 #include "base/core/text.h"
 #include "base/settings/settings.h"
 

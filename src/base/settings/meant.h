@@ -1,4 +1,4 @@
-// Names that other programs have for settings: what is meant where such a name is typed.
+// Other programs' names for settings, to suggest hone's.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// The one of `known` that `name`, with '_' between words, means elsewhere; "" when there is none.
+// The one of `known` that has the name `name`, with '_' between words, elsewhere; "": none.
 std::string meant_by(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace hone

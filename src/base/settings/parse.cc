@@ -167,7 +167,7 @@ Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
   }
   for (const auto& [variable, value] : environment) {
     std::string name = to_lower(std::string_view(variable).substr(5));
-    // HONE_ variables of other meaning exist; an empty one counts as unset, as shells have it.
+    // Other HONE_ variables exist; an empty one counts as unset, as in shells.
     if (find_typed(name) == nullptr || value.empty()) continue;
     if (Status s = apply(name, value, {SettingSource::kEnvironment, variable}, outcome.notices);
         !s.ok())

@@ -13,10 +13,10 @@
 //
 // Later wins: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
 // `-` and `_` are the same in names. A flag is --name value, --name=value, and for a bool also
-// --name alone or --no_name. A list takes all words up to the next flag, or one "a,b".
-// Everything that is wrong with the flags, the file and the variables of one call is one Error.
-// The file is --config FILE, or the first argument that is neither a flag nor a flag's value, when its
-// name ends in .yaml, .yml or .json.
+// --name alone or --no_name. A list takes all words up to the next flag, or one "a,b". Everything
+// that is wrong with the flags, the file and the variables of one call is one Error. The file is
+// --config FILE, or the first argument that is neither a flag nor a flag's value, when its name
+// ends in .yaml, .yml or .json.
 #pragma once
 
 #include <cmath>
@@ -46,8 +46,8 @@ struct Setting {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool required = false, secret = false;
-  // The parts of the results that the setting affects, in words of learn/harness/ledger.h ("rows").
-  // The default is "bits", so a setting that names none is compared on resume.
+  // The parts of the results that the setting affects, in the words of learn/train/ledger.h
+  // ("rows"). The default is "bits", so a setting that names none is compared on resume.
   std::vector<std::string> decides = {"bits"};
   OrderedJson defined_value;  // the default of its line, which an object may have changed
 
@@ -60,7 +60,7 @@ struct Setting {
 struct ParseOutcome {
   bool help = false;                 // print schema.help() and end
   bool dump_config = false;          // print schema.dump() and end
-  std::string config_file;           // "" when there was none
+  std::string config_file;           // "": none
   std::vector<std::string> notices;  // one line each: old spellings, flags without effect
 };
 
@@ -75,7 +75,7 @@ class Schema {
   ~Schema();
 
   // --- describing (fields.inc calls most of these; a mistake is a Bug) -----------------------
-  // The field must outlive the schema; its value at this moment is the default.
+  // The field must outlive the schema; its current value is the default.
   void add(const std::string& name, Field field, const std::string& group, const std::string& help);
   // `words` as in the line of the settings.def: "", "nothing", or "source, order".
   void decides(const std::string& name, std::string_view words, const Field& defined);
@@ -95,33 +95,33 @@ class Schema {
   }
   // A value that this command sets before file, environment and flags.
   void preset(const std::string& name, const std::string& value);
-  // The arguments that are not flags fill these settings, in the order of the calls.
+  // Arguments that are not flags fill these settings, in the order of the calls.
   void positional(const std::string& name);
 
   // --- reading --------------------------------------------------------------------------------
-  // `args` are what follows the command. Errors: H0201 to H0210, H0003, H0001. Several come as
-  // one Error with the code of the first and a line for each.
+  // `args` follow the command. Errors: H0201 to H0210, H0003, H0001. Several come as one Error with
+  // the code of the first and a line for each.
   using ReadFile = std::function<Result<std::string>(const std::string& path)>;
   Result<ParseOutcome> parse(const std::vector<std::string>& args,
                              const std::map<std::string, std::string>& environment,
                              const ReadFile& read = {});
-  // The text of a settings file; JSON when `name` ends in .json, YAML otherwise.
+  // Reads the text of a settings file; JSON if `name` ends in .json, YAML otherwise.
   Status apply_file(std::string_view text, const std::string& name,
                     std::vector<std::string>& notices);
-  // The settings file that the arguments name; "" without one, or when they cannot be read.
+  // The settings file in the arguments; "" if there is none, or they cannot be read.
   std::string config_file(const std::vector<std::string>& args) const;
 
-  // What follows from the settings that were read, such as a file of another program: called before
-  // --dump_config and before required settings are looked for. What it finds wrong is printed together
-  // with what else is wrong.
+  // Derives settings from the ones that were read, such as a file of another program. Called before
+  // --dump_config and before the check of required settings. Its errors are printed together with
+  // all others.
   using Follow =
       std::function<void(Schema&, std::vector<std::string>& notices, std::vector<Error>& errors)>;
   void then(Follow follow) { follow_ = std::move(follow); }
-  // For Follow: `value`, which `place` gives to a setting. Errors: H0211 the user gave another value;
-  // those of a value in a settings file, also of a setting that is refused.
+  // For Follow: sets `value`, read at `place`. Errors: H0211 the user gave another value; those of
+  // a value in a settings file, also of a refused setting.
   Status imply(const std::string& name, const Json& value, const std::string& place,
                std::vector<std::string>& notices);
-  // The same, where what the user gave, if anything, counts.
+  // The same, but the user's value wins, if there is one.
   Status imply_default(const std::string& name, const Json& value, const std::string& place,
                        std::vector<std::string>& notices);
 
@@ -139,7 +139,7 @@ class Schema {
   // Every setting that is not secret, as JSON that apply_file reads back.
   OrderedJson dump() const;
   std::string help(int width = 100) const;
-  // The reference page in Markdown: a table for each group, old spellings, what is refused.
+  // The reference page in Markdown: a table for each group, old spellings, refused flags.
   std::string reference() const;
   // The part of help() and reference() about settings, for the page of another schema.
   std::string settings_help(int width = 100) const;
@@ -171,7 +171,7 @@ class Schema {
   Status apply(const std::string& name, const Json& value, const Origin& origin,
                std::vector<std::string>& notices);
   Status check(const Setting& setting, const Json& value, const std::string& place) const;
-  // What is wrong goes to `errors`; the rest is read.
+  // Adds mistakes to `errors` and reads the rest.
   std::vector<Given> read_flags(const std::vector<std::string>& args, ParseOutcome& outcome,
                                 std::vector<Error>& errors) const;
   void read_entries(std::string_view text, const std::string& name,

@@ -299,7 +299,7 @@ TEST(Settings, ACommandMayOfferWhatOthersRefuse) {
   EXPECT_THROW(schema.add("device", &device, "Machine", "again"), Bug);
 }
 
-// What a file of another program says of settings: Schema::then, imply, imply_default.
+// Values of settings from a file of another program: Schema::then, imply, imply_default.
 TEST(Settings, ImpliedValues) {
   const auto parse = [](Fixture& f, std::vector<std::string> args) {
     f.schema.then([](Schema& s, std::vector<std::string>& notices, std::vector<Error>& errors) {

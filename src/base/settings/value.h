@@ -23,7 +23,7 @@ struct JsonOrFile {
   bool operator==(const JsonOrFile&) const = default;
 };
 
-// Where the value of a setting lives. The types that a settings.def may use.
+// A pointer to the value of a setting. These are the types of a settings.def.
 using Field =
     std::variant<bool*, int64_t*, double*, std::string*, ByteSize*, std::vector<std::string>*,
                  Json*, std::optional<bool>*, std::optional<int64_t>*, std::optional<double>*,
@@ -34,9 +34,9 @@ bool is_list(const Field& field);
 const char* expected(const Field& field);      // "a number such as 0.1 or 5e-5"
 const char* metavariable(const Field& field);  // "NUMBER", for --help
 
-// Converts and stores; false (and nothing stored) when `value` has no reading of the field's
-// type. Text is read as a flag's text is: true/false/yes/no/on/off/1/0; 1_000, 1e3, -1; 5e-5,
-// inf; 16GiB; "a,b" or [a, b] for a list; JSON text for JSON; None or null for an optional one.
+// Converts and stores; false (and nothing stored) if `value` cannot be read as the field's type.
+// Text is read like a flag's: true/false/yes/no/on/off/1/0; 1_000, 1e3, -1; 5e-5, inf; 16GiB; "a,b"
+// or [a, b] for a list; JSON text for JSON; None or null for an optional one.
 bool assign(const Field& field, const Json& value);
 
 // The value as it is printed and dumped (ByteSize: "16GiB" or plain digits; unset: null).

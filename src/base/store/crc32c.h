@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli, RFC 3720): the checksum of Google's object storage and of TensorBoard's files.
+// CRC-32C (Castagnoli, RFC 3720): the checksum of Google's object storage and of TensorBoard's
+// files.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +9,12 @@
 
 namespace hone {
 
-// The sum of all bytes so far: those that `before` is of, then these.
+// The sum of all bytes so far: `before` covers earlier ones, then these.
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
 inline uint32_t crc32c(std::string_view bytes, uint32_t before = 0) {
   return crc32c(std::as_bytes(std::span(bytes)), before);
 }
-// The sum of two texts one after the other, from the sums of both and the length of the second.
+// The sum of two texts in a row, from both sums and the length of the second.
 uint32_t crc32c_combine(uint32_t first, uint32_t second, int64_t second_bytes);
 
 }  // namespace hone

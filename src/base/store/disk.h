@@ -13,7 +13,7 @@ namespace hone {
 // Every call returns a value >= 0, or -errno.
 class Disk {
  public:
-  enum class Open { kRead, kCreateNew, kAppend };  // kCreateNew: -EEXIST when it is there
+  enum class Open { kRead, kCreateNew, kAppend };  // kCreateNew: -EEXIST if it exists
   struct Stat {
     bool folder = false;
     int64_t bytes = 0;
@@ -43,9 +43,9 @@ class Disk {
 // The machine's file system.
 Disk& machine_disk();
 
-// A file system in memory that forgets, at a power loss, what was not synced: file contents not
-// synced become any torn state, and each change of a folder since its sync_folder is kept or lost
-// on its own. Faults are counted in operations (every call of Disk but close).
+// A file system in memory that forgets unsynced changes at a power loss: unsynced file contents get
+// any torn state, and each change of a folder since its sync_folder is kept or lost on its own.
+// Faults are counted in operations (every call of Disk but close).
 class SimulatedDisk : public Disk {
  public:
   SimulatedDisk();
@@ -53,11 +53,11 @@ class SimulatedDisk : public Disk {
 
   // Operation number `nth` from now (0 = the next) fails with `code` (EIO, ENOSPC ...).
   void fail_at(int64_t nth, int code);
-  // At operation `nth` from now the power goes: it and all later ones fail until power_on().
+  // At operation `nth` from now the power fails: it and all later ones fail until power_on().
   void lose_power_at(int64_t nth);
-  // Comes back with what was durable, and a part of the rest that `seed` chooses.
+  // Comes back with everything durable, and a part of the rest that `seed` chooses.
   void power_on(uint64_t seed);
-  void set_capacity(int64_t bytes);       // writes beyond fail with ENOSPC
+  void set_capacity(int64_t bytes);       // further writes fail with ENOSPC
   void set_longest_write(int64_t bytes);  // a write takes at most this number of bytes
   int64_t operations() const;             // since the start
 

@@ -29,7 +29,8 @@ class FakeBuckets : public FakeServer {
     return true;
   }
 
-  // The next requests suffer: "kind=status&match=/o/&count=2" (fake_buckets.py lists the kinds).
+  // Injects a fault into the next requests: "kind=status&match=/o/&count=2" (fake_buckets.py lists
+  // the kinds).
   void fault(const std::string& query) {
     ASSERT_TRUE(HttpClient().get(endpoint() + "/_fault?" + query).ok());
   }

@@ -1,4 +1,4 @@
-// For tests: tools/fake_hub.py over a folder, as a process that goes with its object.
+// For tests: runs tools/fake_hub.py over a folder, until the object is destroyed.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ class FakeServer {
     wait_for_child(server_.pid);
   }
 
-  // False when there is no python3.
+  // False if there is no python3.
   bool start(const std::string& program, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(),
                      {"python3", std::string(HONE_SOURCE_DIR) + "/tools/" + program});

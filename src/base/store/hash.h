@@ -40,7 +40,7 @@ std::string sha256_of_text(std::string_view text);
 
 class Store;
 Result<std::string> sha256_of_file(Store& store, const std::string& path);
-// The id git gives a file's content: SHA-1 of "blob <bytes>\0" and the bytes.
+// Git's id of a file's content: SHA-1 of "blob <bytes>\0" and the bytes.
 Result<std::string> git_blob_id_of_file(Store& store, const std::string& path);
 
 }  // namespace hone

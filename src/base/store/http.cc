@@ -122,8 +122,8 @@ std::string value_in(const HttpHeaders& headers, const char* name) {
   return it == headers.end() ? "" : it->second;
 }
 
-// What If-Range says of the file that a download began with: a server that has another one now sends it
-// from the start. A weak ETag does not promise equal bytes (RFC 9110, 13.1.5).
+// The value of If-Range for a download that began with this answer: if the file has changed, the
+// server sends it from the start. A weak ETag does not promise equal bytes (RFC 9110, 13.1.5).
 std::string if_range(const HttpHeaders& first) {
   const std::string etag = value_in(first, "etag");
   return etag.starts_with('"') ? etag : value_in(first, "last-modified");
@@ -335,7 +335,7 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
       tries_left = options_.retries;
       wait = options_.first_wait_seconds;
     }
-    std::string why = t.too_long ? "the answer is longer than what was asked for"
+    std::string why = t.too_long ? "the answer is longer than requested"
                       : broken   ? (*reason ? reason : curl_easy_strerror(code))
                                  : fmt::format("status {}", t.response.status);
     const bool late = seconds_left() <= 0;
@@ -348,9 +348,9 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
           "cannot {} {}", t.method == "GET" || t.head() ? "read" : "write to", t.name());
       if (late)
         return Error(err::kNetwork, fmt::format("{}: it is not done after {} s", what, deadline))
-            .todo(t.sink ? "the same command continues where it stopped; HONE_DOWNLOAD_DEADLINE "
-                           "gives it more seconds"
-                         : "try again later, or use what is in the cache with HF_HUB_OFFLINE=1");
+            .todo(t.sink ? "the same command continues where it stopped; set "
+                           "HONE_DOWNLOAD_DEADLINE for more seconds"
+                         : "try again later, or use the cache with HF_HUB_OFFLINE=1");
       if (code == CURLE_OPERATION_TIMEDOUT)
         return Error(err::kNetwork, fmt::format("{}: {}", what, why))
             .todo(fmt::format("try again later; on a slow network, HONE_DOWNLOAD_LEAST_RATE takes "

@@ -1,4 +1,4 @@
-// HTTP over libcurl: retries, redirects, downloads that continue where they broke off.
+// HTTP over libcurl: retries, redirects, downloads that resume.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace hone {
 
-// A positive whole number of the environment; `otherwise` when it is not set or not such a number.
+// A positive integer of the environment; `otherwise` if it is unset or something else.
 int64_t environment_number(const char* name, int64_t otherwise);
 
 using HttpHeaders = std::map<std::string, std::string>;  // names in lower case
@@ -24,43 +24,43 @@ struct HttpRequest {
   std::string url = {};
   HttpHeaders headers = {};
   std::span<const std::byte> body = {};  // sent with its length, again with each try
-  // Where the body of an answer 200 or 206 goes; without it, into HttpResponse::body.
+  // Buffer for the body of an answer 200 or 206; without it, the body goes to HttpResponse::body.
   std::span<std::byte> into = {};
-  // The same request sent twice does what one does: it may be sent again when no answer came.
+  // Repeating the request is harmless: it may be retried if no answer came.
   bool idempotent = true;
-  // A request of the user to stop breaks it off (H0109). Not what a run must still do then.
+  // The user's stop request aborts it (H0109). False for requests that a stopping run still needs.
   bool heeds_stop = false;
-  std::string name = {};  // what messages call it; "" = the URL without its query
+  std::string name = {};  // name in messages; "": the URL without its query
 };
 
 struct HttpResponse {
   int status = 0;
   HttpHeaders headers;   // of the last response, after redirects
-  std::string body;      // of a download: only of an answer that is not 200 or 206, at most 64 KiB
+  std::string body;      // of a download: only for an answer other than 200 or 206, at most 64 KiB
   std::string url;       // after redirects
-  int64_t received = 0;  // bytes of the body that went to HttpRequest::into
+  int64_t received = 0;  // bytes of the body in HttpRequest::into
   std::string header(const std::string& name) const {
     auto it = headers.find(name);
     return it == headers.end() ? "" : it->second;
   }
 };
 
-// Proxies are taken from http_proxy, https_proxy, no_proxy; certificates from SSL_CERT_FILE,
-// REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE when set. One request at a time; keeps its connections.
+// Proxies come from http_proxy, https_proxy, no_proxy; certificates from SSL_CERT_FILE,
+// REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE if set. Runs one request at a time; keeps its connections.
 class HttpClient {
  public:
   struct Options {
     double connect_timeout_seconds = 10;
-    // A transfer that is slower than the least rate (bytes a second) for so long is broken off.
-    // HONE_DOWNLOAD_LEAST_RATE and HONE_DOWNLOAD_DEADLINE are those of the environment.
+    // A transfer that is slower than the least rate (bytes a second) for this time is aborted.
+    // HONE_DOWNLOAD_LEAST_RATE and HONE_DOWNLOAD_DEADLINE set both in the environment.
     double stall_timeout_seconds = 30;
     int64_t least_rate = environment_number("HONE_DOWNLOAD_LEAST_RATE", 1000);
-    // A whole download with its tries may take so long; other answers have five minutes at most.
+    // Largest time of a whole download with its retries; other answers have five minutes.
     int64_t deadline_seconds = environment_number("HONE_DOWNLOAD_DEADLINE", 24 * 3600);
-    int64_t most_body_bytes = int64_t{512} << 20;  // limit of answers other than downloads
-    // Tries after the first, on 408, 429, 500, 502, 503, 504 and broken connections, waiting
-    // first_wait, twice that, ... at most 30 s, or what Retry-After says; a random part of up to a
-    // half of it keeps clients apart. A download that made progress starts to count again.
+    int64_t most_body_bytes = int64_t{512} << 20;  // limit of answers that are not downloads
+    // Retries after 408, 429, 500, 502, 503, 504 and broken connections, waiting first_wait, twice
+    // that, ... at most 30 s, or the time in Retry-After; a random part of up to a half keeps
+    // clients apart. A download that made progress starts counting again.
     int retries = 4;
     double first_wait_seconds = 0.5;
     Clock* clock = &system_clock();
@@ -70,20 +70,21 @@ class HttpClient {
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
 
-  // The answer, whatever its status. Errors H0107 (not reachable after all tries), H0108 (it is
-  // longer than allowed), H0109 (the user asked to stop), H0106 (no http or https URL).
+  // Returns the answer with any status. Errors H0107 (unreachable after all tries), H0108 (longer
+  // than allowed), H0109 (the user asked to stop), H0106 (not an http or https URL).
   Result<HttpResponse> get(const std::string& url, const HttpHeaders& headers = {});
-  // Any method; redirects are not followed. The answer, whatever its status; an answer that is longer
-  // than `into`, or is cut off, counts as a broken connection. One that is not idempotent is tried
-  // again after 429 and 503 only, which say that nothing was done, and when no connection was made.
+  // Sends any method and follows no redirects. Returns the answer with any status; an answer that
+  // is longer than `into`, or is cut off, counts as a broken connection. A request that is not
+  // idempotent is retried only after 429 and 503, which mean that nothing was done, and if no
+  // connection was made.
   Result<HttpResponse> send(const HttpRequest& request);
-  // Redirects are not followed.
+  // Follows no redirects.
   Result<HttpResponse> head(const std::string& url, const HttpHeaders& headers = {});
 
-  // GET from byte `offset` on. `sink(at, bytes)` gets consecutive pieces; an `at` of 0 after others
-  // means that the server began again. A cut connection is continued by Range, when the file is still
-  // the same (If-Range), else from byte 0. An answer other than 200 and 206 is returned without touching
-  // the sink.
+  // GET from byte `offset` on. `sink(at, bytes)` receives consecutive pieces; an `at` of 0 after
+  // others means that the server started again. A cut connection resumes with Range if the file is
+  // unchanged (If-Range), else from byte 0. An answer other than 200 and 206 is returned without
+  // calling the sink.
   using Sink = std::function<Status(int64_t at, std::string_view bytes)>;
   Result<HttpResponse> download(const std::string& url, const HttpHeaders& headers, int64_t offset,
                                 const Sink& sink);
@@ -98,7 +99,7 @@ class HttpClient {
   void* curl_ = nullptr;
 };
 
-// Bytes of a URL path segment or query value, %-encoded; `keep` are left as they are.
+// %-encodes a URL path segment or query value; bytes in `keep` stay.
 std::string url_encoded(std::string_view text, std::string_view keep = "");
 
 }  // namespace hone

@@ -95,7 +95,7 @@ class HttpReader : public Reader {
   int64_t bytes_;
 };
 
-// A file whose length the server does not tell is fetched at once.
+// A file of unknown length is downloaded at once.
 class FetchedReader : public Reader {
  public:
   FetchedReader(std::string url, std::string data) : url_(std::move(url)), data_(std::move(data)) {}

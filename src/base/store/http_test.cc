@@ -50,7 +50,7 @@ constexpr const char* kTuesday = "Tue, 03 Nov 2026 08:00:00 GMT";
 class ContinuedDownload : public ::testing::Test {
  protected:
   void SetUp() override { fresh_hub_environment(folder_.path); }
-  // What the cache has after a download, and If-Range of the second request.
+  // Returns the cache's content after a download, and If-Range of the second request.
   std::pair<std::string, std::string> load(ChangingFile& file) {
     ScriptedServer server([&](const ScriptedServer::Request& r) { return file.answer(r); });
     HubOptions o;

@@ -70,7 +70,7 @@ std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool 
                                        "adapter_config.json"};
   auto has = [&](const char* name) { return std::find(all.begin(), all.end(), name) != all.end(); };
   bool one = has("model.safetensors"), shards = has("model.safetensors.index.json");
-  // What torch.save wrote comes only where there is nothing better.
+  // Files of torch.save are taken only if there is nothing better.
   bool torch_one = has("pytorch_model.bin");
   bool torch = weights && std::none_of(all.begin(), all.end(), [](const std::string& f) {
                  return is_weights(f) && f.ends_with(".safetensors") && !f.starts_with("adapter_");

@@ -15,13 +15,13 @@ struct ResolveOptions : HubOptions {
   std::vector<std::string> also;  // more files, as patterns with '*' ("*.gguf")
 };
 
-// The local folder of a model; a path that exists is returned as it is. From the hub come config,
-// tokenizer files and weights: safetensors, or where there are none pytorch_model.bin (never second
-// copies of the weights). When the hub cannot be reached, what the cache holds is used. Errors
-// H0101, H0103, H0107 to H0115.
+// The local folder of a model; an existing path is returned unchanged. From the hub come config,
+// tokenizer files and weights: safetensors, or pytorch_model.bin if there are none (never second
+// copies of the weights). Uses the cache if the hub cannot be reached. Errors H0101, H0103, H0107
+// to H0115.
 Result<std::string> resolve_model(const std::string& name, const ResolveOptions& options = {});
 
-// Which of a repository's files resolve_model takes (exposed for tests).
+// The files of a repository that resolve_model takes (exposed for tests).
 std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool weights,
                                       const std::vector<std::string>& also);
 

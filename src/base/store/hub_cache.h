@@ -16,23 +16,23 @@ class HubCache {
   // `repository` is models/org/name, datasets/name, ...
   HubCache(std::string root, const std::string& repository);
 
-  // The commit a revision meant when it was last asked for; a full commit means itself.
+  // The last known commit of a revision; a full commit means itself.
   std::optional<std::string> commit_of(const std::string& revision) const;
   Status remember(const std::string& revision, const std::string& commit) const;
 
   std::string snapshot(const std::string& commit) const;
-  std::vector<std::string> files(const std::string& commit) const;  // those whose content is there
-  // The names of all files of a commit, when they were ever asked for.
+  std::vector<std::string> files(const std::string& commit) const;  // cached ones
+  // The names of all files of a commit, if the hub was ever asked.
   std::optional<std::vector<std::string>> listing(const std::string& commit) const;
   Status remember_listing(const std::string& commit, const std::vector<std::string>& files) const;
   bool has(const std::string& commit, const std::string& file) const;
 
   std::string blob(const std::string& etag) const;
   bool has_blob(const std::string& etag) const;
-  // Makes snapshots/<commit>/<file> lead to the blob.
+  // Links snapshots/<commit>/<file> to the blob.
   Status link(const std::string& commit, const std::string& file, const std::string& etag) const;
 
-  // Held by one process at a time, waiting for the others; released by the destructor.
+  // A lock between processes: the constructor waits, the destructor releases.
   class Lock {
    public:
     explicit Lock(int fd) : fd_(fd) {}

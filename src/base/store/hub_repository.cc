@@ -48,7 +48,7 @@ bool is_inner_path(const std::string& path) {
   return path.find('\n') == std::string::npos && path.find('\0') == std::string::npos;
 }
 
-// "" when the file is what its etag says.
+// "" if the file matches its etag.
 Result<std::string> difference(const std::string& path, const std::string& etag, int64_t wanted) {
   int64_t bytes = HONE_TRY(file_store().bytes(path));
   if (wanted >= 0 && bytes != wanted) {
@@ -185,7 +185,7 @@ Status HubRepository::read_answer(const HttpResponse& answer, const std::string&
   Json info = HONE_TRY(parse_json(answer.body, url));
   if (info.is_object() && info.contains("sha") && info["sha"].is_string()) commit_ = info["sha"];
   if (!is_commit(commit_) || !info.contains("siblings") || !info["siblings"].is_array()) {
-    return Error(err::kHttpStatus, "the answer is not that of a model hub")
+    return Error(err::kHttpStatus, "the answer does not come from a model hub")
         .at(url)
         .todo("check HF_ENDPOINT");
   }
@@ -250,7 +250,7 @@ Error HubRepository::refused(const HttpResponse& r) const {
   }
   return Error(err::kHttpStatus, fmt::format("the hub answered with status {}{}", r.status, said))
       .at(r.url)
-      .todo("try again later; what is in the cache can be used with HF_HUB_OFFLINE=1");
+      .todo("try again later; HF_HUB_OFFLINE=1 uses the cache");
 }
 
 // HEAD, following redirects within the hub (renamed models); one to where the content is comes
@@ -356,7 +356,7 @@ Status HubRepository::load(const std::string& url, const std::string& partial, c
   HONE_TRY(file_store().remove(partial));
   return Error(err::kChecksum, fmt::format("{} of {} arrived damaged: {}", file, id_, wrong))
       .at(url)
-      .todo("try again; if it stays so, a proxy or mirror changes the file: try without it");
+      .todo("try again; if it happens again, a proxy or mirror changes the file: try without it");
 }
 
 }  // namespace hone

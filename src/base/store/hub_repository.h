@@ -1,17 +1,15 @@
-// A repository of the Hugging Face hub, model or data set, at one commit: which files it has, and
-// each of them on this machine through the cache.
-//
+// A repository of the Hugging Face hub, model or data set, at one commit: the list of its files,
+// and each file on this machine through the cache.
 //   HubRepository repo = HONE_TRY(HubRepository::open(HubKind::kDataset, "wikitext", {}));
 //   std::string path = HONE_TRY(repo.file("README.md"));
-//
 // Cache layout, shared with the Python library huggingface_hub (<kind> is models or datasets):
 //   <cache>/<kind>--org--name/refs/<revision>          text: the commit
 //   <cache>/<kind>--org--name/blobs/<etag>             content; <etag>.incomplete while loading
 //   <cache>/<kind>--org--name/snapshots/<commit>/<f>   link to ../../blobs/<etag>
 //   <cache>/.locks/<kind>--org--name/<etag>.lock       held while a blob is loading
-// where an etag is the SHA-256 of a large file or the git blob id of a small one; both are checked.
-// hone adds, for data sets, <cache>/datasets--org--name/listings/<commit>: the names of all files,
-// a line each, so that offline a part of a data set is not taken for the whole.
+// The etag is the SHA-256 of a large file or the git blob id of a small one; both are checked. For
+// data sets hone adds <cache>/datasets--org--name/listings/<commit>: the names of all files, one a
+// line, so that a partial data set is noticed offline.
 #pragma once
 
 #include <functional>
@@ -35,9 +33,9 @@ struct HubOptions {
   HttpClient::Options http = {};
 };
 
-// What the options and the environment say together.
+// The cache folder of the options and the environment.
 std::string hub_cache_folder(const HubOptions& options = {});
-std::string hub_token(const HubOptions& options = {});  // "" without one
+std::string hub_token(const HubOptions& options = {});  // "": none
 std::string hub_endpoint(const HubOptions& options = {});
 bool hub_offline(const HubOptions& options = {});
 
@@ -45,18 +43,18 @@ enum class HubKind { kModel, kDataset };
 
 class HubRepository {
  public:
-  // Whether the files of a snapshot suffice to go without the hub.
+  // Whether the files of a snapshot suffice without asking the hub.
   using Enough = std::function<bool(const std::string& snapshot, const std::vector<std::string>&)>;
 
-  // `name` is org/name or name, with @revision; hf:// or hf://datasets/ may precede it. What
-  // the revision means is asked of the hub; the cache answers when offline, when the hub cannot be
-  // reached, and for a commit, if it holds `enough` (by default: any file). Renamed repositories
-  // are followed. Errors H0107 to H0114.
+  // Opens org/name or name, with @revision; hf:// or hf://datasets/ may precede it. Asks the hub
+  // for the commit of the revision; uses the cache when offline, when the hub cannot be reached,
+  // and for a commit, if it holds `enough` (by default: any file). Follows renamed repositories.
+  // Errors H0107 to H0114.
   static Result<HubRepository> open(HubKind kind, const std::string& name,
                                     const HubOptions& options, const Enough& enough = {});
 
   const std::string& id() const { return id_; }          // as typed: the cache keeps this name
-  const std::string& hub_id() const { return hub_id_; }  // as the hub calls it now
+  const std::string& hub_id() const { return hub_id_; }  // its current name on the hub
   const std::string& revision() const { return revision_; }
   const std::string& commit() const { return commit_; }
   bool from_cache() const { return from_cache_; }                   // the hub was not asked
@@ -64,10 +62,10 @@ class HubRepository {
   bool has(const std::string& file) const;
   std::string snapshot() const { return cache_.snapshot(commit_); }
 
-  // The local path of one of files(), fetched when the cache lacks it. Errors H0103, H0107 to
+  // The local path of one of files(), downloaded if the cache lacks it. Errors H0103, H0107 to
   // H0113.
   Result<std::string> file(const std::string& file);
-  // The revision means this commit from here on, for later runs without the hub.
+  // Records that the revision means this commit, for later runs without the hub.
   Status remember() const { return cache_.remember(revision_, commit_); }
 
  private:

@@ -135,7 +135,7 @@ TEST_F(HubTest, WithoutNetworkTheCacheIsUsedAndItIsSaid) {
   o.endpoint = "http://127.0.0.1:1";
   o.progress = true;
   EXPECT_EQ(*resolve_model("org/tiny", o), online);
-  EXPECT_EQ(said, "warning: the hub cannot be reached: using org/tiny as it is in the cache\n");
+  EXPECT_EQ(said, "warning: the hub cannot be reached: using org/tiny from the cache\n");
   o.http.retries = 1;
   Result<std::string> r = resolve_model("org/other", o);
   EXPECT_EQ(code(r), "H0107");
@@ -346,7 +346,7 @@ TEST(Hub, WantedFiles) {
                          true, {}),
             (V{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
                "model.safetensors.index.json"}));
-  // What torch.save wrote, where there is nothing better, and once.
+  // Files of torch.save are taken only if there is nothing better, and once.
   EXPECT_EQ(wanted_files({"pytorch_model.bin", "pytorch_model.bin.index.json",
                           "pytorch_model-00001-of-00001.bin", "training_args.bin",
                           "adapter_model.safetensors"},

@@ -1,9 +1,8 @@
 // A file of this machine in memory, read only.
-//
-// Somebody may cut the file short, write into it, or its disk or server may go away while it
-// is read. A read of bytes that are gone gives zeros instead of ending the process (SIGBUS), and
-// check_unchanged() says so from then on. So: read, check, and only then use what was read; sizes
-// and places that were read are bounded before.
+// Others may truncate the file, write into it, or its disk or server may fail while it is read. A
+// read of lost bytes then returns zeros instead of ending the process (SIGBUS), and
+// check_unchanged() reports it from then on. So read, check, and only then use the data; check
+// bounds of sizes and places before.
 #pragma once
 
 #include <atomic>
@@ -25,13 +24,13 @@ class MappedFile {
 
   std::string_view bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
-  // Whether a read found bytes gone. Costs nothing.
+  // Whether a read found lost bytes. Costs nothing.
   bool lost() const { return range_ && range_->lost.load(std::memory_order_acquire); }
-  // H0117 when a read found bytes gone, or size or time of change are not what they were. A file
-  // that was deleted or replaced by another of its name is still the one that is read. One stat.
+  // H0117 if a read found lost bytes, or if size or modification time have changed. A deleted or
+  // replaced file is still readable. Costs one stat.
   Status check_unchanged() const;
 
-  struct Range {                                // what the handler of SIGBUS knows of a mapping
+  struct Range {                                // data of a mapping for the SIGBUS handler
     std::atomic<uintptr_t> begin = 0, end = 0;  // 0: free
     std::atomic<bool> lost = false;
     Range* next = nullptr;

@@ -1,4 +1,4 @@
-// For tests: an HTTP server on loopback whose answers the test makes, one request after the other.
+// For tests: an HTTP server on loopback that answers from the test, one request after another.
 #pragma once
 
 #include <arpa/inet.h>
@@ -59,7 +59,7 @@ class ScriptedServer {
   }
 
   std::string endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
-  // Runs `f` while no answer is being made: how a test reads and changes what its handler uses.
+  // Runs `f` while no answer is in progress, so a test can use its handler's state.
   template <class F>
   auto locked(F f) {
     std::lock_guard lock(mutex_);

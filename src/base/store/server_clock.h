@@ -1,5 +1,5 @@
-// The time as a server has it. Signatures hold the time, and a server refuses one that is some minutes
-// off: a clock of this machine that is wrong is corrected by the Date of the refusal.
+// A server's time. Signatures contain the time, and servers refuse one that is some minutes off. If
+// this machine's clock is wrong, the Date of the refusal corrects it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ class ServerClock {
  public:
   double wall_seconds() const { return system_clock().wall_seconds() + offset_; }
 
-  // After an answer that refuses what was signed with the time `signed_s`: true when that was more than
-  // a minute off. The clock is right then, and the request may be signed again. From any thread.
+  // Call after a refusal of a request that was signed at `signed_s`. True if that was more than a
+  // minute off: the clock is corrected, and the request may be signed again. Any thread.
   bool corrected_by(const HttpResponse& refusal, double signed_s);
 
  private:

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// What a SimulatedDisk is made of.
+// The parts of a SimulatedDisk.
 namespace simulated {
 
 struct Node {

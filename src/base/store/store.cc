@@ -1,8 +1,7 @@
-// What all stores share, and the file store over a Disk.
-//
-// Durable write: <folder>/.<name>.<n>.hone-tmp is created, written, synced; then renamed to its
-// name; then the folder is synced. A power loss leaves the old file or the new one, and at worst
-// a temporary file beside it, which list() hides.
+// Shared parts of all stores, and the file store over a Disk.
+// Durable write: <folder>/.<name>.<n>.hone-tmp is created, written, synced; then renamed; then the
+// folder is synced. A power loss leaves the old file or the new one, and at worst a temporary file
+// beside it, which list() hides.
 #include "base/store/store.h"
 
 #include <unistd.h>
@@ -240,7 +239,7 @@ Result<std::string> Store::read(const std::string& path, int64_t offset, int64_t
 }
 Result<std::unique_ptr<Writer>> Store::create_new(const std::string& path) {
   if (HONE_TRY(exists(path)))
-    return Error(err::kLostRace, fmt::format("'{}' is there already", path))
+    return Error(err::kLostRace, fmt::format("'{}' exists already", path))
         .todo("see whether two runs use the same folder");
   return create(path);
 }

@@ -1,12 +1,10 @@
-// Files, wherever they are: every effect of hone on files goes through a Store, so that tests can
-// inject faults (disk.h). Stores: the machine's files, memory, http(s) (read only).
-//
+// Files of every kind: all effects of hone on files go through a Store, so tests can inject faults
+// (disk.h). Stores: the machine's files, memory, http(s) (read only).
 //   Store& files = file_store();
 //   std::string text = HONE_TRY(files.read("config.json"));
 //   HONE_TRY(files.write("out/config.json", text));   // durable and all or nothing
-//
-// Paths use '/'. Objects may be used from several threads at once; one Writer from one thread.
-// Errors H0101 to H0108 and H0118, naming the path.
+// Paths use '/'. Several threads may use a Store at once, and one thread a Writer. Errors H0101 to
+// H0108 and H0118 name the path.
 #pragma once
 
 #include <cstddef>
@@ -26,21 +24,22 @@ class Reader {
  public:
   virtual ~Reader() = default;
   virtual int64_t bytes() const = 0;
-  // Fills `out` from `offset`; H0105 when the file ends before.
+  // Fills `out` from `offset`; H0105 if the file ends before.
   virtual Status read(int64_t offset, std::span<std::byte> out) = 0;
 };
 
 class Writer {
  public:
-  virtual ~Writer() = default;  // a file begun by create() and not committed leaves nothing
+  virtual ~Writer() = default;  // a created file without commit() leaves nothing
   virtual Status write(std::span<const std::byte> bytes) = 0;
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  // All that was written survives a power loss. (A created file still has no name.)
+  // Makes all written bytes survive a power loss. (A created file still has no name.)
   virtual Status sync() = 0;
-  // create(): the file appears under its name, durable, or the former one stays. append(): sync
-  // and close.
+  // create(): the file appears under its name, durable, or the former one stays. append(): syncs
+  // and closes.
   virtual Status commit() = 0;
-  // As commit(), but a power loss soon after may take the file back. For copies that can be made again.
+  // Like commit(), but a power loss soon after may remove the file. For copies that can be made
+  // again.
   virtual Status publish() { return commit(); }
 };
 
@@ -58,30 +57,30 @@ class Store {
   };
   virtual ~Store() = default;
 
-  virtual Result<Info> info(const std::string& path) = 0;  // an absent path is not an Error
+  virtual Result<Info> info(const std::string& path) = 0;  // a missing path is not an Error
   virtual Result<std::unique_ptr<Reader>> open(const std::string& path) = 0;
   // Sorted by name; temporary files of unfinished writes are left out.
   virtual Result<std::vector<Entry>> list(const std::string& folder) = 0;
 
   virtual Result<std::unique_ptr<Writer>> create(const std::string& path) = 0;
-  // As create(), but never replaces a file: H0118 from here or from commit(). Where the store can, the
-  // check and the commit are one step, so that one of two programs wins.
+  // Like create(), but never replaces a file: H0118 from here or from commit(). If the store can,
+  // check and commit are one step, so one of two programs wins.
   virtual Result<std::unique_ptr<Writer>> create_new(const std::string& path);
   virtual Result<std::unique_ptr<Writer>> append(const std::string& path) = 0;
-  // Atomic and durable; an existing file, or an empty folder, at `to` is replaced. (A folder of an
+  // Atomic and durable; replaces an existing file, or an empty folder, at `to`. (A folder of an
   // object store moves file by file.)
   virtual Status rename(const std::string& from, const std::string& to) = 0;
-  // A file, by the store itself where it can; whole or not at all.
+  // Copies a file, by the store itself if it can; whole or not at all.
   virtual Status copy(const std::string& from, const std::string& to);
   virtual Status remove(const std::string& path) = 0;  // a file or an empty folder
-  // A folder and all in it; links are removed, not followed; absent is not an Error. Not atomic:
-  // rename it away first where that counts.
+  // Removes a folder and everything in it; links are removed, not followed; a missing path is not
+  // an Error. Not atomic: rename the folder first if that matters.
   virtual Status remove_all(const std::string& path) = 0;
   virtual Status make_dirs(const std::string& path) = 0;
-  // What unfinished writes of killed processes left in the folder. Nobody may be writing there.
+  // Removes the remains of killed writers in the folder. Nobody may write there.
   virtual Status remove_unfinished(const std::string& folder) = 0;
-  // False where a folder is only the beginning that names have in common: rename() of one at `path`
-  // is many steps, and a file shows as soon as it is committed.
+  // False if a folder is only a common prefix of names: renaming one at `path` then takes many
+  // steps, and each file appears when it is committed.
   virtual bool renames_folders_at_once(const std::string&) { return true; }
 
   Result<bool> exists(const std::string& path);
@@ -91,16 +90,16 @@ class Store {
   Status write(const std::string& path, std::string_view bytes);
 };
 
-// The machine's files; URLs too where base/store/places is under it, as in the program hone.
+// The machine's files; also URLs if base/store/places is below it, as in the program hone.
 Store& file_store();
-// Questions to it, where no answer (a missing folder, a server that is away) counts as no.
+// Asks file_store(); a failure (a missing folder, an unreachable server) counts as no.
 bool path_exists(const std::string& path);
 bool is_file(const std::string& path);
 bool is_folder(const std::string& path);
 std::vector<std::string> names_in(const std::string& folder);  // sorted
 
-// While it lives, file_store() is `store`: how tests put a faulty disk under everything that a
-// program writes. Not from several threads.
+// While it lives, file_store() is `store`: tests put a faulty disk under everything. Not for
+// several threads.
 class FileStoreInstead {
  public:
   explicit FileStoreInstead(Store& store);

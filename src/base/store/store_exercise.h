@@ -1,4 +1,4 @@
-// For tests: what every store of files promises.
+// For tests: the guarantees of every store of files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline void exercise(Store& s, const std::string& root) {
     auto unfinished = s.create(root + "/a/y").value();
     ASSERT_TRUE(unfinished->write("half").ok());
     EXPECT_FALSE(*s.exists(root + "/a/y"));
-    EXPECT_EQ(s.list(root + "/a")->size(), 1u);  // the temporary file is not shown
+    EXPECT_EQ(s.list(root + "/a")->size(), 1u);  // the temporary file is hidden
   }
   EXPECT_FALSE(*s.exists(root + "/a/y"));
   for (const char* piece : {"1\n", "2\n"}) {
@@ -60,7 +60,7 @@ inline void exercise(Store& s, const std::string& root) {
   EXPECT_STREQ(s.remove(root + "/none").error().code(), "H0101");
   EXPECT_STREQ(s.read(root + "/none").error().code(), "H0101");
   EXPECT_STREQ(s.list(root + "/none").error().code(), "H0101");
-  if (s.renames_folders_at_once(root)) {  // folders are things of their own
+  if (s.renames_folders_at_once(root)) {  // folders exist by themselves
     EXPECT_STREQ(s.make_dirs(root + "/a/log/z").error().code(), "H0101");
   }
   ASSERT_TRUE(s.remove_all(root + "/c").ok());

@@ -1,4 +1,4 @@
-// What a system call's refusal means to a user.
+// Turns the failure of a system call into an Error for users.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// `result` is a negative errno: "cannot <doing> '<path>': ...", as H01xx says, with what to do.
+// `result` is a negative errno: "cannot <doing> '<path>': ...", with the code H01xx and a remedy.
 Error store_failure(int64_t result, const std::string& doing, const std::string& path);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A folder of this machine that goes with its object.
+// A folder of this machine that is removed with its object.
 #pragma once
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 namespace hone {
 
 struct TemporaryFolder {
-  std::string path;  // "": it could not be made
+  std::string path;  // "": it could not be created
   explicit TemporaryFolder(const std::string& name = "hone_test")
       : path((std::filesystem::temp_directory_path() / (name + "_XXXXXX")).string()) {
     path = ::mkdtemp(path.data()) ? path : "";

@@ -1,7 +1,6 @@
 // Compressed files as a stream: gzip (RFC 1952), zstd (RFC 8878), bzip2, xz, and ZIP archives of
-// one file. Several members in a row are one file, as the tools that made them read
-// them; zero bytes after the last one are padding.
-//
+// one file. Several members in a row are one file, as in the tools that write them; zero bytes
+// after the last one are padding.
 //   Unpacker unpacker(Packing::kGzip, "train.csv.gz", [&](char* to, int64_t size) { ... });
 //   int64_t n = HONE_TRY(unpacker.read(buffer, sizeof buffer));   // 0 at the end
 #pragma once
@@ -18,28 +17,28 @@ namespace hone {
 
 enum class Packing { kNone, kGzip, kZstd, kBzip2, kXz, kZip };
 
-// By the first bytes of a file, of which 10 are enough.
+// From the first bytes of a file; 10 are enough.
 Packing packing_of_bytes(std::string_view head);
-// By the end of its name in any case: .gz .gzip, .zst .zstd, .bz2, .xz, .zip.
+// From the end of its name, in any case: .gz .gzip, .zst .zstd, .bz2, .xz, .zip.
 Packing packing_of_name(std::string_view name);
 std::string_view without_packing(std::string_view name);  // "train.csv.gz" -> "train.csv"
 const char* packing_name(Packing packing);                // "gzip"
 
 class UnpackCodec;  // unpack_codec.h
 
-// Memory: a window of at most 128 MiB (zstd) or 512 MiB (xz), else some 100 KiB; what needs more
-// is an error.
+// Memory: a window of at most 128 MiB (zstd) or 512 MiB (xz), else some 100 KiB; a file that needs
+// more is an error.
 class Unpacker {
  public:
-  // Gives up to `size` packed bytes, 0 at their end.
+  // Returns up to `size` packed bytes, 0 at their end.
   using Pull = std::function<Result<int64_t>(char* to, int64_t size)>;
-  // `name` appears in messages.
+  // `name` is for messages.
   Unpacker(Packing packing, std::string name, Pull pull);
   ~Unpacker();
 
-  // Up to `size` (> 0) unpacked bytes, 0 at the end. All bytes before a damaged place are given
-  // first. Errors: H0116 for a file that is cut off or damaged, saying at which byte, and for an
-  // archive that holds something else; pull's own.
+  // Returns up to `size` (> 0) unpacked bytes, 0 at the end. All bytes before a damaged place come
+  // first. Errors: H0116 with the byte for a file that is cut off or damaged, and for an archive
+  // with other content; pull's own.
   Result<int64_t> read(char* to, int64_t size);
 
  private:
@@ -51,11 +50,11 @@ class Unpacker {
   Pull pull_;
   std::unique_ptr<UnpackCodec> codec_;
   std::string buffer_;
-  std::string_view in_;           // what of buffer_ is not used yet
+  std::string_view in_;           // unused part of buffer_
   int64_t pulled_ = 0, out_ = 0;  // bytes so far
-  bool inside_ = false;           // a member began and did not end
-  bool members_ = false;          // one ended
-  std::string why_;               // the codec failed or refuses
+  bool inside_ = false;           // inside a member
+  bool members_ = false;          // at least one member ended
+  std::string why_;               // error of the codec
   bool refused_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What a kind of compressed file is unpacked with.
+// The interface of decompressors.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ class UnpackCodec {
  public:
   enum class Did { kSome, kMemberEnd, kFailed, kRefused };
   virtual ~UnpackCodec() = default;
-  // Takes from the front of `in` and puts at `to`; both are moved on. kFailed (damaged) and
-  // kRefused: `why` says it.
+  // Unpacks from the front of `in` to `to` and advances both. kFailed (damaged) and kRefused set
+  // `why`.
   virtual Did step(std::string_view& in, char*& to, char* end, std::string& why) = 0;
   virtual void next_member() = 0;
 };

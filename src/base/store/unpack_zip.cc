@@ -82,7 +82,7 @@ class Zip final : public Codec {
     return what;
   }
 
-  // What is wrong; empty: nothing.
+  // Reads one record; returns the error, or "".
   std::string record() {
     const std::string_view kind = std::string_view(s_.head).substr(0, 4);
     if (kind == kLocal) return file();

@@ -1,6 +1,6 @@
 // A ZIP archive of one file as a stream (PKWARE's APPNOTE.TXT 6.3): stored or deflated, also with
-// its sizes after it or in 64 bits. Folders, and what macOS puts beside files (__MACOSX/), are
-// passed over; a second file, encryption and other methods are refused by name.
+// trailing or 64-bit sizes. Folders, and macOS's extra files (__MACOSX/), are skipped; a second
+// file, encryption and other methods are refused by name.
 #pragma once
 
 #include <memory>

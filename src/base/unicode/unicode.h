@@ -57,8 +57,8 @@ void append_lower_char(uint32_t code, std::string& out);
 void append_lowercase(std::string_view text, std::string& out);
 // Appends the character in upper case, "SS" for "ß" and likewise for ligatures.
 void append_upper_char(uint32_t code, std::string& out);
-// Whether Python's repr() leaves the character as it is: neither control, format, surrogate, private,
-// unassigned, nor a separator other than the space.
+// Whether Python's repr() leaves the character as it is: neither control, format, surrogate,
+// private, unassigned, nor a separator other than the space.
 bool is_printable_char(uint32_t code);
 
 enum class NormalForm { kC, kD, kKC, kKD };

@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// `usual`, or those that HONE_TEST_DEVICES names instead, one after another with commas: make check-cuda
-// runs the tests with cuda, on the machine's GPU.
+// `usual`, or those that HONE_TEST_DEVICES names instead, one after another with commas: make
+// check-cuda runs the tests with cuda, on the machine's GPU.
 inline std::vector<std::string> tested_backends(std::vector<std::string> usual) {
   const char* named = std::getenv("HONE_TEST_DEVICES");
   if (named == nullptr || *named == '\0') return usual;

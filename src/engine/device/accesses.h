@@ -1,6 +1,5 @@
-// What queued work reads and writes, for a recorder (engine/backends/cuda/fake). It costs one load of a
-// pointer where there is none.
-//
+// Declares the reads and writes of queued work to a recorder (engine/backends/cuda/fake). Without a
+// recorder it costs one load of a pointer.
 //   const Access accesses[] = {{x, x_bytes, false}, {y, y_bytes, true}};
 //   note_accesses(accesses);
 //   driver.cuLaunchKernel(...);
@@ -12,7 +11,7 @@
 
 namespace hone {
 
-// Bytes of device or pinned memory. What is read and written in place is noted once, as a write.
+// Bytes of device or pinned memory. In-place reads and writes are declared once, as a write.
 struct Access {
   const void* at = nullptr;
   int64_t bytes = 0;
@@ -25,13 +24,14 @@ struct AccessHooks {
 };
 inline std::atomic<const AccessHooks*> access_hooks = nullptr;
 
-// All accesses of the kernel or host function that this thread launches next. Several calls add up.
+// Declares the accesses of the kernel or host function that this thread launches next. Calls add
+// up.
 inline void note_accesses(std::span<const Access> accesses) {
   if (const AccessHooks* hooks = access_hooks.load(std::memory_order_acquire))
     hooks->work(accesses);
 }
 
-// Accesses of pinned memory that the host makes itself, now.
+// Declares accesses of pinned memory that the host makes itself, now.
 inline void note_host_accesses(std::span<const Access> accesses) {
   if (const AccessHooks* hooks = access_hooks.load(std::memory_order_acquire))
     hooks->host(accesses);

@@ -1,5 +1,5 @@
-// One block of memory, taken once: aligned to huge pages, dealt out over the memory
-// nodes (NUMA) unless numactl says otherwise, populated before the first step.
+// One block of memory, allocated once: aligned to huge pages, spread over the memory nodes (NUMA)
+// unless numactl is used, populated before the first step.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace hone {
 class Arena {
  public:
   Arena() = default;
-  // H1321 when the system refuses the memory, also while it is populated. `populate` is
+  // H1321 if the system refuses the memory, also while it is populated. `populate` is
   // madvise(MADV_POPULATE_WRITE); tests give another one.
   using Populate = int (*)(void* begin, size_t bytes);
   static Result<Arena> allocate(int64_t bytes, Populate populate = populate_now);

@@ -16,17 +16,17 @@
 namespace hone {
 
 struct KernelArgs {
-  const void* const* in;  // one per operand, nullptr where absent
+  const void* const* in;  // one per operand, nullptr for absent ones
   void* const* out;       // one per result; may equal an operand that Op::over names
   void* workspace;        // 64-byte aligned, Kernel::workspace_bytes long
   Queue& queue;           // of the device whose backend made the kernel
 };
 
-// All that a plan needs of a kernel.
+// The facts of a kernel that a plan needs.
 struct Choice {
   std::string id;               // goes into the numerics manifest: "cpu.gemm.k1024"
   int64_t workspace_bytes = 0;  // depends on shapes and the DeviceSpec only
-  std::string note = {};        // why it is not a faster one, for hone graph --explain
+  std::string note = {};        // reason why it is not a faster one, for hone graph --explain
 };
 
 struct Kernel {
@@ -40,30 +40,31 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
 
-  // The kernel that a node gets, or an Error of code kDeclined whose text is the reason: the
-  // lowering pass then decomposes the node, and a primitive that is declined is refused by name.
-  // (optional: what kernel() would make)
+  // Chooses the kernel of a node, or returns an Error kDeclined with the reason: the lowering pass
+  // then decomposes the node, and refuses a declined primitive by name. (optional: the choice of
+  // kernel())
   virtual Result<Choice> choose(const NodeView& n) const;
 
-  // The kernel itself, for nodes that choose() accepts.
+  // Makes the kernel, for nodes that choose() accepts.
   virtual Result<Kernel> kernel(const NodeView& n) const = 0;
 
-  // (optional, default the first) which of Op::decompositions replaces a node that was declined.
+  // (optional, default the first) index of the decomposition in Op::decompositions for a declined
+  // node.
   virtual size_t decomposition(const NodeView&) const { return 0; }
 
-  // Lowered programs as the device runs them, at the places of the plan. (optional: a kernel for
+  // Compiles lowered programs for the device, at the places of the plan. (optional: a kernel for
   // each node, in the order of the list; a backend that compiles whole programs does it here)
   virtual Result<std::unique_ptr<Executable>> compile(std::span<const Program> programs,
                                                       const RunPlan& plan) const;
 
-  // The device that its kernels run on; a bug for a backend that computes nothing.
+  // The device that runs its kernels; a bug for a backend that computes nothing.
   virtual Device& device() const = 0;
-  // What it chooses kernels for. (optional: the spec of its device)
+  // The device that kernels are chosen for. (optional: the spec of its device)
   virtual const DeviceSpec& spec() const { return device().spec(); }
 
   // (optional, default true) whether arenas are allocated and kernels run; null only plans.
   virtual bool computes() const { return true; }
-  // (optional, default "") what this backend chose and why: instruction set, threads.
+  // (optional, default "") the backend's own choices and their reasons: instruction set, threads.
   virtual std::string description() const { return ""; }
 };
 

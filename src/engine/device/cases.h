@@ -1,5 +1,5 @@
-// The files tests/ops/*.case: for an op, shapes, attributes and how its operands are made.
-// tests/ops/README.md is the format.
+// Reads the files tests/ops/*.case: shapes, attributes and operands of an op. Format:
+// tests/ops/README.md.
 #pragma once
 
 #include "engine/device/interpret.h"
@@ -19,16 +19,16 @@ struct OpCase {
   std::vector<CaseInput> inputs;
   double tolerance = 1e-5;     // of a kernel, relative to each output's largest magnitude
   double gradient = 1e-6;      // of the gradient against finite differences in f64; 0: not checked
-  std::vector<int64_t> fixed;  // floating-point operands that have no gradient by design
+  std::vector<int64_t> fixed;  // floating-point operands without a gradient by design
 };
 
-// Every case of every file of the folder, in the order of names. Errors (kBadProgramText) carry
+// Every case of every file of the folder, in the order of names. Errors (kBadProgramText) have
 // file:line.
 Result<std::vector<OpCase>> read_cases(const std::string& folder, const OpTable& ops);
 Result<std::vector<OpCase>> parse_cases(std::string_view text, const OpTable& ops,
                                         const std::string& file);
 
-// The operands named "0", "1", ..., the same for the same case each time; absent ones are left out.
+// The operands named "0", "1", ..., deterministic for each case; absent ones are left out.
 Tensors make_operands(const OpCase& c);
 // Deterministic values of one operand.
 Tensor make_operand(const CaseInput& in, uint64_t seed);

@@ -1,12 +1,10 @@
-// A device: what it is (DeviceSpec), its memory, and queues that move bytes and run kernels.
-//
+// A device: its facts (DeviceSpec), its memory, and queues that move bytes and run kernels.
 //   Device& d = backend.device();
 //   std::unique_ptr<Memory> m = HONE_TRY(d.allocate(Space::device, bytes));
 //   Queue& q = d.queue(Lane::compute);
 //   q.copy(m->data(), host_bytes, bytes);
 //   q.finish();
-//
-// Host code may not read or write device memory unless host_memory() says so: it goes through a
+// Host code may read and write device memory only if host_memory() is true; otherwise it uses a
 // queue.
 #pragma once
 
@@ -22,14 +20,14 @@
 
 namespace hone {
 
-// A block of one space, freed with the object. The addresses of a block on disk are known to queues
-// only.
+// A block of one space, freed with the object. Only queues can use the addresses of a block on
+// disk.
 class Memory {
  public:
   virtual ~Memory() = default;
   std::byte* data() const { return data_; }  // aligned to 64 bytes
   int64_t bytes() const { return bytes_; }
-  // How much of it is in this machine's memory now, in whole pages; 0 for a block on disk.
+  // Bytes of it that are in this machine's memory now, in whole pages; 0 for a block on disk.
   virtual int64_t resident_bytes() const { return 0; }
 
  protected:
@@ -42,11 +40,11 @@ struct Copy {
   void* to = nullptr;
   const void* from = nullptr;
   int64_t bytes = 0;
-  // On disk the side has the rest of its last disk block for itself (kDiskAlignment).
+  // The side on disk owns the rest of its last disk block (kDiskAlignment).
   bool whole = false;
 };
 
-// Does what it is given in that order, now or later.
+// Does its work in the order given, now or later.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -59,11 +57,11 @@ class Queue {
   virtual void zero(void* to, int64_t bytes) = 0;
   // Calls a function of the host, which must outlive the call.
   virtual void run(const std::function<void()>& work) = 0;
-  // A mark after all that was given so far.
+  // Returns a mark after all work given so far.
   virtual uint64_t record() = 0;
-  // What is given from now on begins when `other` has done all before its `mark`.
+  // Work given from now on starts after `other` has reached `mark`.
   virtual void wait(Queue& other, uint64_t mark) = 0;
-  // Returns when all that was given is done.
+  // Returns when all given work is done.
   virtual void finish() = 0;
 };
 
@@ -71,15 +69,16 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
-  // A block of zeros; `folder`: where a block on disk is. Errors: H1321 when there is not enough
+  // Allocates a block of zeros; `folder`: place of a block on disk. Errors: H1321 not enough
   // memory, H1322 not enough disk.
   virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                                    const std::string& folder = "") = 0;
   virtual Queue& queue(Lane lane) = 0;
-  // The first failure of what queues have done; H1323: a disk failed. The contents of the blocks are
+  // The first failure of queued work; H1323: a disk failed. The contents of the blocks are
   // undefined after it.
   virtual Status check() const { return Ok{}; }
-  // How blocks on disk are read and written, and why not better; "" before there is one.
+  // The way blocks on disk are read and written, and the reason if it is not the best; "" without
+  // blocks.
   virtual std::string disk_access() const { return ""; }
   // Threads for host work beside the device. The CPU's kernels run on the same ones.
   virtual ThreadPool& pool() = 0;

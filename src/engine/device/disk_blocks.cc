@@ -179,8 +179,8 @@ Status DiskBlocks::File::check_whole() const {
     return failed(fmt::format("the run's file cannot be looked at: {}", std::strerror(errno)));
   if (now.st_size != size || (has_blocks && !has_blocks_for(now, size)))
     return failed(fmt::format("another program has cut the run's file of {} bytes short", size));
-  // A page that the system could not write back later says so here alone. Asking about one byte
-  // waits for one page at most.
+  // Only this call reports a page that the system failed to write back later. Asking about one byte
+  // waits for at most one page.
   if (sync_file_range(file, 0, 1, SYNC_FILE_RANGE_WAIT_BEFORE) != 0 &&
       (errno == EIO || errno == ENOSPC))
     return failed(

@@ -1,9 +1,7 @@
-// Memory of the space `disk`: files of a fixed size, known to queues by addresses that nothing else
-// can read or write.
-//
-// Files are read and written past the page cache (O_DIRECT) where the file system allows it, so that
-// what is offloaded takes no memory a second time. Where it does not, pages are written back and
-// dropped as soon as they are written or read.
+// Memory of the space `disk`: files of a fixed size, with addresses that only queues can use.
+// Files are read and written past the page cache (O_DIRECT) if the file system allows it, so
+// offloaded values take no memory a second time. Otherwise pages are written back and dropped after
+// each read or write.
 #pragma once
 
 #include <atomic>
@@ -17,7 +15,7 @@
 
 namespace hone {
 
-// What may be used; tests leave something out.
+// Features that may be used; tests turn some off.
 struct DiskOptions {
   bool direct = true, uring = true;
 };
@@ -26,24 +24,24 @@ class DiskBlocks {
  public:
   explicit DiskBlocks(const DiskOptions& options = {}) : options_(options) {}
 
-  // A file of zeros in the folder, which is made where it is not there. All its bytes are taken now,
-  // and it has no name: nothing is left of it when the process ends, however it ends. H1322.
+  // Creates a file of zeros in the folder, which is made if it is missing. All bytes are allocated
+  // now. The file has no name, so nothing is left when the process ends, in whatever way. H1322.
   Result<std::unique_ptr<Memory>> allocate(int64_t bytes, const std::string& folder);
 
-  // Each side of a copy is in a block or in memory of this process. What the system refuses is kept
-  // for check(), and the blocks are not touched from then on.
+  // Each side of a copy is in a block or in memory of this process. After a failure, kept for
+  // check(), the blocks are not touched again.
   void copy(const Copy& c);
   void zero(void* to, int64_t bytes);
 
-  // H1323: the first read or write that failed, or a file that another program has cut short: what was
-  // in it reads as zeros from there on.
+  // H1323: the first read or write that failed, or a file that another program has truncated: its
+  // lost bytes read as zeros.
   Status check() const;
 
-  // How files are read and written, and why not better: "direct, io_uring". This is about the file that
-  // was allocated last; "" where there is none.
+  // The way files are read and written, and the reason if it is not the best: "direct, io_uring".
+  // For the file that was allocated last; "" without files.
   std::string how() const;
 
-  // For those who read and write the files themselves:
+  // For code that reads and writes the files itself:
   struct Place {
     int file = -1;  // -1: in memory
     int64_t offset = 0;
@@ -58,7 +56,7 @@ class DiskBlocks {
   bool failed() const { return failed_; }
   // Keeps errno, 0 for the end of the file; false.
   bool fail(bool writes, int file, int64_t offset, int64_t bytes);
-  // After bytes went through the page cache.
+  // Call after bytes went through the page cache.
   static void drop_pages(const Place& place, int64_t bytes, bool written);
   bool uses_uring() const { return options_.uring && why_no_uring_.empty(); }
 
@@ -71,11 +69,11 @@ class DiskBlocks {
     bool direct = false;
     int64_t memory_alignment = 1;
     int64_t size = 0;         // of the file
-    bool has_blocks = false;  // for all its bytes, by the file system's own count
+    bool has_blocks = false;  // allocated for all its bytes, by the file system's own count
     Status check_whole() const;
   };
   static constexpr int64_t kPiece = int64_t{1} << 20;
-  std::string make_direct(File& file) const;  // "" or why not
+  std::string make_direct(File& file) const;  // "", or the reason why not
   bool read(const Place& from, void* to, int64_t bytes);
   bool write(const Place& to, const void* from, int64_t bytes);
   bool read_some(const Place& from, void* to, int64_t bytes);

@@ -1,5 +1,5 @@
-// Reads and writes of files, several on their way at a time: by io_uring where the kernel has it
-// for this process, else by a few threads that wait for one each. For one thread.
+// Reads and writes files, several requests in flight: by io_uring if the kernel allows it, else by
+// a few threads with one request each. For one thread.
 #pragma once
 
 #include <cstddef>
@@ -19,29 +19,30 @@ struct DiskRequest {
 
 struct DiskResult {
   size_t slot = 0;
-  int64_t bytes = 0;  // read or written, perhaps not all; or -errno
+  int64_t bytes = 0;  // read or written, perhaps a part; or -errno
 };
 
 class DiskIo {
  public:
-  static constexpr size_t kSlots = 16;  // requests on their way
-  virtual ~DiskIo() = default;          // when nothing is on its way
-  // The slot, of kSlots, is free; its result has been taken or none was asked for.
+  static constexpr size_t kSlots = 16;  // requests in flight
+  virtual ~DiskIo() = default;          // call with no request in flight
+  // Starts a request. The slot, of kSlots, must be free: its result was taken, or it was never
+  // used.
   virtual void begin(size_t slot, const DiskRequest& request) = 0;
-  // Waits for one of the requests on their way, which there are.
+  // Waits for one request in flight; there must be one.
   virtual DiskResult finish_one() = 0;
 };
 
-// "" where io_uring can be used, else why not.
+// "" if io_uring can be used, else the reason why not.
 std::string why_no_uring();
 
-// Memory that any disk can read into and write from directly; not filled. Throws std::bad_alloc.
+// Memory that any disk can read into and write from directly; uninitialized. Throws std::bad_alloc.
 using DiskBuffer = std::unique_ptr<std::byte[], void (*)(void*)>;
 DiskBuffer make_disk_buffer(int64_t bytes);
-// `bytes` in whole disk blocks.
+// Rounds `bytes` up to whole disk blocks.
 int64_t in_disk_blocks(int64_t bytes);
 
-std::unique_ptr<DiskIo> make_uring_io();    // null where it cannot be used
+std::unique_ptr<DiskIo> make_uring_io();    // null if it cannot be used
 std::unique_ptr<DiskIo> make_threads_io();  // pread and pwrite
 
 }  // namespace hone

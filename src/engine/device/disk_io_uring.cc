@@ -44,7 +44,7 @@ class UringIo : public DiskIo {
   }
 
  private:
-  // What the kernel refuses is submitted again with the next one.
+  // A refused request is submitted again with the next one.
   void submit(unsigned wait_for) {
     const int submitted = io_uring_submit_and_wait(&ring_, wait_for);
     HONE_BUG_IF(submitted < 0 && submitted != -EINTR && submitted != -EAGAIN && submitted != -EBUSY,

@@ -66,12 +66,12 @@ void DiskStream::make_requests() {
     s.done = 0;
     s.used = true;
     const bool aligned = m.place.reaches(s.memory);
-    // What is more than whole blocks of the disk has a request of its own.
+    // The part beyond whole disk blocks has a request of its own.
     if (m.place.direct && aligned && s.bytes > kDiskAlignment) s.bytes -= s.bytes % kDiskAlignment;
     s.bounced = m.place.direct && (s.bytes % kDiskAlignment != 0 || !aligned);
     if (s.bounced) {
-      // The last blocks of values are small: whole requests need it where memory is not aligned. All
-      // slots get theirs at once, so that none does in a later step.
+      // The last blocks of values are small: whole requests need a buffer if memory is not aligned.
+      // All slots get one at once, so no later step allocates.
       if (!s.bounce)
         for (Slot& each : slots_) each.bounce = make_disk_buffer(kRequest);
       if (m.writes) {
@@ -94,7 +94,7 @@ void DiskStream::request(size_t slot, const Moving& m) {
                     m.place.offset + s.at + s.done});
 }
 
-// The system may have done a part; an end of the file inside of what was asked for is a failure.
+// Reads and writes may be partial. End of file inside the range is a failure.
 void DiskStream::take(size_t slot, int64_t result) {
   Slot& s = slots_[slot];
   Moving& m = moving(s.copy);

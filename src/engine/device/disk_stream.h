@@ -1,4 +1,4 @@
-// Copies between memory and blocks on disk, several requests on their way at a time. For one thread.
+// Copies between memory and blocks on disk, several requests in flight. For one thread.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@ class DiskStream {
  public:
   explicit DiskStream(DiskBlocks& blocks) : blocks_(blocks) {}
 
-  // Whether begin() may be given the copy by now: it is between memory and whole blocks of a disk,
-  // touches no byte that a copy on its way touches, and fewer than kCopies are.
+  // Whether begin() accepts the copy now: it is between memory and whole blocks of a disk, shares
+  // no byte with a copy in flight, and fewer than kCopies are in flight.
   bool takes(const Copy& c) const;
   void begin(const Copy& c);
-  // Waits for a request, and returns how many copies, from the one that was begun first, are done
-  // with it. Some copy is on its way.
+  // Waits for a request, and returns the number of copies, from the oldest on, that are done now. A
+  // copy must be in flight.
   uint64_t finish_some();
   bool empty() const { return first_ == end_; }
 
@@ -31,14 +31,14 @@ class DiskStream {
     int64_t bytes = 0;
     bool writes = false;
     int64_t begun = 0;     // bytes whose requests were made
-    int32_t requests = 0;  // on their way
+    int32_t requests = 0;  // in flight
   };
   struct Slot {
     uint64_t copy = 0;
     std::byte* memory = nullptr;
     int64_t at = 0, bytes = 0;  // of the copy
     int64_t done = 0;
-    bool bounced = false;  // by way of bounce[0..]
+    bool bounced = false;  // through bounce[0..]
     bool used = false;
     DiskBuffer bounce{nullptr, nullptr};
   };
@@ -48,10 +48,10 @@ class DiskStream {
   void take(size_t slot, int64_t result);
 
   DiskBlocks& blocks_;
-  std::unique_ptr<DiskIo> io_;  // made for the first copy
+  std::unique_ptr<DiskIo> io_;  // created for the first copy
   std::array<Moving, kCopies> moving_;
   std::array<Slot, DiskIo::kSlots> slots_;
-  uint64_t first_ = 0, next_ = 0, end_ = 0;  // not done, not all requested, not begun
+  uint64_t first_ = 0, next_ = 0, end_ = 0;  // oldest in flight, next to request, end
   int32_t on_their_way_ = 0;
 };
 

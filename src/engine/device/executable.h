@@ -1,4 +1,4 @@
-// Programs in the form in which a device runs them.
+// Programs in the form that a device runs.
 #pragma once
 
 #include "engine/device/device.h"
@@ -8,7 +8,7 @@ namespace hone {
 
 class Backend;
 
-// Told around each node of a run by executables that run node by node.
+// Called around each node of a run by executables that run node by node.
 class NodeWatch {
  public:
   virtual ~NodeWatch() = default;
@@ -19,15 +19,15 @@ class NodeWatch {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // The blocks that the plan's offsets count from; once, before the first run.
+  // Sets the blocks that the plan's offsets count from; once, before the first run.
   virtual void bind(const PerSpace<std::byte*>& arenas) = 0;
-  // Gives the work of a program to the device's queues; when what the compute queue was given is
-  // done, all is. `watch` may be null.
+  // Gives the work of a program to the device's queues; when the compute queue is done, all is.
+  // `watch` may be null.
   virtual void run(size_t program, NodeWatch* watch) = 0;
 };
 
-// A kernel of the backend for each node, called in the order of the list; copies, and kernels of the
-// host, on their lanes.
+// A kernel of the backend for each node, called in the order of the list; copies and host kernels
+// run on their lanes.
 // bind() checks that the programs reach exactly the plan's size; run() allocates nothing.
 Result<std::unique_ptr<Executable>> make_node_list(const Backend& backend,
                                                    std::span<const Program> programs,

@@ -17,8 +17,8 @@ class HostDevice : public Device {
   const DeviceSpec& spec() const override { return spec_; }
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder = "") override;
-  // Compute runs at once, and so do kernels of the host, which are its kernels; each other lane has a
-  // thread, made when the lane is first asked for.
+  // Compute runs at once, and so do kernels of the host, which are its kernels; every other lane
+  // has a thread, started when the lane is first used.
   Queue& queue(Lane lane) override;
   ThreadPool& pool() override { return pool_; }
   bool host_memory() const override { return true; }
@@ -30,13 +30,13 @@ class HostDevice : public Device {
   ThreadPool pool_;
   DiskBlocks disk_;
   HostQueue queue_;
-  std::array<std::unique_ptr<HostQueue>, kLaneCount> lanes_;  // but compute
+  std::array<std::unique_ptr<HostQueue>, kLaneCount> lanes_;  // all but compute
 };
 
 // The pool of the HostQueue that a kernel runs on.
 inline ThreadPool& pool_of(const KernelArgs& a) { return static_cast<HostQueue&>(a.queue).pool(); }
 
-// A spec of this machine, without its speed. threads: 0 for all that this process may use.
+// A spec of this machine, without its speed. threads: 0 for all processors of this process.
 DeviceSpec host_spec(std::string name, int threads);
 
 }  // namespace hone

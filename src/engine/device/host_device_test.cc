@@ -53,8 +53,8 @@ INSTANTIATE_TEST_SUITE_P(All, DiskAccess,
                          testing::Values(std::pair(true, true), std::pair(true, false),
                                          std::pair(false, true), std::pair(false, false)));
 
-// Values of many sizes, most of no whole disk blocks, at the places that a plan gives them, and memory that
-// is not aligned: written, read back and overwritten while others are on their way.
+// Values of many sizes, most not a multiple of a disk block, at the places of a plan, and unaligned
+// memory: written, read back and overwritten while others are in flight.
 TEST_P(DiskAccess, ManyValuesAtOnce) {
   const auto disk = std::move(device.allocate(Space::disk, 40 << 20, folder_).value());
   Queue &write = device.queue(Lane::disk_write), &reads = device.queue(Lane::disk_read);
@@ -215,7 +215,7 @@ TEST_F(Lanes, ADiskThatFailsIsOneError) {
   EXPECT_EQ(failed.error().where(), std::vector<std::string>{folder_});
 }
 
-// What was cut off reads as zeros once a write after it has made the file long again.
+// Truncated bytes read as zeros once a later write has made the file long again.
 TEST_F(Lanes, AFileThatAnotherProgramCutsShort) {
   const int64_t bytes = 64 * 4096;
   std::vector<std::byte> some(4096, std::byte{1});

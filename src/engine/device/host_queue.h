@@ -1,4 +1,4 @@
-// A queue of a device that is the host: what it moves is at addresses of the host, or on disk.
+// A queue of a device that is the host: it works on addresses of the host, or on disk.
 #pragma once
 
 #include "engine/device/device.h"
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// Runs at once: what it is given is done when the call returns.
+// Runs at once: its work is done when the call returns.
 class HostQueue : public Queue {
  public:
   HostQueue(ThreadPool& pool, DiskBlocks& disk) : pool_(pool), disk_(disk) {}
@@ -19,7 +19,7 @@ class HostQueue : public Queue {
   void finish() override {}
 
   virtual bool has_reached(uint64_t) { return true; }
-  virtual void reach(uint64_t) {}  // returns when all before the mark is done
+  virtual void reach(uint64_t) {}  // returns when everything before the mark is done
 
  protected:
   DiskBlocks& disk() { return disk_; }

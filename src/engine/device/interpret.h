@@ -1,7 +1,7 @@
-// Runs a program node by node, each value in a buffer of its own: the slow, careful way, for tests
-// and for replaying a failing program. Every buffer has guard bytes on both sides, fresh buffers
-// are filled with 0xff (NaN, -1), and operands must not change: a kernel that breaks this is
-// reported by name.
+// Runs a program node by node, each value in a buffer of its own: slow and careful, for tests and
+// for replaying a failing program. Every buffer has guard bytes on both sides, new buffers are
+// filled with 0xff (NaN, -1), and operands must not change: a kernel that breaks a rule is reported
+// by name.
 #pragma once
 
 #include "engine/device/backend.h"
@@ -23,12 +23,12 @@ struct Tensor {
 using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 struct InterpretOptions {
-  bool in_place = false;  // write results over the operands that inplace_inputs names and that die
+  bool in_place = false;  // write results over the dying operands of inplace_inputs
 };
 
 struct Outcome {
   Tensors outputs;                  // by name
-  Tensors states;                   // by name: the new version, or the old one where there is none
+  Tensors states;                   // by name: the new version, or else the old one
   std::vector<std::string> broken;  // guard bytes or operands that a kernel changed
 };
 

@@ -1,4 +1,4 @@
-// A queue whose work is done by a thread of its own, beside that of the thread that gives it.
+// A queue with a thread of its own, which works beside the calling thread.
 #pragma once
 
 #include <array>
@@ -11,9 +11,8 @@
 
 namespace hone {
 
-// Holds up to kRing pieces of work that are not done; who gives one more waits for room. Giving
-// work allocates nothing. Copies from and to disk that touch different bytes are on their way
-// together.
+// Holds up to kRing pieces of unfinished work; the caller waits for room beyond that. Giving work
+// allocates nothing. Copies from and to disk that touch different bytes run at the same time.
 class LaneQueue : public HostQueue {
  public:
   LaneQueue(ThreadPool& pool, DiskBlocks& disk);
@@ -30,8 +29,8 @@ class LaneQueue : public HostQueue {
  private:
   static constexpr uint64_t kRing = 256;
   struct Work {
-    Copy copy = {};              // without `from`: zeros
-    HostQueue* other = nullptr;  // instead: this one has to reach the mark
+    Copy copy = {};              // no `from`: zeros
+    HostQueue* other = nullptr;  // instead: wait until this one reaches the mark
     uint64_t mark = 0;
     const std::function<void()>* run = nullptr;  // instead
   };
@@ -43,7 +42,7 @@ class LaneQueue : public HostQueue {
   std::condition_variable given_more_, done_more_;
   std::array<Work, kRing> ring_;
   uint64_t given_ = 0, done_ = 0;
-  uint64_t begun_ = 0;  // of the thread: from done_ on, what its stream has
+  uint64_t begun_ = 0;  // of the thread: from done_ on, work in its stream
   DiskStream stream_;
   bool end_ = false;
   std::thread thread_;

@@ -144,7 +144,7 @@ class NodeList : public Executable {
     std::vector<const void*> in;
     std::vector<void*> out;
     void* workspace = nullptr;
-    Queue* lane = nullptr;         // of a node that is only begun
+    Queue* lane = nullptr;         // of a node that has started but is not done
     std::function<void()> work;    // of a kernel of the host
     std::vector<Access> accesses;  // by it
     int64_t bytes = 0;             // of a copy

@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr double kTera = 1e12, kGiga = 1e9;
 
-// A line of a data sheet: name, MiB, TFLOP/s in f32 and bf16, GB/s of memory, GB/s in one direction to the
-// host (PCIe) and to a neighbour (NVLink, else PCIe), architecture.
+// A line of a data sheet: name, MiB, TFLOP/s in f32 and bf16, GB/s of memory, GB/s in one direction
+// to the host (PCIe) and to a neighbour (NVLink, else PCIe), architecture.
 struct Sheet {
   const char* name;
   int64_t mib;
@@ -20,7 +20,7 @@ struct Sheet {
   const char* isa;
 };
 
-// V100 and T4 have no bf16 products: those of f32 operands rounded to bf16 run at f32's speed.
+// V100 and T4 have no bf16 products: products of f32 operands rounded to bf16 run at f32's speed.
 constexpr std::array<Sheet, 14> kSheets{{
     {"B200", 183359, 75, 2250, 7700, 64, 900, "sm_100"},
     {"H200", 143771, 66.9, 989.4, 4800, 64, 450, "sm_90"},

@@ -64,16 +64,17 @@ struct Node {
   bool clone = false;  // made again by a placement pass: never merged with the node it equals
 };
 
-// What a state value is for; `hone plan` sums bytes by it.
-// copy: a parameter, rounded to two bytes for products; what writes the parameter writes it too.
+// The purpose of a state value; `hone plan` sums bytes by it.
+// copy: a parameter, rounded to two bytes for products; a node that writes the parameter writes it
+// too.
 enum class Role : uint8_t { param, grad, moment, cache, constant, copy };
 std::string_view name_of(Role r);
 Result<Role> role_named(std::string_view name);
 std::string copy_name(
     const std::string& parameter);  // of its state of role copy: "copy." and its name
 
-// The rows of the first axis that a state holds of a tensor; the rows of one tensor are in one state
-// or another of the same program.
+// The rows of the first axis that a state holds of a tensor; the rows of one tensor are in one
+// state or another of the same program.
 struct ShardSpec {
   std::string tensor;  // its name; empty: the state is all of it
   int64_t begin = 0;   // the first row

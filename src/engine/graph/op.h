@@ -1,4 +1,4 @@
-// What an operation is. Each op is one file of engine/ops: formula, shapes and types,
+// The definition of an operation. Each op is one file of engine/ops: formula, shapes and types,
 // decomposition, gradient, cost, in that order.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace hone {
 
 class Builder;
 
-// A node with the types of its operands at hand. Operands and attributes are known by the names that
-// the op gives them; another name is a Bug.
+// A node with the types of its operands at hand. Operands and attributes are known by the names
+// that the op gives them; another name is a Bug.
 struct NodeView {
   const Program& program;
   const Node& node;
@@ -113,7 +113,7 @@ struct Op {
   // all others. A pass drops what nobody reads.
   std::vector<std::string> optional_results = {};
 
-  // What passes ask for.
+  // Traits that passes ask for.
   // A matrix product of its two first operands, which attribute bf16 rounds. A weight is operand
   // kWeightOperand.
   bool product = false;
@@ -132,18 +132,19 @@ struct Op {
   const Overwrite* accumulator() const;  // the one that adds, or nullptr
 };
 
-// The number of an operand in a node of this number of inputs; a name the op does not know is a Bug.
+// The number of an operand in a node of this number of inputs; a name the op does not know is a
+// Bug.
 size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 
 // The operands are there and no more than the op names; the attributes are known, of the right
 // type, and the required ones are there. Error H1003 names the first that is not.
 Status check_node(const NodeView& n);
 
-// Where result `k` of a node is. On the lane host_compute: where the operand is that it may be written
-// over; on the host where there is none.
+// The space of result `k` of a node. On the lane host_compute: the space of the operand that it may
+// overwrite, or the host if there is none.
 Space result_space(const NodeView& n, size_t k);
 
-// Whether the node is only begun where it is written, and done when a wait for a result is.
+// Whether the node only starts at its place in the list, and is done at a wait for a result.
 inline bool is_begun(const Node& n) { return n.op->copies || n.lane == Lane::host_compute; }
 
 // Whether the node applies an activation and has what it is applied to as its second result: the

@@ -1,4 +1,5 @@
-// Where a value is and who moves it. A device has memory of its own, or is the host itself.
+// The space of a value and the lanes that move it. A device has memory of its own, or is the host
+// itself.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ class PerSpace {
   std::array<T, kSpaces.size()> of_{};
 };
 
-// What a queue of a device does. Work of one lane is done in the order in which it was given.
+// The kinds of work of a device's queues. Work of one lane runs in the order in which it was given.
 enum class Lane : uint8_t { compute, load, store, disk_read, disk_write, host_compute };
 inline constexpr size_t kLaneCount = 6;
 std::string_view name_of(Lane l);
@@ -34,7 +35,7 @@ Result<Lane> lane_named(std::string_view name);
 // The lane that copies from one space to another one.
 Lane lane_between(Space from, Space to);
 
-// What kernels on the lane host_compute can do beside a device.
+// Kernels that the lane host_compute offers besides a device.
 enum class HostLane : uint8_t {
   none,      // there are none
   apart,     // they read and write the host's memory only

@@ -44,7 +44,7 @@ class Places {
                  fmt::format("program {}: {} '{}': {}", p.name, kind, name, what));
   }
 
-  // The node that is only begun and whose result the value is, or -1.
+  // The unfinished node whose result the value is, or -1.
   int32_t issue_of(ValueId v) const {
     const int32_t node = p.values[static_cast<size_t>(v)].node;
     return node >= 0 && is_begun(p.nodes[static_cast<size_t>(node)]) ? node : -1;
@@ -60,7 +60,8 @@ class Places {
     return has_kernel && n.lane == Lane::host_compute ? n.lane : Lane::compute;
   }
 
-  // Until when the node reads its operands: its first wait, which is not known before it comes.
+  // `until`: the first wait for the node, up to which it reads its operands; unknown before it
+  // comes.
   void read(ValueId v, int32_t at, int32_t until) {
     last_read_[static_cast<size_t>(v)] = std::max(last_read_[static_cast<size_t>(v)], at);
     last_busy_[static_cast<size_t>(v)] = std::max(last_busy_[static_cast<size_t>(v)], until);
@@ -104,8 +105,8 @@ class Places {
     return Ok{};
   }
 
-  // A node that is begun reads its operands until it is waited for, and writes its results from the
-  // begin. A kernel may write over the operand that only itself reads by then.
+  // An asynchronous node reads its operands until it is waited for, and writes its results from its
+  // start. A kernel may write over an operand that only itself reads at that time.
   Status check_next(const State& s) const {
     if (p.space(s.next) != s.home) return say("state", s.name, "its new version is elsewhere");
     if (issue_of(s.next) >= 0)
@@ -124,10 +125,10 @@ class Places {
   }
 
   const Program& p;
-  std::vector<int32_t> wait_of_;  // by node that is begun: the first wait for a result, or -1
+  std::vector<int32_t> wait_of_;  // by asynchronous node: the first wait for a result, or -1
   std::vector<bool> waited_for_;  // by value
-  // By value, or -1: the last node that reads it, a copy as its wait; and that until which it is read,
-  // a kernel of the host as its wait too.
+  // By value, or -1: the last node that reads it, a copy as its wait; and that until which it is
+  // read, a kernel of the host as its wait too.
   std::vector<int32_t> last_read_, last_busy_;
 };
 

@@ -59,8 +59,8 @@ Program parsed_places(const std::string& text) {
   return std::move(*p);
 }
 
-// A kernel of the host changes a state where it is; its operand is brought, and it has a result of its
-// own.
+// A kernel of the host changes a state where it is; its operand is brought, and it has a result of
+// its own.
 const char* const kOnHost = R"(program update
 input "g" %0 : f32[4]
 state "m" %1 : f32[4] {role="moment", home="host"}

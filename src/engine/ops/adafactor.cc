@@ -6,8 +6,8 @@
 //   u = g / sqrt(row'/mean over R of row' col');
 // for vectors and scalars square' = keep square + (1-keep) (g^2 + eps), u = g / sqrt(square'). Then
 //   p' = p (1 - lr d) - lr u / max(1, rms(u) / clip_threshold).
-// States: the list of row [..., R] or square, then the list of col [..., C] of the tensors that are
-// no vectors or scalars. All of p's element type; operands as update_parts.h says.
+// States: the list of row [..., R] or square, then the list of col [..., C] of the tensors with two
+// axes or more. All of p's element type; operands as in update_parts.h.
 #include "engine/ops/update_parts.h"
 
 namespace hone {

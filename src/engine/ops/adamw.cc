@@ -2,10 +2,10 @@
 // (Loshchilov and Hutter, arXiv 1711.05101), with g * g_scale for g and d the decay of a tensor:
 //   m' = beta1 m + (1-beta1) g,  v' = beta2 v + (1-beta2) g^2,
 //   p' = p (1 - lr d) - lr/(1-beta1^step) m' / (sqrt(v')/sqrt(1-beta2^step) + eps).
-// With attribute l2 PyTorch's Adam (Kingma and Ba, arXiv 1412.6980): g + d p for g, and p itself
-// is not decayed. With attribute huggingface the AdamW that Transformers had until version 4: eps is added
-// to sqrt(v'), and p' as it is without d is multiplied by (1 - lr d) at last.
-// Operands and decay as update_parts.h says; m, v of p's type.
+// With attribute l2 PyTorch's Adam (Kingma and Ba, arXiv 1412.6980): g + d p for g, and p itself is
+// not decayed. With attribute huggingface the AdamW that Transformers had until version 4: eps is
+// added to sqrt(v'), and p' as it is without d is multiplied by (1 - lr d) at last. Operands and
+// decay as update_parts.h says; m, v of p's type.
 #include "engine/ops/update_parts.h"
 
 namespace hone {

@@ -1,10 +1,10 @@
 // adamw_8bit(p..., g..., code1..., absmax1..., code2..., absmax2..., lr, step, g_scale)
 //   -> p'..., code1'..., absmax1'..., code2'..., absmax2'...: AdamW (adamw.cc) whose moments are kept as
-// bitsandbytes keeps them (Dettmers et al., arXiv 2110.02861): block by block they are made numbers,
-// m = dequantize(code1, absmax1), v = dequantize(code2, absmax2), p' comes from the exact m' and v', and
-// m' and v' become codes again; m with the signed map, v with the other one (quantize_dynamic.cc).
-// Operands as update_parts.h says; codes u8 of p's shape, absmax [ceil(count / 256)] of p's element
-// type, f32 for bf16. With rows a block begins at the first of them.
+// bitsandbytes keeps them (Dettmers et al., arXiv 2110.02861): block by block they are made
+// numbers, m = dequantize(code1, absmax1), v = dequantize(code2, absmax2), p' comes from the exact
+// m' and v', and m' and v' become codes again; m with the signed map, v with the other one
+// (quantize_dynamic.cc). Operands as update_parts.h says; codes u8 of p's shape, absmax [ceil(count
+// / 256)] of p's element type, f32 for bf16. With rows a block begins at the first of them.
 #include "engine/ops/update_parts.h"
 
 namespace hone {

@@ -1,8 +1,8 @@
-// apollo_adamw(p..., g..., m..., v..., norm..., lr, step, g_scale) -> p'..., m'..., v'..., norm'...:
-// APOLLO (Zhu et al., arXiv 2412.05270, algorithm 1) as the package apollo-torch runs it, for matrices p
-// [R,C] whose moments are those of a random projection of the gradient. With g * g_scale for g, d the
-// decay of a tensor and P normal numbers with the variance 1 / rank (random_normal.cc), other ones after
-// each update_proj_gap steps and never kept:
+// apollo_adamw(p..., g..., m..., v..., norm..., lr, step, g_scale) -> p'..., m'..., v'...,
+// norm'...: APOLLO (Zhu et al., arXiv 2412.05270, algorithm 1) as the package apollo-torch runs it,
+// for matrices p [R,C] whose moments are those of a random projection of the gradient. With g *
+// g_scale for g, d the decay of a tensor and P normal numbers with the variance 1 / rank
+// (random_normal.cc), other ones after each update_proj_gap steps and never kept:
 //   low = g P^T with P [rank,C], or P^T g with P [R,rank]                (proj_type, below)
 //   m' = beta1 m + (1-beta1) low,  v' = beta2 v + (1-beta2) low^2,  n = m' / (sqrt(v') + eps)
 //   s = |n| / (|low| + 1e-8)   over each row of p where R >= C, over each column else (scale_type
@@ -10,10 +10,10 @@
 //   u = s g / limit,  limit = max(|s g| / (norm + 1e-8), 1.01) / 1.01 (Chen et al., arXiv 2410.01623,
 //       section 3.3); 1 where norm is 0, which it is at first;  norm' = |u|
 //   p' = (p - lr sqrt(1-beta2^step) / (1-beta1^step) sqrt(scale) u) (1 - lr d).
-// proj_type std: the longer axis of p stays: right where R >= C, else left; reverse_std the other way
-// round; right, left: P is to the right or to the left. A scale of channels needs their axis.
-// m, v [R,rank] or [rank,C] and norm [] of p's type; keys[i] names the numbers of tensor i; other operands
-// as update_parts.h says.
+// proj_type std: the longer axis of p stays: right where R >= C, else left; reverse_std the other
+// way round; right, left: P is to the right or to the left. A scale of channels needs their axis.
+// m, v [R,rank] or [rank,C] and norm [] of p's type; keys[i] names the numbers of tensor i; other
+// operands as update_parts.h says.
 #include <cmath>
 
 #include "engine/ops/update_parts.h"

@@ -9,9 +9,9 @@
 // 2.1); no segment may be longer than reach.
 // Attribute longest: no segment has more tokens (0: nobody knows); only the decomposition
 // "by_row_gather" asks, whose rows are that long.
-// With attribute bf16, or f16, a device may round the operands of its products to it, where that is faster.
-// Head h reads key/value head h / (heads/kv_heads). Shapes: ops.h. Tokens past the last segment
-// are neither queries nor keys.
+// With attribute bf16, or f16, a device may round the operands of its products to it, where that is
+// faster. Head h reads key/value head h / (heads/kv_heads). Shapes: ops.h. Tokens past the last
+// segment are neither queries nor keys.
 #include "engine/ops/attention_parts.h"
 
 namespace hone {

@@ -5,8 +5,8 @@ namespace {
 
 const Type kScalarInt{DType::i32, {}};
 
-// For each of `count` packed tokens: its segment (segments: none) and how many tokens of the segment
-// come from it on (its end minus its index).
+// For each of `count` packed tokens: its segment (segments: none) and how many tokens of the
+// segment come from it on (its end minus its index).
 struct Segments {
   ValueId id, left;
 };
@@ -57,8 +57,8 @@ ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, con
   return allowed;
 }
 
-// scores += bias[h, reach - 1 - distance]. A pair beyond the reach has no bias: its score is NaN, so
-// that a bias too short for its sequences cannot pass unseen.
+// scores += bias[h, reach - 1 - distance]. A pair beyond the reach has no bias: its score is NaN,
+// so that a bias too short for its sequences cannot pass unseen.
 void add_bias(Builder& b, AttentionParts& a, ValueId bias, ValueId distance, ValueId allowed) {
   const AttentionDims& d = a.dims;
   auto whole = [&](int64_t x) { return ops::constant(b, static_cast<double>(x), kScalarInt); };

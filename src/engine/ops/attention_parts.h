@@ -1,4 +1,4 @@
-// What the decompositions of attention and attention_grad share.
+// Shared parts of the decompositions of attention and attention_grad.
 #pragma once
 
 #include "engine/ops/support.h"
@@ -31,8 +31,8 @@ AttentionParts attention_parts(Builder& b, const NodeView& n);
 
 // The decomposition "by_row_gather" of attention.
 Values attention_by_row(Builder& b, const NodeView& n);
-// i32[count]: of each packed token its place when every segment has a row of `width` places; -1 past
-// the last segment.
+// i32[count]: of each packed token its place when every segment has a row of `width` places; -1
+// past the last segment.
 ValueId packed_places(Builder& b, ValueId cu, int64_t count, int64_t segments, int64_t width);
 
 ValueId split_heads(Builder& b, ValueId x, int64_t heads);               // [T,H*D] -> [H,T,D]

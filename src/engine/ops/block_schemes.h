@@ -1,5 +1,5 @@
-// How a matrix [rows, columns] is kept in few bits: a payload u8[rows, row_bytes(columns)], and scales
-// beside it or inside.
+// How a matrix [rows, columns] is kept in few bits: a payload u8[rows, row_bytes(columns)], and
+// scales beside it or inside.
 //
 //   nf4, fp4  as bitsandbytes keeps them: two codes of 4 bits a byte, the first in the high half;
 //             x = code[c] * scale, one scale for each 64 elements of the matrix as one row. NF4 is
@@ -11,9 +11,9 @@
 //             and formulas: docs/formats/gguf.md. Each x is exact but for one rounding, of its sum
 //             with a minimum, so f32 arithmetic of any order has the bits of ggml.
 //
-// Scales of the others f32[scale_count]. Those of nf4 and fp4 may be kept in 8 bits themselves, u8[scale_count]:
-// scale = dynamic_map(true)[u] * nested + offset, one `nested` for each 256 of them (double quantisation,
-// section 3 of QLoRA; the code is that of arXiv 2110.02861, signed).
+// Scales of the others f32[scale_count]. Those of nf4 and fp4 may be kept in 8 bits themselves,
+// u8[scale_count]: scale = dynamic_map(true)[u] * nested + offset, one `nested` for each 256 of
+// them (double quantisation, section 3 of QLoRA; the code is that of arXiv 2110.02861, signed).
 #pragma once
 
 #include <array>
@@ -31,7 +31,8 @@ struct BlockScheme {
   int64_t bytes = 0;            // and its bytes
   int64_t scaled = 0;           // elements that share a scale; 0: a row
   const float* code = nullptr;  // f32[16] of a scheme of 4 bits
-  // The f16 numbers in a block that holds its scales, one after the other: their count, and the first byte.
+  // The f16 numbers in a block that holds its scales, one after the other: their count, and the
+  // first byte.
   int64_t halves = 0, halves_at = 0;
 
   int64_t row_bytes(int64_t columns) const { return columns / block * bytes; }

@@ -1,6 +1,6 @@
 // cast(x) = x as element type `dtype`: floats round to nearest even, floats to integers truncate,
-// anything to bool is x != 0. With `saturate` a finite value that is too large for bf16 or f16 becomes
-// the largest that there is, with its sign, instead of an infinity.
+// anything to bool is x != 0. With `saturate` a finite value that is too large for bf16 or f16
+// becomes the largest that there is, with its sign, instead of an infinity.
 #include "engine/ops/support.h"
 
 namespace hone {

@@ -5,9 +5,9 @@
 
 namespace hone {
 
-Cost cost_of(const NodeView& n);  // as its op says; where that says nothing, elementwise(n, 1)
+Cost cost_of(const NodeView& n);  // from its op; if that has none, elementwise(n, 1)
 
-// What the definitions of ops say.
+// Costs for the definitions of ops.
 Cost elementwise(const NodeView& n, double flops_per_element);  // bytes: all operands and results
 Cost free_of_charge(const NodeView& n);                         // a view
 

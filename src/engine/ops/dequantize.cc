@@ -1,7 +1,7 @@
-// dequantize(payload, scales?, nested_scales?, offset?): the matrix that is kept in few bits, by the
-// scheme (block_schemes.h).   payload u8[N,P], scales f32 of scale_count, none where blocks hold them;
-// or u8 with nested_scales f32[ceil(scale_count / 256)] and offset f32[] -> [N,K] of attribute dtype.
-// An op with attribute scheme takes the operands itself (pass fuse).
+// dequantize(payload, scales?, nested_scales?, offset?): the matrix that is kept in few bits, by
+// the scheme (block_schemes.h).   payload u8[N,P], scales f32 of scale_count, none where blocks
+// hold them; or u8 with nested_scales f32[ceil(scale_count / 256)] and offset f32[] -> [N,K] of
+// attribute dtype. An op with attribute scheme takes the operands itself (pass fuse).
 #include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
 

@@ -1,6 +1,6 @@
 // dequantize_dynamic(codes, absmax) -> x = map[codes] * absmax of the block, as quantize_dynamic.cc
-// defines them.   codes u8 of any shape, absmax [ceil(count / 256)] float -> its element type, the shape
-// of codes
+// defines them.   codes u8 of any shape, absmax [ceil(count / 256)] float -> its element type, the
+// shape of codes
 #include "engine/ops/support.h"
 
 namespace hone {

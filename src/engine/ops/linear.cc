@@ -1,10 +1,11 @@
-// linear(x, W, bias?, residual?, scales?, nested_scales?, offset?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K]
-// (trans_w), bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient
-// needs. W may be kept in fewer bits, and then has no gradient: bf16, or i8 with scales [N], where
-// output column n is scales[n] times that of W, and a kernel may round a row of x to 15 bits or more; or with attribute scheme a payload in blocks with the
-// scales of dequantize. A weight in blocks is frozen: x has a gradient. With attribute bf16, or f16, the
-// product is that of x and W rounded to it (see matmul), and so are those of the gradient; W may then be
-// kept in that type.
+// linear(x, W, bias?, residual?, scales?, nested_scales?, offset?) = act(x W + bias) + residual.
+// x [T,K], W [K,N] or [N,K] (trans_w), bias [N], residual [T,N] -> y [T,N]; with save_pre also x W
+// + bias, which the gradient needs. W may be kept in fewer bits, and then has no gradient: bf16, or
+// i8 with scales [N], where output column n is scales[n] times that of W, and a kernel may round a
+// row of x to 15 bits or more; or with attribute scheme a payload in blocks with the scales of
+// dequantize. A weight in blocks is frozen: x has a gradient. With attribute bf16, or f16, the
+// product is that of x and W rounded to it (see matmul), and so are those of the gradient; W may
+// then be kept in that type.
 #include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
 

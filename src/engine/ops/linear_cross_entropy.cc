@@ -8,10 +8,10 @@
 //   dbias = column sums of dlogits.
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
-// With attribute bf16, or f16, the operands of the three products are rounded to it, and w may be kept
-// in that type. With attribute scheme w is u8 in blocks that hold their scales (block_schemes.h), frozen.
-// x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll [T], correct i32[T], and as
-// asked for dw [V,C], dx [T,C], dbias [V].
+// With attribute bf16, or f16, the operands of the three products are rounded to it, and w may be
+// kept in that type. With attribute scheme w is u8 in blocks that hold their scales
+// (block_schemes.h), frozen. x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll
+// [T], correct i32[T], and as asked for dw [V,C], dx [T,C], dbias [V].
 #include <algorithm>
 
 #include "engine/ops/block_schemes.h"

@@ -1,6 +1,6 @@
-// lion_8bit(p..., g..., code1..., absmax1..., lr, step, g_scale) -> p'..., code1'..., absmax1'...: Lion
-// (lion.cc) whose momentum is kept as bitsandbytes keeps it: m = dequantize(code1, absmax1) with the
-// signed map (quantize_dynamic.cc), and m' becomes codes again.
+// lion_8bit(p..., g..., code1..., absmax1..., lr, step, g_scale) -> p'..., code1'..., absmax1'...:
+// Lion (lion.cc) whose momentum is kept as bitsandbytes keeps it: m = dequantize(code1, absmax1)
+// with the signed map (quantize_dynamic.cc), and m' becomes codes again.
 // Operands as update_parts.h says; codes u8 of p's shape, absmax [ceil(count / 256)] of p's element
 // type. With rows a block begins at the first of them.
 #include "engine/ops/update_parts.h"

@@ -1,7 +1,7 @@
 // matmul(x, y, acc?) = x y + acc.   x [..,M,K] ([..,K,M] with trans_x), y [..,K,N] ([..,N,K] with
 // trans_y), equal leading dimensions -> [..,M,N]. With attribute bf16 the elements of x and y are
-// rounded to the nearest bf16, with f16 to f16; sums stay in the type of x. An operand that is kept in
-// that type already counts as f32.
+// rounded to the nearest bf16, with f16 to f16; sums stay in the type of x. An operand that is kept
+// in that type already counts as f32.
 #include "engine/ops/support.h"
 
 namespace hone {

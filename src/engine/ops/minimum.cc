@@ -7,7 +7,7 @@ namespace {
 
 Values grad_minimum(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), y = n.in(1);
-  // Where both are equal the gradient goes to x.
+  // The gradient of equal elements goes to x.
   ValueId mine = ops::compare(b, n.output(0), n.input(0), "eq");
   ValueId zero = number(b, 0, d[0]);
   return {fit(b, ops::select(b, mine, d[0], zero), x), fit(b, ops::select(b, mine, zero, d[0]), y)};

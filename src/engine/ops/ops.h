@@ -37,7 +37,7 @@ ValueId reshape(Builder& b, ValueId x, Shape shape);  // a view
 ValueId broadcast(Builder& b, ValueId x, Shape shape,
                   std::vector<int64_t> axes);  // axes[i]: where dim i of x goes
 ValueId slice(Builder& b, ValueId x, int64_t axis, int64_t begin, int64_t end);  // axis 0: a view
-ValueId copy(Builder& b, ValueId x, Space to);  // in another space, begun here
+ValueId copy(Builder& b, ValueId x, Space to);  // to another space; starts here
 ValueId wait(Builder& b, ValueId x);            // the result of a copy, done; a view
 ValueId concat(Builder& b, const Values& parts, int64_t axis);
 ValueId transpose(Builder& b, ValueId x, std::vector<int64_t> permutation);
@@ -62,7 +62,8 @@ ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positi
 ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,
                                ValueId cu_k, double p, int64_t heads, int64_t tk,
                                const std::string& key);  // [H, Tq, Tk], true outside the segments
-// Normal numbers that are others after each `period` steps, by Philox from `key`; step i64[], from 1.
+// Normal numbers that are others after each `period` steps, by Philox from `key`; step i64[], from
+// 1.
 ValueId random_normal(Builder& b, ValueId step, const Type& type, double std, int64_t period,
                       int64_t key);
 // x as bf16, rounded at random by Philox; step i64[], `first`: where x begins in its tensor.
@@ -139,11 +140,11 @@ Attention attention(Builder& b, const AttentionInputs& in, const AttentionOption
 // skipped).
 ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
 // Loss of a language-model head (or a classifier) without full logits. x [T,C], w [V,C], labels
-// i32[T] (-100: ignored), scale [], bias [V] or none: loss = scale * sum nll. With gradients asked
-// for, dx, dw and dbias are made in the same visit (three matmuls); input 4 accumulates dw. Outputs:
-// loss [], nll [T], correct i32[T] (argmax = label), and with the attributes of these names dw
-// [V,C], dx [T,C], dbias [V]. smoothing e: the label stands for (1-e) onehot + e/V, as Transformers'
-// LabelSmoother has it.
+// i32[T] (-100: ignored), scale [], bias [V] or none: loss = scale * sum nll. If gradients are
+// requested, dx, dw and dbias are computed in the same pass (three matmuls); input 4 accumulates
+// dw. Outputs: loss [], nll [T], correct i32[T] (argmax = label), and with the attributes of these
+// names dw [V,C], dx [T,C], dbias [V]. smoothing e: the label stands for (1-e) onehot + e/V, the
+// rule of Transformers' LabelSmoother.
 struct CrossEntropy {
   ValueId loss, nll, correct, dx, dw, dbias;
 };
@@ -152,10 +153,11 @@ CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labe
 // Sums of squares of n tensors -> f64[n]; of one -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
 ValueId sum_squares(Builder& b, ValueId tensor);
-// One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd, adagrad,
-// rmsprop, lion, lion_8bit, lamb, adafactor, apollo_adamw, whose files say their formula, states and attributes. `states`: what the
-// rule keeps, one list after another. lr f64[], step i64[] (1 for the first), g_scale f64[] (times
-// every gradient). Returns p' and the new states in the order of the operands.
+// One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd,
+// adagrad, rmsprop, lion, lion_8bit, lamb, adafactor, apollo_adamw, whose files say their formula,
+// states and attributes. `states`: what the rule keeps, one list after another. lr f64[], step
+// i64[] (1 for the first), g_scale f64[] (times every gradient). Returns p' and the new states in
+// the order of the operands.
 struct UpdateLists {
   Values p, g, states;
   ValueId lr = kNoValue, step = kNoValue, g_scale = kNoValue;

@@ -1,9 +1,9 @@
-// random_normal(step) = normal numbers with mean 0 and the standard deviation std; after each `period`
-// steps they are others. step i64[], 1 for the first -> [shape] of attribute dtype.
-// Element i of the round r = (step - 1) / period comes from the Philox4x32-10 block with the counter
-// {lo32(i/4), hi32(i/4), lo32(r), hi32(r)} and the key {lo32(key), hi32(key)}: the words (a, b) are 0 and 1
-// for i % 4 < 2, else 2 and 3, and the element is  std sqrt(-2 ln((a + 1/2) / 2^32)) times
-// cos(2 pi b / 2^32) for even i, sin for odd ones (Box and Muller 1958).
+// random_normal(step) = normal numbers with mean 0 and the standard deviation std; after each
+// `period` steps they are others. step i64[], 1 for the first -> [shape] of attribute dtype.
+// Element i of the round r = (step - 1) / period comes from the Philox4x32-10 block with the
+// counter {lo32(i/4), hi32(i/4), lo32(r), hi32(r)} and the key {lo32(key), hi32(key)}: the words
+// (a, b) are 0 and 1 for i % 4 < 2, else 2 and 3, and the element is  std sqrt(-2 ln((a + 1/2) /
+// 2^32)) times cos(2 pi b / 2^32) for even i, sin for odd ones (Box and Muller 1958).
 #include "engine/ops/support.h"
 
 namespace hone {

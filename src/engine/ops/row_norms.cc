@@ -1,6 +1,6 @@
-// row_norms(w, a, b) = the lengths of the rows of w + scale b a.   w [N,K], or [K,N] with in_out, whose
-// columns these rows are; a [R,K], b [N,R] -> [N]
-// A constant to the gradient, as DoRA takes it (arXiv 2402.09353, section 4.3).
+// row_norms(w, a, b) = the lengths of the rows of w + scale b a.   w [N,K], or [K,N] with in_out,
+// whose columns these rows are; a [R,K], b [N,R] -> [N] A constant to the gradient, as DoRA takes
+// it (arXiv 2402.09353, section 4.3).
 #include "engine/ops/support.h"
 
 namespace hone {

@@ -1,4 +1,4 @@
-// What the files of the shelf share: checks for infer rules, small builders; cost.h has the costs.
+// Helpers of the shelf: checks for infer rules, small builders; cost.h has the costs.
 //
 // In decompose and grad the references that NodeView::in returns die with the first value that is
 // emitted, so those functions copy types before they build.
@@ -32,8 +32,8 @@ Result<Type> type_attrs(const NodeView& n);  // attributes dtype and shape
 
 Result<Types> same_as_first(const NodeView& n);  // one float operand -> its type
 Result<Types> same_as_both(const NodeView& n);   // two operands; a scalar one is broadcast
-// A product's operands may be rounded first, by attribute bf16 or f16: to that type, else f32. Operands
-// of that type count as f32, and so does what is made of them.
+// A product's operands may be rounded first, by attribute bf16 or f16: to that type, else f32.
+// Operands of that type count as f32, and so does what is made of them.
 DType rounded_to(const NodeView& n);
 std::vector<AttrSpec> with_rounding(std::vector<AttrSpec> attrs);  // and those two
 void set_rounding(Attrs& attrs, DType to);

@@ -138,7 +138,7 @@ Cost update_cost(const NodeView& n, double flops_per_element) {
     const auto all = static_cast<double>(std::max<int64_t>(1, n.in(0).shape[0]));
     const double part = static_cast<double>(rows[1] - rows[0]) / all;
     c.flops *= part;
-    // What is not touched of p, its gradient and p'.
+    // Subtracts the untouched parts of p, its gradient and p'.
     c.bytes -= (1 - part) * static_cast<double>(2 * n.in(0).bytes() + n.in(1).bytes());
   }
   return c;

@@ -1,15 +1,16 @@
-// What the optimizer ops share. Each takes lists of `count` tensors and updates all of them:
+// Shared parts of the optimizer ops. Each takes lists of `count` tensors and updates all of them:
 //   op(p..., g..., states..., lr, step, g_scale) -> p'..., states'...
-// p parameters; g gradients of their shapes, multiplied by g_scale first (clipping); states: what
-// the rule keeps for each tensor, zero before the first step, one list after another; lr f64[],
-// step i64[] (1 for the first), g_scale f64[]. Every result overwrites its operand, and when g_scale
-// is not finite is its operand: a step whose gradients overflowed changes nothing.
+// p parameters; g gradients of their shapes, multiplied by g_scale first (clipping); states: the
+// rule's values for each tensor, zero before the first step, one list after another; lr f64[], step
+// i64[] (1 for the first), g_scale f64[]. Every result overwrites its operand; if g_scale is not
+// finite, it equals its operand: a step with overflowed gradients changes nothing.
 // Attribute decay[i] says whether weight_decay is for tensor i; an empty list means all.
-// A tensor in bf16 has its states in bf16 too; all is computed in f32 and rounded to the nearest at last.
-// A rule for each element by itself also takes rows=[first, end]: of its one tensor it updates these
-// rows of the first axis, which are all that its states have; p' has the other rows of p. And it takes
-// round_keys, one for each tensor, with which p' in bf16 is rounded at random (round_stochastic.cc), as
-// torchao's AdamW does with bf16_stochastic_round.
+// A tensor in bf16 has its states in bf16 too; everything is computed in f32 and rounded to nearest
+// at the end.
+// A rule for each element by itself also takes rows=[first, end]: it updates these rows of the
+// first axis of its one tensor, and its states have only these rows; p' has the other rows of p. It
+// also takes round_keys, one for each tensor, to round p' in bf16 at random (round_stochastic.cc),
+// like torchao's AdamW with bf16_stochastic_round.
 #pragma once
 
 #include "engine/ops/support.h"

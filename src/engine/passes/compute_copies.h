@@ -1,4 +1,5 @@
-// compute_copies: products read a copy of their weight in two bytes, which the update writes with it.
+// compute_copies: products read a copy of their weight in two bytes, which the update writes with
+// it.
 //
 //   %5 = linear(%4, %w) {bf16=true}   ->   state "copy.w" %c : bf16[K,N] {role="copy"}
 //   ...                                    %5 = linear(%4, %c) {bf16=true}
@@ -7,10 +8,10 @@
 //
 // The copy is the weight, rounded: products have the bits that they have without it. So the weight
 // itself, in f32, may be elsewhere (offload) while the forward and the backward pass compute. Other
-// readers, such as embeddings, read the weight: the autocast of PyTorch leaves them in f32 too. After
-// the update and what fuses products; before what places values. All programs of a run take the same
-// `weights`. As ZeRO-Offload keeps weights: Ren et al., "ZeRO-Offload: Democratizing Billion-Scale
-// Model Training", USENIX ATC 2021.
+// readers, such as embeddings, read the weight: the autocast of PyTorch leaves them in f32 too.
+// After the update and what fuses products; before what places values. All programs of a run take
+// the same `weights`. As ZeRO-Offload keeps weights: Ren et al., "ZeRO-Offload: Democratizing
+// Billion-Scale Model Training", USENIX ATC 2021.
 #pragma once
 
 #include <set>

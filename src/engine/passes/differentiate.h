@@ -11,8 +11,8 @@
 // them. With `kept` in bf16 or f16 the gradient of a parameter that is not a vector is kept in that
 // type: each contribution is made in f32, what there was is added to it in f32, and the sum is
 // rounded, as the autocast of PyTorch rounds the gradient of a product's weight. Parameters that
-// narrow_weights will keep in bf16 are f32 here; their gradients are in `kept`, vectors too. Must run
-// after fuse-forward (composites keep their own gradients) and once only.
+// narrow_weights will keep in bf16 are f32 here; their gradients are in `kept`, vectors too. Must
+// run after fuse-forward (composites keep their own gradients) and once only.
 #pragma once
 
 #include <set>

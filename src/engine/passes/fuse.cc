@@ -32,8 +32,8 @@ class Facts {
   int32_t producer(ValueId v) const { return p.values[static_cast<size_t>(v)].node; }
   int32_t uses(ValueId v) const { return uses_[static_cast<size_t>(v)]; }
 
-  // `by`, so far the node that makes `was`, takes the place of node i, so that every operand of
-  // both is defined before it. Its outputs are what `by` says; nobody reads `was` any more.
+  // Moves `by`, so far the node that makes `was`, to the place of node i, so that every operand of
+  // both is defined before it. Its outputs are those of `by`; `was` no longer has a reader.
   void absorb(size_t i, ValueId was, Node by) {
     gone_[static_cast<size_t>(producer(was))] = true;
     uses_[static_cast<size_t>(was)] = 0;
@@ -194,7 +194,7 @@ bool residual_of_product(Facts& f, size_t i) { return absorb_residual(f, i, true
 
 Result<bool> fuse_forward(Program& p, int64_t* looked_at) {
   const bool widened = apply(p, absorb_dequantize, nullptr);
-  if (widened) remove_dead_nodes(p);  // those that nobody reads any more
+  if (widened) remove_dead_nodes(p);  // nodes without a reader
   bool a = apply(p, absorb_activation, looked_at);
   bool b = apply(p, residual_of_other, looked_at);
   bool c = apply(p, residual_of_product, looked_at);

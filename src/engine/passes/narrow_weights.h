@@ -5,9 +5,10 @@
 //   %6 = embedding(%w, %ids)                      %6 = embedding(%w, %ids) {dtype="f32"}
 //   %7 = layer_norm(%5, %gamma)                   %c : f32[N] = cast(%gamma),  %7 = layer_norm(%5, %c)
 //
-// Products that round their operands to bf16, and linear, read the weight as it is; an embedding widens
-// the rows that it looks up; other readers, which are of vectors, read it widened. After what
-// differentiates and before what updates the weights. All programs of a run take the same `weights`.
+// Products that round their operands to bf16, and linear, read the weight as it is; an embedding
+// widens the rows that it looks up; other readers, which are of vectors, read it widened. After
+// what differentiates and before what updates the weights. All programs of a run take the same
+// `weights`.
 #pragma once
 
 #include <set>
@@ -17,7 +18,7 @@
 
 namespace hone {
 
-// `weights`: names of states in f32; those that the program has no state of are passed over.
+// `weights`: names of states in f32; names that the program lacks are skipped.
 Result<bool> narrow_weights(Program& p, const std::set<std::string>& weights);
 
 }  // namespace hone

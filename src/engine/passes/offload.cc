@@ -111,9 +111,9 @@ class Offloading {
       }
     }
   }
-  // Updates that the host does: all that they read of the optimizer's states is on the host, and nothing
-  // else reads it. What they read there is used at its home. A device with kernels of its own sums in
-  // another order than the host, so rules that sum stay there: the others have the same bits.
+  // Updates that the host does: every optimizer state that they read is on the host, and nothing
+  // else reads it. They read it in place. A device with kernels of its own sums in another order
+  // than the host, so rules that sum stay there; the others have the same bits.
   void find_host_nodes() {
     on_host_.assign(p.nodes.size(), false);
     follows_ = on_host_;
@@ -256,7 +256,7 @@ class Offloading {
     p.renumber_producers();
   }
 
-  // What stands for v on the device by now.
+  // The current value of v on the device.
   ValueId now(ValueId v) {
     if (index_of(v) >= root_.size()) return v;
     if (host_.makes(v)) return host_.on_device(v);
@@ -278,7 +278,8 @@ class Offloading {
     return view;
   }
 
-  // Where an update by the host reads v: at home, as the result of an update before, or on the device.
+  // The value of v that an update by the host reads: at home, the result of an earlier update, or
+  // on the device.
   ValueId on_host_now(ValueId v) {
     if (host_.makes(v)) return v;
     if (v != root_[index_of(v)] || home_[index_of(v)] != Space::host) return now(v);
@@ -296,7 +297,7 @@ class Offloading {
     const Phase begins = (*old_)[groups_[g].begin].phase;
     return begins != Phase::update || begins == (*old_)[node].phase;
   }
-  // What the group needs and is not coming yet.
+  // Starts loading values that the group needs and that are not loading yet.
   void prepare(size_t g) {
     if (g >= groups_.size()) return;
     for (const Stay& s : groups_[g].stays)

@@ -8,13 +8,13 @@
 //                                 next %m = %23
 //
 // A state has another home and comes for each stay: the nodes that use it, with at most kStayGap
-// others between two of them. Gradients and activations are not states: they are made on the device,
-// leave it after their first stay and come back for the next. What a stay needs is brought at most
-// kStayGap nodes before it, an optimizer's states while the update before theirs computes. So the
-// states of three updates are on the device at most; an update is a node for each 64 MiB of
+// others between two of them. Gradients and activations are not states: they are made on the
+// device, leave it after their first stay and come back for the next. Values are loaded at most
+// kStayGap nodes before their stay, an optimizer's states while the update before theirs computes.
+// So the states of at most three updates are on the device; an update is a node for each 64 MiB of
 // weights. Placement: no value changes. Nothing may move nodes after it.
-// Where the optimizer's states are on the host and kernels can be there, they do the update instead
-// (offload_host.h). States on disk come to the device all the same: see docs/design/host-update.md.
+// If the optimizer's states are on the host and the host has kernels, they do the update instead
+// (offload_host.h). States on disk always come to the device: see docs/design/host-update.md.
 // After S. Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall", 2021.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace hone {
 
 inline constexpr int kStayGap = 16;  // nodes
 
-// Where values are while they wait; Space::device: they stay.
+// The spaces in which values wait; Space::device: they stay.
 struct Offload {
   Space moments = Space::device;  // all states of the optimizer
   Space params = Space::device;   // weights; with masters, what products read of them
@@ -39,16 +39,16 @@ struct Offload {
   // States by name that have another home than their kind, in all programs of a run: those that the
   // host's memory has no room for.
   std::map<std::string, Space> homes = {};
-  // What the device has: where moments are in the host's memory, whether kernels there do the update.
+  // Whether kernels of the host do the update for moments in the host's memory.
   HostLane host_lane = HostLane::none;
 
   bool any() const {
     return masters != Space::device || moments != Space::device || params != Space::device ||
            gradients != Space::device || activations != Space::device;
   }
-  // Where weights in f32 wait whose products read copies: beside what updates them.
+  // The space of f32 weights whose products read copies: together with the moments.
   Space beside_moments() const { return moments != Space::device ? moments : params; }
-  // Where a state of that type waits.
+  // The space in which a state of that type waits.
   Space home(const State& state, const Type& type) const;
 };
 

@@ -35,7 +35,7 @@ void HostUpdates::add(Node n, std::vector<Node> after) {
   }
 }
 
-// What is done begins its way back, and what reads it begins.
+// Finished updates start their way back, and their readers start.
 void HostUpdates::return_begun() {
   std::deque<Begun> done = std::exchange(issued_, {});
   for (Begun& update : done) {
@@ -99,7 +99,7 @@ void HostUpdates::return_results(const Values& results) {
     if (m.state < 0) continue;
     State& s = p_.states[static_cast<size_t>(m.state)];
     const ValueId done = waited(v);
-    // What is written over on the device leaves it after its stay (offload.cc).
+    // A value that is overwritten on the device leaves it after its stay (offload.cc).
     const bool on_device = lane_ == HostLane::one_place && p_.space(done) == Space::device;
     if (s.home == p_.space(done) || on_device)
       s.next = m.home = done;

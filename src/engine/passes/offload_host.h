@@ -13,8 +13,8 @@
 // Copies of weights in two bytes are rounded on the host, after the update of the weight, and cross
 // the bus instead of it.
 //
-// HostLane::one_place: the kernel reads all where it is and writes over it; only results that are not
-// written over an operand are copied.
+// HostLane::one_place: the kernel reads all where it is and writes over it; only results that are
+// not written over an operand are copied.
 // After J. Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", 2021.
 #pragma once
 
@@ -30,7 +30,8 @@ class HostUpdates {
   HostUpdates(Program& p, Builder& b, HostLane lane) : p_(p), b_(b), lane_(lane) {}
 
   // The next update. Its operands are on the device, on the host, or results of updates before it.
-  // `after`: nodes that read its results alone and make states, as the copies of weights in two bytes.
+  // `after`: nodes that read its results alone and make states, as the copies of weights in two
+  // bytes.
   void add(Node n, std::vector<Node> after = {});
   bool makes(ValueId v) const { return made_.contains(v); }
   // The same value where compute can read it: on the device, and done.

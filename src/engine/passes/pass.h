@@ -1,6 +1,6 @@
-// Runs every pass, with its name, off-switch, timer, dump and verifier, and checks what it promises:
-// no change where it reports none, the same numbers if it is a placement pass, and no numeric pass
-// after a placement pass.
+// Runs every pass, with its name, off-switch, timer, dump and verifier, and checks what it
+// promises: no change where it reports none, the same numbers if it is a placement pass, and no
+// numeric pass after a placement pass.
 #pragma once
 
 #include <functional>

@@ -256,8 +256,8 @@ TEST(Passes, TheHeadKeepsItsGradientsUntilTheyAreRead) {
 }
 
 TEST(Passes, ProgramsOfARunStoreStatesAlike) {
-  // The decoder multiplies by the tied embeddings and by "fc"; the encoder reads the first as a table, the second
-  // not at all, and adds "b".
+  // The decoder multiplies by the tied embeddings and by "fc"; the encoder reads the first as a
+  // table, the second not at all, and adds "b".
   std::vector<Program> programs;
   for (const bool decodes : {true, false}) {
     Program& p = programs.emplace_back(op_table());

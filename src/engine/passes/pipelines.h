@@ -20,10 +20,11 @@ struct TrainPasses {
   Recompute recompute = {};
   Offload offload = {};
   DType stored = DType::f32;  // what activations wait for the backward pass in: bf16 or f16 too
-  // What gradients wait for the update in, and for those of the next micro-batch.
+  // The type of gradients that wait for the update, and for the gradients of the next micro-batch.
   DType gradients = DType::f32;
   bool saturate = false;  // activations too large for `stored` wait as its largest value
-  // Weights whose products read a copy in the type that they round to (compute_copies); empty: none.
+  // Weights whose products read a copy in the type that they round to (compute_copies); empty:
+  // none.
   std::set<std::string> copies = {};
   DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
   // Weights that are kept in bf16 alone (narrow_weights); empty: none.

@@ -1,4 +1,5 @@
-// Placement passes may move and repeat what is computed, never change it; offload keeps little on the device.
+// Placement passes may move and repeat what is computed, never change it; offload keeps little on
+// the device.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -27,8 +27,8 @@ std::string_view block_of(std::string_view scope) {
   return {};
 }
 
-// What is made again, and where. Lifetimes are in the nodes of the program as it was: a clone is at
-// the node that it is made before.
+// The recomputed values and their places. Lifetimes refer to nodes of the original program: a clone
+// is placed before the node in which it is needed.
 class Recomputing {
  public:
   Recomputing(Program& program, const Speeds& speeds)
@@ -57,7 +57,7 @@ class Recomputing {
 
   bool has_backward() const { return backward_ < end(); }
 
-  // What blocks keep for themselves is made again.
+  // Recomputes values that blocks keep for themselves.
   void drop_blocks() {
     const std::vector<bool> between = between_blocks();
     for (int32_t i = 0; i < backward_; ++i)
@@ -75,9 +75,9 @@ class Recomputing {
     drop_until(bytes, [this] { return live_.where(); });
   }
 
-  // Makes values again, those first that free most bytes at a node for their time, until there are at
-  // most `bytes` at it or nothing frees any without a higher peak. What is made again changes what the
-  // others free and cost, so each is looked at again when its turn comes.
+  // Recomputes values, those first that free most bytes at a node for their time, until it has at
+  // most `bytes` or no value frees any without a higher peak. Each recomputed value changes the
+  // bytes and costs of the others, so each is evaluated again when its turn comes.
   template <class Where>
   void drop_until(int64_t bytes, Where where) {
     for (bool any = true; any && live_.at(where()) > bytes;) {

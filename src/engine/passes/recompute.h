@@ -1,5 +1,5 @@
-// recompute: values of the forward pass are made again where the backward pass reads them, instead
-// of being kept until then.
+// recompute: values of the forward pass are computed again where the backward pass reads them,
+// instead of being kept.
 //
 //   %5 = layer_norm(%4, ..)              %5 = layer_norm(%4, ..)
 //   %6 = linear(%5, ..)                  %6 = linear(%5, ..)
@@ -7,13 +7,13 @@
 //                                        %40 = layer_norm(%4, ..) clone
 //   %30 = matmul(%5, %29)                %30 = matmul(%40, %29)
 //
-// A value is made again at most once. What its node reads is in memory or is made again too. Where a
-// node applies an activation and keeps what it was applied to, the activation alone may be made again.
+// A value is recomputed at most once. The operands of its node are in memory or are recomputed too.
+// If a node applies an activation and keeps its input, the activation alone may be recomputed.
 //
-// Which values: those of which a byte at the peak costs the least time, by the cost model, until the
-// program is as small as it shall be (after T. Chen et al., "Training Deep Nets with Sublinear
-// Memory Cost", 2016, and A. Jain et al., "Checkmate", 2020, without their solvers). Placement: no
-// value changes. It depends on the program and the speeds, not on the machine.
+// The choice: values whose byte at the peak costs the least time, by the cost model, until the
+// program is as small as requested (after T. Chen et al., "Training Deep Nets with Sublinear Memory
+// Cost", 2016, and A. Jain et al., "Checkmate", 2020, without their solvers). Placement: no value
+// changes. It depends on the program and the speeds, not on the machine.
 #pragma once
 
 #include <limits>
@@ -27,8 +27,8 @@ struct Recompute {
   // All that the blocks keep but what goes from one to the next, as gradient checkpointing does. A
   // block is a layer: the part of a scope up to its first number ("h.3" of "h.3.attn").
   bool blocks = false;
-  // The share of the bytes kept when the backward pass begins, at most; less has no effect where the
-  // peak, which may be elsewhere, would be higher.
+  // The share of the bytes kept when the backward pass begins, at most; less has no effect where
+  // the peak, which may be elsewhere, would be higher.
   double share = 1;
   // At each node at most, with the gradients that are states; no effect where nothing more can be
   // made again.

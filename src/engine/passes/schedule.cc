@@ -70,8 +70,8 @@ class Scheduling {
  private:
   size_t root_of(ValueId v) const { return root_[static_cast<size_t>(v)]; }
 
-  // What must come before each node: the nodes that make its operands, and those that read a value
-  // it may write over, which is how an old version's last reader stays before the new version.
+  // Finds the nodes that must come before each node: those that make its operands, and readers of a
+  // value that it may overwrite, so the last reader of an old version stays before the new version.
   void find_dependences() {
     const size_t count = p.nodes.size();
     waits_.assign(count, 0);
@@ -117,8 +117,8 @@ class Scheduling {
     return bytes;
   }
 
-  // A node of the update that takes next to nothing, such as the squares of a gradient: what waits for
-  // it may free much.
+  // A node of the update that takes next to nothing, such as the squares of a gradient: what waits
+  // for it may free much.
   bool is_small_update(size_t i) const {
     const Node& n = p.nodes[i];
     int64_t bytes = 0;

@@ -54,7 +54,7 @@ const double* constant_of(const Program& p, ValueId v) {
   return it == all.end() ? nullptr : std::get_if<double>(&it->second);
 }
 
-// What the node's output 0 equals without the node, or kNoValue.
+// A value equal to the node's output 0, which replaces the node, or kNoValue.
 ValueId same_as(const Program& p, const Node& n) {
   if (!n.op->view_offset && !n.op->neutral) return kNoValue;
   const Type& type = p.type(n.out[0]);

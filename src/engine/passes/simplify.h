@@ -1,7 +1,7 @@
 // simplify: removes what computes nothing new. Dead nodes; equal nodes (same op, operands and
 // attributes) but clones; x * 1, x + -0 (of integers x + 0); views of the same type; results nobody
-// reads that an attribute asks for (save_pre of linear, dw of the head). Values are bit-equal before
-// and after.
+// reads that an attribute asks for (save_pre of linear, dw of the head). Values are bit-equal
+// before and after.
 #pragma once
 
 #include "engine/graph/graph.h"

@@ -72,8 +72,9 @@ class Storing {
   bool rounds(const Node& n) const {
     return n.op->product && n.attrs.flag(std::string(name_of(as_)));
   }
-  // In the forward pass too, but for the head, whose gradients have the type of its operands: the same bits,
-  // and the value in f32 need not live as long. A value that was kept from overflowing is another one.
+  // In the forward pass too, but for the head, whose gradients have the type of its operands: the
+  // same bits, and the value in f32 need not live as long. A value that was kept from overflowing
+  // is another one.
   void read_rounded(Node& n) const {
     if (saturate_ || n.op->name == "linear_cross_entropy") return;
     for (size_t i = 0; i < 2; ++i)

@@ -116,7 +116,7 @@ class Sharing {
   }
 
  private:
-  // The first node that may write the value: one that is only begun does from there on.
+  // The first node that may write the value: an asynchronous one writes from its start.
   int32_t begins_at(ValueId v) const {
     const int32_t at = p.values[static_cast<size_t>(v)].node;
     const Node& n = p.nodes[static_cast<size_t>(at)];

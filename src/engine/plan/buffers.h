@@ -19,13 +19,15 @@ struct Buffers {
     Space space = Space::device;
   };
   std::vector<Buffer> all;
-  // By node: until which node its operands and results are in use at least; itself, or its first wait.
+  // By node: until which node its operands and results are in use at least; itself, or its first
+  // wait.
   std::vector<int32_t> busy_until;
 };
 
-// What a node that is only begun (is_begun) reads and writes is in use from there to its first wait;
-// a kernel of the host may still write over what nothing else reads by then. A state whose new version
-// cannot take the old one's place is a Bug: the program must be rewritten.
+// The operands and results of an asynchronous node (is_begun) are in use from its start to its
+// first wait; a host kernel may still overwrite an operand without other readers at that time. A
+// state whose new version cannot replace the old one in place is a Bug: the program must be
+// rewritten.
 Buffers share_storage(const Program& p);
 
 // n's result may be a part of its operand's storage.

@@ -180,8 +180,8 @@ next %1 = %10
   EXPECT_EQ(purposes["moments"], 0);
 }
 
-// A kernel of the host: what it reads and writes, and its scratch, is in use until its first wait; a
-// state is written over where it is.
+// A kernel of the host: what it reads and writes, and its scratch, is in use until its first wait;
+// a state is written over where it is.
 TEST(Plan, KernelsOfTheHostUseItsMemoryUntilTheirWait) {
   const Program update = parsed(R"(program update
 input "lr" %0 : f64[]

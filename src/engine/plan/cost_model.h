@@ -7,7 +7,7 @@ namespace hone {
 
 class OpSpeeds;
 
-// What a device does in a second; 0: unknown.
+// Speeds of a device per second; 0: unknown.
 struct Speeds {
   double f32_flops = 0, bf16_flops = 0;  // floating-point operations of a large matrix product
   double bytes_per_second = 0;           // read and written in its memory
@@ -18,7 +18,7 @@ struct Speeds {
   // Read and written in the host's memory by kernels on the lane host_compute; 0: the device's.
   double host_memory_bytes_per_second = 0;
   double node_seconds = 0;  // before a node begins
-  // Where they were measured, by kind of node, instead of the first three; they outlive this.
+  // Measured speeds by kind of node, which replace the first three; they outlive this object.
   const OpSpeeds* ops = nullptr;
 };
 
@@ -31,13 +31,14 @@ inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .disk_read_bytes_per_second = 1e9,
                                     .disk_write_bytes_per_second = 5e8};
 
-// The time of a node, or of all nodes of a program. Where speeds of ops are measured, theirs; else the
-// least: of each node, what takes longer, its arithmetic or its memory traffic.
+// The time of a node, or of all nodes of a program, by the measured speeds of ops; without them the
+// least possible: for each node the longer of its arithmetic and its memory traffic.
 double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
 
 // The same for a program whose copies run beside the computation: each lane does its work in order,
-// a copy, or a kernel of the host, begins when compute has reached it, and compute waits for what it needs.
+// a copy, or a kernel of the host, begins when compute has reached it, and compute waits for what
+// it needs.
 double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

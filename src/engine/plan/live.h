@@ -13,8 +13,8 @@ class LiveBytes {
   // Nodes 0 to `nodes` - 1, at which nothing is alive.
   explicit LiveBytes(int32_t nodes);
 
-  // Adds bytes at the nodes first to last, inclusive; none when last < first. Nodes before 0 and after
-  // the last are left out.
+  // Adds bytes at the nodes first to last, inclusive; none when last < first. Nodes before 0 and
+  // after the last are left out.
   void add(int32_t first, int32_t last, int64_t bytes);
 
   int64_t at(int32_t node) const;

@@ -36,9 +36,9 @@ std::pair<int32_t, int32_t> span_of(const std::vector<Lifetime>& buffers) {
   return span;
 }
 
-// Which bytes are taken during which nodes: a binary tree over spans of nodes. What is placed in
-// whole spans is kept there once, so a question looks at a few spans, however many buffers there
-// are, and adjacent buffers are one range.
+// The bytes that are taken during each node: a binary tree over spans of nodes. A value that is
+// alive in a whole span is kept there once, so a query looks at a few spans, however many buffers
+// there are, and adjacent buffers are one range.
 class Timeline {
  public:
   explicit Timeline(const std::vector<Lifetime>& buffers) {
@@ -59,7 +59,7 @@ class Timeline {
       if (whole) insert(spans_[span].always, bytes);
     });
   }
-  // What is taken at any node of x's life, from low to high, with gaps between.
+  // The ranges taken at any node of x's life, from low to high, with gaps between.
   const std::vector<Range>& taken(const Lifetime& x) {
     found_.clear();
     ends_.assign(1, 0);
@@ -272,7 +272,7 @@ Placement first_placement(const std::vector<Lifetime>& b, const Goals& goals, Pl
       Less([&](size_t x, size_t y) {
         return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes);
       }),
-      // What is alive at the fullest node must be without a gap: it comes first.
+      // The values alive at the fullest node must be without a gap: they come first.
       Less([&](size_t x, size_t y) {
         return std::pair(off_peak(x), -span(x)) < std::pair(off_peak(y), -span(y));
       }),
@@ -305,7 +305,7 @@ class Draw {
   uint64_t state_;
 };
 
-// What is highest came too late: it gets its place earlier, at a place drawn from a fixed
+// The highest value was placed too late: it is placed earlier, at an index drawn from a fixed
 // sequence of numbers, and orders that are hardly worse (a 16th to a 128th) are kept.
 void improve(const std::vector<Lifetime>& b, const Goals& goals, Placer& placer, Placement& best) {
   const size_t n = b.size();
@@ -416,7 +416,8 @@ int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
 
 namespace {
 
-// Long searches that were done: a run is planned for many choices, of which most programs are alike.
+// Long searches that were done: a run is planned for many choices, of which most programs are
+// alike.
 class Memory {
  public:
   struct Found {

@@ -166,8 +166,8 @@ TEST(Offsets, TheIndexGivesTheSamePlaces) {
   }
 }
 
-// Layers of equal buffers, as a model has them: four times the layers are less than six times the
-// work (sixteen times where each buffer is compared with all before it).
+// Layers of equal buffers, as in a model: four times the layers are less than six times the work
+// (sixteen times if each buffer were compared with all before it).
 TEST(Offsets, WorkGrowsWithTheNumberOfLayers) {
   auto looks = [](int layers) {
     std::vector<Lifetime> b;

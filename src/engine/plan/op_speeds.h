@@ -22,16 +22,16 @@ struct KindSpeed {
 
 class OpSpeeds {
  public:
-  // "matmul.nt.bf16", "attention.dropout", "gelu": the op and what changes its speed. A linear is the
-  // matmul of its product.
+  // "matmul.nt.bf16", "attention.dropout", "gelu": the op and what changes its speed. A linear is
+  // the matmul of its product.
   static std::string kind_of(const NodeView& n);
 
   void set(const std::string& kind, KindSpeed speed) { of_[kind] = speed; }
   const KindSpeed* find(const std::string& kind) const;
   bool empty() const { return of_.empty(); }
 
-  // What is not measured takes the time of its like: a product that of a matmul, all else that of an
-  // add of as many bytes. 0 when these are not measured either.
+  // Unmeasured kinds take the time of similar ones: a product the time of a matmul, all others the
+  // time of an add of as many bytes. 0 if these are not measured either.
   double seconds_of(const NodeView& n) const;
 
   // {"gelu": [flop_s, near_byte_s, far_byte_s], ...}; what is not of this form is left out.

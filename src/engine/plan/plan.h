@@ -1,9 +1,9 @@
 // The exact memory plan of a run: every byte of every program placed before any is allocated.
 //
 // Each space has one arena. It holds the states that live as long as the run, then what the program
-// that runs needs: the states of its phase and its transients. A state's new version takes the old one's place;
-// views and in-place results take their operand's; the other values share memory by lifetime. The
-// plan is an analysis: it changes nothing.
+// that runs needs: the states of its phase and its transients. A state's new version takes the old
+// one's place; views and in-place results take their operand's; the other values share memory by
+// lifetime. The plan is an analysis: it changes nothing.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ namespace hone {
 
 inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line and a vector
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
-// Where something is on disk, direct I/O wants whole disk blocks there, and in memory addresses that
-// a disk's controller can reach.
+// Direct I/O needs whole disk blocks on disk, and addresses in memory that a disk's controller can
+// reach.
 inline constexpr int64_t kDiskAlignment = 4096;
 inline constexpr int64_t kStagingAlignment = 512;
 
@@ -63,7 +63,8 @@ struct RunPlan {
   PerSpace<int64_t> alignment;        // of every place and size in the arena of a space
   int64_t io_bytes = 0;  // host memory for the inputs and outputs, where the device has its own
   int64_t used_bytes(Space s = Space::device) const { return state_bytes[s] + program_bytes[s]; }
-  // used_bytes() in whole huge pages; of the device at least one, of others 0 where nothing is there
+  // used_bytes() in whole huge pages; of the device at least one, of others 0 where nothing is
+  // there
   int64_t arena_bytes(Space s = Space::device) const;
   std::map<std::string, int64_t> by_purpose()
       const;  // "params", "gradients", "moments", ... of the device; sums to arena_bytes
@@ -75,7 +76,7 @@ struct PlanInput {
   std::vector<int64_t> workspace_bytes;
 };
 
-// Where the scratch of the node's kernel is.
+// The space of the kernel's scratch.
 Space workspace_space(const Node& n);
 
 // The part of io_bytes that an input or output of this type takes.

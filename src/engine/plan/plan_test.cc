@@ -14,8 +14,8 @@ namespace hone {
 namespace {
 
 // A program of `nodes` ops on vectors: element-wise ones that may write over an operand, views,
-// slices of views, joined vectors, and a new version for each of its states at the end. copies: some
-// states are on the host or on disk, and values come and go.
+// slices of views, joined vectors, and a new version for each of its states at the end. copies:
+// some states are on the host or on disk, and values come and go.
 std::string random_program(std::mt19937_64& rng, int nodes, bool copies) {
   auto pick = [&](size_t low, size_t high) {
     return std::uniform_int_distribution<size_t>(low, high)(rng);
@@ -239,8 +239,8 @@ void expect_values_are_kept(bool copies, double fragmentation) {
   EXPECT_EQ(elsewhere > 0, copies);
 }
 
-// Within one huge page, where a smaller region saves nothing, the search is short. That larger plans
-// stay within 2 % is a test of models (learn/tasks/memory_test.cc).
+// Within one huge page, where a smaller region saves nothing, the search is short. That larger
+// plans stay within 2 % is a test of models (learn/tasks/memory_test.cc).
 TEST(Plan, RandomProgramsKeepEveryValueUntilItsLastUse) { expect_values_are_kept(false, 0.05); }
 TEST(Plan, CopiesKeepWhatTheyReadAndWriteUntilTheirWait) { expect_values_are_kept(true, 0.1); }
 

@@ -24,7 +24,7 @@ constexpr int64_t kHeads = 12, kHeadSize = 64, kTokens = 1024;
 
 class Probes {
  public:
-  // `make` adds the node to the program, whose cost is that of all its nodes.
+  // `make` adds the node to the program; the cost of the program is the sum of its nodes.
   void add(const std::string& kind, bool product, const std::function<void(Builder&)>& make) {
     Program p(op_table(), fmt::format("probe.{}", programs.size()));
     Builder b(p);
@@ -185,7 +185,8 @@ void add_rows(Probes& probes) {
   });
 }
 
-// Values as those of a run: of no special size, ids of existing rows, segments of equal length.
+// Fills values like those of a run: of no special size, ids of existing rows, segments of equal
+// length.
 void fill(Session& session, size_t program, bool floats) {
   const Program& p = session.programs()[program];
   for (const Named& n : p.inputs) {

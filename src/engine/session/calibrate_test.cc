@@ -1,4 +1,4 @@
-// What is measured of a machine: there is a speed for each kind, whatever it is.
+// Every kind of node gets a speed, whatever the machine.
 #include "engine/session/calibrate.h"
 
 #include <gmock/gmock.h>

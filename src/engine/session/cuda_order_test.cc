@@ -1,5 +1,5 @@
-// What the CUDA backend asks of a driver in a step with states on the host or on disk: nothing is wrong with
-// it, and mistakes that are planted in it are found.
+// The calls of the CUDA backend to a driver in a step with states on the host or on disk: none is
+// wrong, and planted mistakes are found.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

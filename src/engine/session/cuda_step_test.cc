@@ -1,6 +1,6 @@
-// What holds for each step on a GPU: after the first one the host waits once and nothing is allocated, and
-// the driver gives as much memory as was planned. Always for the emulated driver; for the machine's GPU where
-// HONE_TEST_DEVICES names cuda.
+// Rules for each step on a GPU: after the first one the host waits once and nothing is allocated,
+// and the driver allocates the planned memory. Always on the emulated driver; on the machine's GPU
+// if HONE_TEST_DEVICES names cuda.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Values that are NaN or infinite: what a step that failed is asked for.
+// Finds values that are NaN or infinite, after a step that failed.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 namespace hone {
 
 struct NotFinite {
-  std::string op, scope;  // of the node whose result it is; empty for a state
+  std::string op, scope;  // of the node with this result; empty for a state
   Phase phase = Phase::forward;
   int64_t count = 0, elements = 0, first = 0;  // first: flat index
   Shape shape = {};
-  std::vector<int64_t> slices = {};  // of its first axis: those that hold some, ascending
+  std::vector<int64_t> slices = {};  // indices of its first axis with such values, ascending
   std::string text() const;          // "block 3, attn: attention: 12 of 393216 values"
 };
 
-// For a tensor of a floating-point type; other types have none.
+// For a tensor of a floating-point type; others have no such values.
 NotFinite count_not_finite(const Type& type, const void* data);
 
 }  // namespace hone

@@ -1,5 +1,4 @@
-// What a profile of a session says: seconds by op against the machine's limits, and a trace.
-//
+// Reports of a session's profile: seconds by op against the machine's limits, and a trace.
 //   Profile profile;
 //   session.profile_into(&profile);   session.run(0);   session.profile_into(nullptr);
 //   profile_table(session, profile, HONE_TRY(measure_limits(backend)), 1)
@@ -11,7 +10,7 @@
 
 namespace hone {
 
-// What the machine gives at best now: clocks drift, so measure it beside what is judged by it.
+// The best speeds of the machine now. Clocks drift, so measure them together with the profile.
 struct MachineLimits {
   double flops = 0;  // a second, by a 2048^3 product of the backend's own kernels, in f32 or bf16
   double bytes = 0;  // a second, read and written, by the sum of two tensors of 64 MiB
@@ -24,18 +23,18 @@ struct OpTime {
   std::string phase;  // "forward", "backward" or "update"
   std::string op;
   int64_t runs = 0;
-  double seconds = 0, flops = 0, bytes = 0;  // flops and bytes as the op's cost says
-  double busy = 0;  // share of the threads' time that they worked, not waited; 0 to 1
+  double seconds = 0, flops = 0, bytes = 0;  // flops and bytes by the op's cost
+  double busy = 0;                           // share of the threads' time spent working, 0 to 1
 };
-// Most seconds first.
+// Sorted by seconds, largest first.
 std::vector<OpTime> times_by_op(const Session& session, const Profile& profile);
 
-// One line an op: milliseconds a step, share, GFLOP/s, GB/s, the share of the limit it runs at (of
-// whichever limit takes longer), the share of the threads' time spent at work.
+// One line an op: milliseconds a step, share, GFLOP/s, GB/s, the share of the limit (of the one
+// that takes longer), the share of the threads' time spent working.
 std::string profile_table(const Session& session, const Profile& profile,
                           const MachineLimits& limits, int64_t steps);
 
-// Calls visit(thread, span, node) for what each thread did inside of a node, by its index in
+// Calls visit(thread, span, node) for each span of a thread inside a node, by its index in
 // profile.nodes. Both rise with time: one walk over both.
 template <class Visit>
 void for_each_span(const Profile& profile, Visit&& visit) {
@@ -53,7 +52,7 @@ void for_each_span(const Profile& profile, Visit&& visit) {
 }
 
 // Chrome's trace event format (chrome://tracing, Perfetto): a row per thread, a slice per node with
-// its scope and kernel, slices "wait" where a thread waits for the others.
+// its scope and kernel, slices "wait" while a thread waits for the others.
 std::string chrome_trace(const Session& session, const Profile& profile);
 
 }  // namespace hone

@@ -413,7 +413,7 @@ std::string Session::kernel_manifest(std::span<const size_t> programs) const {
   for (const size_t i : programs)
     for (size_t k = 0; k < choices_[i].size(); ++k) {
       const Op& op = *programs_[i].nodes[k].op;
-      // Where values are decides no bit, nor does it that products read copies of weights.
+      // Places of values change no bit, and copies of weights for products change none either.
       if (op.copies || op.waits || writes_copy(programs_[i], programs_[i].nodes[k])) continue;
       h = fnv1a(op.name + " " + choices_[i][k].id + "\n", h);
     }

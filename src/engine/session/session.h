@@ -1,15 +1,13 @@
 // Runs programs: lowering to a backend, memory plan, arenas, steps. Start reading the room here.
-//
 //   std::vector<Program> programs = {train, update, eval};        // after their passes
 //   Session s = HONE_TRY(Session::compile(std::move(programs), backend));
 //   HONE_TRY(s.allocate());                                       // the only allocation
 //   s.write_state("wte.weight", bytes);
 //   s.input<int32_t>(0, "ids")[0] = ...;   s.run(0);   s.output<float>(0, "loss")[0]
-//
-// Inputs and outputs are host values: run() brings them to a device that has memory of its own, and
-// back. They are in memory that the program's own steps and other programs reuse: write the inputs
+// Inputs and outputs are host values: run() copies them to a device with memory of its own, and
+// back. Their memory is reused by the program's own steps and by other programs: write the inputs
 // just before run(), read the outputs just after. States are read and written by the name of their
-// tensor and a range, in blocks, wherever their home is.
+// tensor and a range, in blocks, in any space.
 #pragma once
 
 #include <memory>
@@ -23,7 +21,7 @@
 
 namespace hone {
 
-// What ran when, in seconds of steady_clock; profile.h makes tables and traces of it.
+// The time of a node's run, in seconds of steady_clock; profile.h makes tables and traces of it.
 struct NodeRun {
   size_t program = 0, node = 0;  // indices
   double begin = 0, end = 0;
@@ -42,7 +40,7 @@ using StateSink = FunctionRef<Status(std::span<const std::byte>)>;
 using StateSource = FunctionRef<Status(std::span<std::byte>)>;
 inline constexpr int64_t kStateBlock = int64_t{4} << 20;  // bytes
 
-// Bytes of one state that take another place in it. The two ranges do not overlap.
+// Moves bytes of one state to another place in it. The two ranges do not overlap.
 struct StateCopy {
   size_t state = 0;  // index in plan().states
   int64_t to = 0, from = 0, bytes = 0;
@@ -56,35 +54,35 @@ class Session {
   const RunPlan& plan() const { return plan_; }
   const std::vector<Program>& programs() const { return programs_; }
   const std::vector<Choice>& choices(size_t program) const { return choices_[program]; }
-  // "op kernel-id" of every node of these programs, hashed: part of the numerics manifest.
+  // Hash of "op kernel-id" of every node of these programs: part of the numerics manifest.
   std::string kernel_manifest(std::span<const size_t> programs) const;
 
-  // Takes the arenas, in which all states are zero; that on disk is a file in `folder`, which is
-  // needed where the plan has one. Asserts that the programs reach exactly the plan's size.
+  // Allocates the arenas; all states are zero. The arena on disk is a file in `folder`, needed if
+  // the plan has one. Asserts that the programs reach exactly the plan's size.
   Status allocate(const std::string& folder = "");
   bool allocated() const { return arenas_[Space::device] != nullptr; }
-  // The states and transients of a space, plan().arena_bytes(s) long; null where there are none.
+  // The states and transients of a space, plan().arena_bytes(s) long; null if there are none.
   const Memory* arena(Space s = Space::device) const { return arenas_[s].get(); }
-  // The first failure of the device, such as a disk that cannot be read: no state is to be trusted
-  // from then on. To be asked for after a run, and before what it made is kept.
+  // The first failure of the device, such as a disk that cannot be read: no state is valid from
+  // then on. Call it after a run, before its results are kept.
   Status check() const { return device_ ? device_->check() : Ok{}; }
 
-  // A tensor that several states hold (ShardSpec) has one name and one type, and is read and written
-  // as if it were one.
+  // A tensor that several states hold (ShardSpec) has one name and one type; it is read and written
+  // as a whole.
   bool has_state(std::string_view name) const;
   Type state_type(std::string_view name) const;
-  // In plan().states; a tensor of several states is a Bug.
+  // Index in plan().states; a tensor of several states is a Bug.
   size_t state_index(std::string_view name) const;
   const StateSlot& state_slot(std::string_view name) const;
 
-  // Calls the sink with one block after the other, in order. What it refuses, and what check() says,
-  // is returned.
+  // Calls the sink with one block after another, in order. Returns the sink's errors and those of
+  // check().
   Status read_state(std::string_view name, StateRange range, StateSink sink) const;
-  // What is written to a parameter is in its copy (Role::copy) before the next program runs.
-  // Calls the source for one block after the other, each of at most `most` bytes, which it fills.
+  // Calls the source for one block after another, at most `most` bytes each, which it fills. The
+  // copy of a parameter (Role::copy) has the new bytes before the next program runs.
   Status write_state(std::string_view name, StateRange range, StateSource source,
                      int64_t most = kStateBlock);
-  // All bytes of a state.
+  // Reads all bytes of a state.
   void read_state(std::string_view name, std::span<std::byte> to) const;
   void write_state(std::string_view name, std::span<const std::byte> from);
   template <class T>
@@ -93,18 +91,19 @@ class Session {
     read_state(name, std::as_writable_bytes(std::span(values)));
     return values;
   }
-  // Whether the host sees the state's bytes where they are: then read_state() may be called from any
-  // thread, also while a program runs that does not change the state.
+  // Whether the host can read the state's bytes in place: then any thread may call read_state(),
+  // also while a program runs that does not change the state.
   bool host_reads(std::string_view name) const;
-  // Calls `gate` once, before anything changes a parameter or a moment: inside the run of a program that
-  // does, before its first such node; before write_state(), copy_states() and zero_states(). For those
-  // who read states meanwhile.
+  // Calls `gate` once, before anything changes a parameter or a moment: in a program that does,
+  // before its first such node; before write_state(), copy_states() and zero_states(). For code
+  // that reads states at the same time.
   void before_change(std::function<void()> gate) { gate_ = std::move(gate); }
 
-  // On the device. No byte is written by one copy and touched by another.
+  // Copies on the device. No byte is written by one copy and touched by another.
   void copy_states(std::span<const StateCopy> copies);
 
-  // For a role whose states do not live as long as the run: other programs have used their memory.
+  // Clears states of a role that does not live for the whole run: other programs have used their
+  // memory.
   void zero_states(Role role);
 
   size_t program_index(std::string_view name) const;
@@ -125,16 +124,16 @@ class Session {
   // Executes the program's nodes in order. Allocates nothing.
   void run(size_t program);
 
-  // For host work between runs; the CPU's kernels run on it too.
+  // Threads for host work between runs; the CPU's kernels run on them too.
   ThreadPool& pool() const { return device_->pool(); }
 
-  // While set, run() appends every node to it, and the pool what its threads do.
+  // While set, run() appends every node to it, and the pool its threads' spans.
   void profile_into(Profile* profile);
 
-  // While set and empty, run() looks at every result for values that are not finite and puts the
-  // first there. For finding out why a step failed: it reads all that the program writes.
+  // While set and empty, run() checks every result and stores the first one that is not finite
+  // there. For finding the cause of a failed step: it reads everything that the program writes.
   void find_not_finite(std::optional<NotFinite>* found) { not_finite_ = found; }
-  // The bytes of a state, as they are in memory.
+  // Checks the bytes of a state in memory.
   NotFinite count_not_finite(std::string_view state) const;
 
  private:
@@ -150,8 +149,8 @@ class Session {
   std::byte* host_at(size_t program, ValueId v) const;  // of an input or output
   std::span<std::byte> host_bytes(size_t program, ValueId v, bool writes) const;
   void bind_ports(size_t program);
-  // Calls visit(state, its first byte that is asked for, how many follow) for each state that holds
-  // some of the range, in order.
+  // Calls visit(state, first requested byte, number of bytes) for each state that holds some of the
+  // range, in order.
   const std::vector<size_t>& slots(std::string_view name) const;  // in plan().states
   template <class Visit>
   Status in_states(std::string_view name, const StateRange& range, Visit visit) const;
@@ -161,9 +160,9 @@ class Session {
   Queue& queue() const { return device_->queue(Lane::compute); }
   void look_at(size_t program, size_t node);
   void open_gate();
-  int64_t first_change(size_t program);      // a node; -1: it changes no parameter and no moment
+  int64_t first_change(size_t program);      // a node; -1: none changes a parameter or a moment
   void note_written(std::string_view name);  // a parameter with a copy
-  void write_copies();                       // of those
+  void write_copies();                       // of these parameters
 
   std::vector<Program> programs_;
   std::vector<std::vector<Choice>> choices_;  // by program and node
@@ -171,10 +170,10 @@ class Session {
   std::map<std::string, std::vector<size_t>, std::less<>> slots_of_;
   std::set<std::string, std::less<>> to_copy_;  // parameters that were written from outside
   RunPlan plan_;
-  Device* device_ = nullptr;  // null: nothing is computed
+  Device* device_ = nullptr;  // null: nothing computes
   PerSpace<std::unique_ptr<Memory>> arenas_;
-  std::unique_ptr<Executable> executable_;  // ends before the arenas that it works on
-  // Where the host has its own image of inputs and outputs; null on a device of host memory.
+  std::unique_ptr<Executable> executable_;  // destroyed before the arenas that it uses
+  // The host's own copy of inputs and outputs; null if the device's memory is the host's.
   std::unique_ptr<Memory> staging_;
   std::vector<std::map<ValueId, Port>> ports_;     // by program, with staging_
   std::vector<std::vector<Copy>> loads_, stores_;  // by program, before and after its nodes

@@ -231,7 +231,7 @@ TEST(NotFinite, NamesBlockAndPhase) {
 TEST(Session, AReaderHasItsTimeBeforeAStateChanges) {
   const auto cpu = std::move(open_cpu_backend(2).value());
   std::vector<Program> all = programs();
-  // What is between the old and the new version may be where the state is.
+  // Values between the old and the new version may share the state's memory.
   all.push_back(parsed(R"(program chain
 input "x" %0 : f32[32]
 state "w" %1 : f32[32] {role="param"}

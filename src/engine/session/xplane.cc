@@ -77,8 +77,8 @@ std::string xplane(const Session& session, const Profile& profile,
     else if (thread > 0)
       lines[thread + 1] += node_event(profile.nodes[node], s.begin, s.end, false);
   });
-  // XPlane: 1 id, 2 name, 3 lines, 4 event names, 5 stat names. XLine: 1 id, 2 name, 3 timestamp_ns,
-  // 4 events
+  // XPlane: 1 id, 2 name, 3 lines, 4 event names, 5 stat names. XLine: 1 id, 2 name, 3
+  // timestamp_ns, 4 events
   std::string plane = number(1, 1) + bytes(2, "/host:CPU");
   for (size_t i = 0; i < lines.size(); ++i)
     if (!lines[i].empty())

@@ -1,5 +1,5 @@
-// Any bytes as a template: an Error with text, or a text within the limits. The parts are a template and, after
-// a zero byte, the content of the messages.
+// Any bytes as a template: an Error with text, or a text within the limits. The parts are a
+// template and, after a zero byte, the content of the messages.
 #include "learn/chat/chat_template.h"
 
 using namespace hone;

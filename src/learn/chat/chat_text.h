@@ -1,4 +1,4 @@
-// What a chat template makes, and how much of everything it may use.
+// The result of a chat template, and the limits of its run.
 #pragma once
 
 #include <cstdint>

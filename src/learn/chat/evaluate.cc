@@ -8,7 +8,7 @@
 namespace hone::chat {
 namespace {
 
-// What making it costs, about.
+// Approximate cost of making the value.
 int64_t cost_of(const Value& v) {
   if (v.is(Kind::text)) return static_cast<int64_t>(v.text().size());
   if (v.is_sequence()) return static_cast<int64_t>(v.items().size()) * 40;

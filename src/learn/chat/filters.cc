@@ -1,4 +1,5 @@
-// Filters of texts and numbers. Reference: https://jinja.palletsprojects.com/en/stable/templates/#builtin-filters
+// Filters of texts and numbers. Reference:
+// https://jinja.palletsprojects.com/en/stable/templates/#builtin-filters
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -105,7 +105,7 @@ class Lexer {
     return Ok{};
   }
 
-  // What belongs to a tag that ends before `at`: whitespace after '-', a line break of blocks.
+  // The end of a tag with what belongs to it: whitespace after '-', a line break of blocks.
   size_t tag_end(size_t at, char sign, bool block) const {
     if (sign == '-') return after_space(at);
     return block && sign != '+' && at < source_.size() && source_[at] == '\n' ? at + 1 : at;
@@ -143,7 +143,7 @@ class Lexer {
   // The tokens of a tag and its end.
   Status read_tag(bool block) {
     const std::string_view close = block ? "%}" : "}}";
-    std::string open;  // the brackets that are to be closed
+    std::string open;  // the open brackets
     while (true) {
       move_to(after_space(at_));
       if (at_ >= source_.size())

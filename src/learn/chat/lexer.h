@@ -1,5 +1,5 @@
-// A template as tokens, with the environment of Transformers: trim_blocks, lstrip_blocks, no trailing line
-// break. Reference: https://jinja.palletsprojects.com/en/stable/templates/
+// A template as tokens, with the environment of Transformers: trim_blocks, lstrip_blocks, no
+// trailing line break. Reference: https://jinja.palletsprojects.com/en/stable/templates/
 #pragma once
 
 #include <string>

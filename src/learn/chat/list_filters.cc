@@ -1,4 +1,5 @@
-// Filters of lists and dicts. Reference: https://jinja.palletsprojects.com/en/stable/templates/#builtin-filters
+// Filters of lists and dicts. Reference:
+// https://jinja.palletsprojects.com/en/stable/templates/#builtin-filters
 #include <algorithm>
 
 #include "learn/chat/python_text.h"

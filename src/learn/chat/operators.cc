@@ -1,4 +1,4 @@
-// + - * / // % ** and in, as Python has them.
+// + - * / // % ** and in, with Python's rules.
 #include <algorithm>
 #include <cmath>
 

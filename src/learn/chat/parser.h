@@ -1,6 +1,7 @@
 // From tokens to a tree. The grammar is Jinja's:
 //   https://jinja.palletsprojects.com/en/stable/templates/
-// Both halves are one class: statements in parse_statements.cc, expressions in parse_expressions.cc.
+// Both halves are one class: statements in parse_statements.cc, expressions in
+// parse_expressions.cc.
 #pragma once
 
 #include "learn/chat/lexer.h"
@@ -25,7 +26,7 @@ class Parser {
   Status parse_macro(Statement& s);
   Status parse_call_block(Statement& s);
   Status parse_parameters(Statement& s);
-  // The rest of a tag, a body, and its end, which is passed over when it is the only one.
+  // The rest of a tag, a body, and its end, which is skipped if it is the only one.
   Result<Body> parse_block(std::vector<std::string_view> ends);
   Parsed parse_target(bool names_of_loop);
 

@@ -49,7 +49,7 @@ class Renderer {
   Result<Value> path(Value of, const Value& path, const std::optional<Value>& fallback = {});
   Result<Value> filter(const std::string& name, const Value& v, const CallArguments& a);
   Result<bool> test(const std::string& name, const Value& v, const CallArguments& a);
-  // What a for sees; a stream is used up.
+  // The values that a for iterates over; a stream is consumed.
   Result<Values> items_of(const Value& v);
   Status spend(int64_t steps, int64_t bytes);
   // Refuses a text of `bytes` before it is made.

@@ -1,5 +1,5 @@
-// A value of a template: Python's, as far as templates can see it. Values do not change once they are made
-// (only namespaces do), so copies share what they hold.
+// A value of a template: Python's, as far as templates can see it. Values do not change once they
+// are made (only namespaces do), so copies share what they hold.
 #pragma once
 
 #include <cstdint>
@@ -73,8 +73,8 @@ class Value {
   bool is_whole() const { return kind_ == Kind::boolean || kind_ == Kind::integer; }
   bool is_sequence() const { return kind_ >= Kind::list && kind_ <= Kind::stream; }
   bool marked() const { return marked_; }
-  // Bytes that walking it or writing it may take, about, with all that is in it however often; what it
-  // holds may be shared, so memory is less. The renderer refuses large ones, and deep ones.
+  // Bytes that walking it or writing it may take, about, with all that is in it however often; what
+  // it holds may be shared, so memory is less. The renderer refuses large ones, and deep ones.
   int64_t weight() const { return weight_; }
   int level() const { return level_; }  // of values in values
 

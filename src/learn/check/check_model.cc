@@ -59,7 +59,7 @@ void check_tokenizer(const Pretrained& model, Findings& findings) {
              config.config["eos_token_id"].is_number_integer() &&
              config.config["eos_token_id"].get<int64_t>() != *tokenizer.eos_id()) {
     findings.add(FindingLevel::kWarning, "two_end_tokens",
-                 fmt::format("config.json says that text ends with token {}, the tokenizer says {}",
+                 fmt::format("text ends with token {} in config.json, with {} in the tokenizer",
                              config.config["eos_token_id"].get<int64_t>(), *tokenizer.eos_id()),
                  "", "generation stops at the one of generation_config.json or config.json");
   }

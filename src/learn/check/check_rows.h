@@ -41,9 +41,9 @@ struct RowsReport {
   std::optional<Tokenizer> targets;  // of pairs, that of ids and labels of the samples
 };
 
-// `tokenizer` may be null when the data hold ids; of `config` the vocabulary and head count.
-// Memory: a batch of 1,000 rows, and 64-bit hashes of at most a million of them. What is wrong with
-// the data becomes a finding; an Error of a reader ends its split.
+// `tokenizer` may be null if the data hold ids; of `config` the vocabulary and head count. Memory:
+// a batch of 1,000 rows, and 64-bit hashes of at most a million of them. Faults of the data become
+// findings; an Error of a reader ends its split.
 RowsReport check_rows(const TextFiles& files, const Tokenizer* tokenizer, const ModelConfig& config,
                       ThreadPool& pool, int64_t samples, Findings& findings);
 

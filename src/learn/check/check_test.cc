@@ -75,7 +75,7 @@ TEST(CheckModel, ANewHeadIsNoError) {
 
 class FixText : public ::testing::Test {
  protected:
-  // What `bytes` become.
+  // Returns the cleaned copy of `bytes`.
   std::string fix(const std::string& bytes, Charset encoding = Charset::kUtf8) {
     const std::string from = folder_ / "in.txt", to = folder_ / "out.txt";
     EXPECT_TRUE(file_store().write(from, bytes).ok());

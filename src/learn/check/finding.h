@@ -1,4 +1,4 @@
-// What a check found: how bad, what, where, what to do.
+// A finding of a check: severity, what, where, what to do.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What can be wrong with a single row, counted over a split with the place of the first.
+// Faults of a single row, counted over a split with the place of the first.
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// Where a row begins: file of a list and its line there.
+// The place of a row: index of its file in a list, and its line there.
 struct RowPlace {
   int32_t file = 0;
   int64_t line = 0;
@@ -25,9 +25,9 @@ class RowFiles {
   std::vector<std::string> names_;
 };
 
-// Rows by a 64-bit hash of their text. When there are more different ones than `most`, it continues
-// with those of every second, fourth, ... hash: a sample that keeps all copies of a text together,
-// so that shares stay right. Counts of such a table are estimates (`share()` < 1).
+// Rows by a 64-bit hash of their text. If there are more distinct ones than `most`, it keeps only
+// every second, fourth, ... hash: a sample with all copies of a text, so that shares stay right.
+// Counts of such a table are estimates (`share()` < 1).
 class RowTable {
  public:
   struct Entry {

@@ -5,9 +5,9 @@
 
 namespace hone {
 
-// The first tokens, told apart by colour, or by bars where there is none. A token that is to be
-// predicted instead of another is shown after it (`[MASK]>cat`, in colour green); the label of
-// the row comes last.
+// The first tokens, distinguished by colour, or by bars without colour. A token that replaces
+// another one to predict is shown with it (`[MASK]>cat`, in colour green); the label of the row
+// comes last.
 std::string sample_text(const Tokenizer& tokenizer, const SampleRow& row, bool color);
 
 }  // namespace hone

@@ -258,7 +258,7 @@ TEST(GgmlQuants, Q8OfWholeBlocks) {
   EXPECT_EQ(static_cast<int8_t>(coded[2 + 31]), 127);
   EXPECT_EQ(static_cast<int8_t>(coded[2]), -60);  // -1 / d = -60.47
   for (size_t i = 0; i < 64; ++i) EXPECT_NEAR(back[i], x[i], i < 32 ? 0.51f * d : 0) << i;
-  // What was coded once is coded to the same bytes again.
+  // Coding decoded values again gives the same bytes.
   std::vector<std::byte> again(68);
   format.encode(back.data(), 2, again.data());
   EXPECT_EQ(again, coded);

@@ -18,8 +18,8 @@ namespace hone {
 // H2201 (nothing there).
 Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path);
 
-// config.json of the folder (or of the file's folder), or what the GGUF file says, as Transformers
-// derives it. H2210 when it is missing or damaged.
+// config.json of the folder (or of the file's folder), or the config of a GGUF file, derived like
+// Transformers does. H2210: it is missing or damaged.
 Result<Json> load_config(const std::string& path);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What an output folder holds, so that training can begin, begin again, continue or refuse.
+// The state of an output folder, so that training can start, start again, continue or refuse.
 #pragma once
 
 #include <string>

@@ -12,9 +12,10 @@ TensorData state_tensor(const Session& session, const std::string& state, std::s
 
 // How much memory copy_tensors() takes for a tensor.
 int64_t copied_bytes(const Type& type);
-// Copies tensors of the session's states into `memory`, one after the other, and has them read from there.
-// What is left of it. A state that the host reads (Session::host_reads) is copied on this thread, beside
-// programs that do not change it; any other by the device. Errors: H1323.
+// Copies tensors of the session's states into `memory`, one after another, and lets them be read
+// from there. Returns the rest of `memory`. A state that the host can read (Session::host_reads) is
+// copied on this thread, at the same time as programs that do not change it; any other by the
+// device. Errors: H1323.
 Result<std::span<std::byte>> copy_tensors(const Session& session, std::span<TensorData> tensors,
                                           std::span<std::byte> memory);
 

@@ -1,6 +1,6 @@
 // Training checkpoints: folders <output_dir>/checkpoint-<step> that Transformers loads as a model
-// and hone resumes from. What is in them and why no crash can spoil one:
-// docs/formats/checkpoint.md.
+// and hone resumes from. docs/formats/checkpoint.md lists their files, and why no crash can spoil
+// one.
 //
 //   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(output_dir, step));
 //   HONE_TRY(task.save_model_files(w.folder()));                  // config.json, tokenizer files
@@ -32,8 +32,8 @@ inline constexpr const char* kOptimizerStem = "optimizer";              // optim
 
 class CheckpointWriter {
  public:
-  // Makes <output_dir>/checkpoint-<step>.tmp-<pid>, empty; in a bucket <output_dir>/checkpoint-<step>
-  // itself, whose manifest decides.
+  // Makes <output_dir>/checkpoint-<step>.tmp-<pid>, empty; in a bucket
+  // <output_dir>/checkpoint-<step> itself, whose manifest decides.
   static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step,
                                         Store& store = file_store());
   CheckpointWriter(CheckpointWriter&&) = default;
@@ -49,8 +49,8 @@ class CheckpointWriter {
                      int64_t max_shard_size = kDefaultShardSize);
 
   // Writes the manifest and gives the folder its name in one step, replacing a checkpoint of the
-  // same step; durable on return. The path of the checkpoint. H0118: another run, which writes into the
-  // same bucket, was first.
+  // same step; durable on return. The path of the checkpoint. H0118: another run, which writes into
+  // the same bucket, was first.
   Result<std::string> commit();
 
  private:
@@ -72,11 +72,11 @@ struct CheckpointInfo {
 
 // Complete checkpoints, newest step first: hone's (every file of the manifest there with its size)
 // and those Transformers made (config.json and readable safetensors headers). An absent folder has
-// none. Damaged ones are left out. Errors: those of the store, when it does not say of a checkpoint what
-// is there (a server that is away, a file that may not be read).
+// none. Damaged ones are left out. Errors: those of the store, when it does not say of a checkpoint
+// what is there (a server that is away, a file that may not be read).
 Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir,
                                                      Store& store = file_store());
-// One folder of any name; H2212 says what is wrong.
+// Inspects one folder of any name; H2212 names the fault.
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store = file_store());
 // Reads every file and compares its checksum. H2212 names the file. For Transformers' checkpoints,
 // which have no checksums, the headers alone are checked.
@@ -97,9 +97,9 @@ struct RotateOptions {
   std::string best = {};     // path of the best checkpoint, "" when there is none
   std::string trusted = {};  // just committed by this process: need not be verified again
 };
-// Deletes the oldest of hone's own checkpoints beyond the limit. Never the best, never the trusted one,
-// never the newest that verifies (when newer ones are damaged, they and everything from the newest good one on
-// stay). Returns the paths deleted.
+// Deletes the oldest of hone's own checkpoints beyond the limit. Never the best, never the trusted
+// one, never the newest that verifies (when newer ones are damaged, they and everything from the
+// newest good one on stay). Returns the paths deleted.
 Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir,
                                                     const RotateOptions& options,
                                                     Store& store = file_store());
@@ -110,8 +110,8 @@ Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_di
 Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir,
                                                  Store& store = file_store());
 
-// In a bucket: `from` takes the place of `to`, copied by the store; finished by clean_leftovers() when it
-// is cut off.
+// In a bucket: `from` takes the place of `to`, copied by the store; finished by clean_leftovers()
+// when it is cut off.
 Status replace_checkpoint(const std::string& from, const std::string& to, Store& store);
 
 // Deletes one checkpoint folder so that no crash leaves a part of it under its name.

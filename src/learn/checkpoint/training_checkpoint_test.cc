@@ -290,8 +290,8 @@ TEST(OutputDir, EveryKind) {
   EXPECT_EQ(classify_output_dir("/other", *store)->kind, OutputDirKind::hone_unfinished);
 }
 
-// A bucket in memory: files without folders, each write whole or not at all. After `left` more changes
-// every one fails, as when the process is killed.
+// A bucket in memory: files without folders, each write whole or not at all. After `left` more
+// changes every one fails, as when the process is killed.
 class MemoryBucket : public Store {
  public:
   std::map<std::string, std::string> objects;

@@ -1,4 +1,4 @@
-// The YAML header of a data set's README.md, as far as it says which files are which rows.
+// The YAML header of a data set's README.md: its parts that assign files to rows.
 //
 //   ---
 //   configs:
@@ -41,9 +41,9 @@ struct DatasetCard {
 // messages. Errors: H2803.
 Result<DatasetCard> parse_card(std::string_view readme, const std::string& name);
 
-// The configuration meant by `wanted` ("" or, unless one is called so, "default": the only one, the
-// one called default, or the one marked so), or null when the card has none.
-// Errors: H2801 with the nearest name.
+// The configuration for `wanted` ("" or, unless a configuration has this name, "default": the only
+// one, the one called default, or the one marked as default), or null if the card has none. Errors:
+// H2801 with the nearest name.
 Result<const DatasetConfig*> choose_config(const DatasetCard& card, const std::string& wanted,
                                            const std::string& dataset);
 

@@ -15,18 +15,18 @@ namespace hone {
 using SplitPatterns = std::vector<std::pair<std::string, std::vector<std::string>>>;
 using SplitFiles = SplitPatterns;
 
-// The files that a glob means: '*', '?', [sets] within a folder, '**' as a whole part for any
-// folders. Hidden files and __folders__ only if the glob says so, README.md, config.json and their
-// like only if it names them; those without the extension of a data format are left out when
-// `data_only`. A text without any of these signs is the name of one file.
-// Errors: H2806 for '**' beside other signs.
+// The files that match a glob: '*', '?', [sets] within a folder, '**' as a whole part for any
+// folders. Hidden files and __folders__ match only if the glob names them, and so do README.md,
+// config.json and similar files; with `data_only` files without the extension of a data format are
+// left out. A text without any of these signs is the name of one file. Errors: H2806 for '**'
+// beside other signs.
 Result<std::vector<std::string>> matching_files(const std::string& glob,
                                                 std::span<const std::string> files,
                                                 bool data_only = true);
 
-// The globs that apply when nobody said any: data/{split}-00000-of-00001.*, folders named after
-// splits, files named after splits (train, valid, dev, test ... as words), else all in `train`.
-// Empty when there is no file at all. Errors: H2805 for a split of an impossible name.
+// The globs that apply by default: data/{split}-00000-of-00001.*, folders named after splits, files
+// named after splits (train, valid, dev, test ... as words), else all in `train`. Empty if there is
+// no file at all. Errors: H2805 for a split of an impossible name.
 Result<SplitPatterns> default_patterns(std::span<const std::string> files);
 
 // The format of most files as `datasets` names it ("csv", "json", "parquet", "text", "arrow",

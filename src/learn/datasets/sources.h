@@ -1,5 +1,5 @@
-// What the data flags of a task mean: --dataset_name and its like, or --train_file and
-// --validation_file, become files of this machine.
+// Turns a task's data flags into files of this machine: --dataset_name and its like, or
+// --train_file and --validation_file.
 #pragma once
 
 #include "learn/datasets/dataset.h"

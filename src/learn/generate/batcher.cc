@@ -39,7 +39,7 @@ PhiloxStream stream_of(const GenerationConfig& c, size_t prompt, size_t sequence
 
 }  // namespace
 
-// What a config makes of scores.
+// The rules of a config.
 struct Batcher::Recipe {
   Recipe(std::shared_ptr<const GenerationConfig> c, const Tokenizer* tokenizer)
       : config(std::move(c)),
@@ -240,7 +240,8 @@ void Batcher::admit() {
   times_.prefill += system_clock().seconds() - start;
 }
 
-// What the next run reads: the last token of every sequence, and prompts as far as there is room.
+// Collects the input of the next run: the last token of every sequence, and prompts while there is
+// room.
 void Batcher::gather() {
   feeds_.clear();
   slots_.clear();
@@ -259,7 +260,7 @@ void Batcher::gather() {
       continue;
     }
     int64_t count = g->prompt_length() - g->read;
-    // What a decoder starts with is read as a whole.
+    // The decoder's first tokens are read as a whole.
     if (g->needs.sources == 0) count = std::min(count, room);
     if (count <= 0) continue;
     room -= count;
@@ -291,9 +292,9 @@ bool Batcher::step() {
   return true;
 }
 
-// What takes every score of a row and no state, for all rows at once. Beams compare log
-// probabilities: what makes them of the logits, or, where rules change them or draws need them all,
-// themselves in scores_.
+// Runs the work on all scores of a row that needs no state, for all rows at once. Beams compare log
+// probabilities: either the norm of the logits or, if rules change them or draws need all of them,
+// the log probabilities themselves in scores_.
 void Batcher::prepare(const float* logits) {
   const auto V = static_cast<size_t>(model_.vocab());
   for (const Slot& slot : slots_)
@@ -313,7 +314,7 @@ void Batcher::prepare(const float* logits) {
   pool_.parallel_for(static_cast<int64_t>(feeds_.size()), work);
 }
 
-// Logits of the group's sequences; after a prompt all share those of its last token.
+// Logits of the group's sequences; after a prompt all share the logits of its last token.
 void Batcher::advance(const Slot& slot, const float* logits) {
   Group& g = *slot.group;
   // A value that is not finite makes all logits of its row NaN, by the norm in front of them.

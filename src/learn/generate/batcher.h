@@ -1,14 +1,12 @@
-// Continuous batching: requests join the sequences that are decoded together between two steps and
-// leave as they get done (Yu et al., Orca, OSDI 2022).
-//
+// Continuous batching: between two steps, new requests join the sequences that are decoded
+// together, and finished ones leave (Yu et al., Orca, OSDI 2022).
 //   Batcher batcher(model, tokenizer, pool, positions);
 //   batcher.add({.prompt = a, .config = config, .done = ...});
 //   while (batcher.step()) {}                        // one token for each sequence
-//
-// A request waits until rows and pages for its worst case are free, so that none is interrupted;
-// requests are admitted in the order in which they came. A step reads at most as many tokens of prompts as
-// fit the largest program beside the sequences that decode, so that a long prompt delays them little. No
-// token depends on what else runs. One thread uses a batcher; callbacks must not call it.
+// A request waits until the rows and pages of its worst case are free, so none is preempted;
+// requests are admitted in order of arrival. A step reads at most as many prompt tokens as the
+// largest program holds besides the decoding sequences, so a long prompt delays them little. No
+// token depends on other requests. One thread uses a batcher; callbacks must not call it.
 #pragma once
 
 #include <deque>
@@ -26,14 +24,14 @@ namespace hone {
 
 struct Prompt {
   std::vector<int32_t> tokens;
-  // Encoder-decoders: what the encoder reads; `tokens` are what the decoder starts with.
+  // Encoder-decoders: the encoder's input; `tokens` are the decoder's first tokens.
   std::vector<int32_t> source = {};
 };
 
 struct Generated {
   size_t prompt = 0;            // index
   size_t sequence = 0;          // of num_return_sequences
-  std::vector<int32_t> tokens;  // new ones, the end token among them
+  std::vector<int32_t> tokens;  // new ones, including the end token
   double score = 0;             // beams: sum of log probabilities / length^length_penalty
   bool ended = false;           // by an end token or stop string, not by the length
 };
@@ -44,29 +42,30 @@ class Batcher {
   struct Request {
     Prompt prompt;
     std::shared_ptr<const GenerationConfig> config;
-    // Keys the draws, with the seed and the index of the sequence. Generated::prompt, and errors
-    // name it.
+    // Keys the random draws, with the seed and the index of the sequence. Errors and
+    // Generated::prompt have it.
     size_t number = 0;
     std::function<void(size_t sequence, int32_t token)> token = {};  // as they come; not for beams
-    // Best or first sequence first; H2505 when the logits are not finite.
+    // Best or first sequence first; H2505 if the logits are not finite.
     std::function<void(Result<std::vector<Generated>>)> done = {};
   };
 
-  // The tokenizer is for stop strings and may be null without them. All must outlive the batcher.
+  // The tokenizer is needed for stop strings only and may be null. All must outlive the batcher.
   Batcher(CachedModel& model, const Tokenizer* tokenizer, ThreadPool& pool, int64_t positions);
   ~Batcher();
 
-  // The caller has checked config, prompt and source (generate.h), and that the limits of the model
-  // suffice (fits).
+  // Adds a request. The caller has checked config, prompt and source (generate.h), and that the
+  // limits of the model suffice (fits).
   Ticket add(Request request);
-  // Whether a request could ever run: its rows, its longest sequence and source, its pages.
+  // The largest need of a request: its rows, its longest sequence and source, its pages.
   static CacheLimits needs(const Prompt& prompt, const GenerationConfig& config, int64_t positions);
   bool fits(const Prompt& prompt, const GenerationConfig& config) const;
-  // Ends a request without calling `done`. False: it is already done.
+  // Cancels a request without calling `done`. False: it is already done.
   bool cancel(Ticket ticket);
   void clear();  // cancels all
 
-  // Admits what fits and makes one token more for every sequence. False: there was nothing to do.
+  // Admits requests that fit and generates one token for every sequence. False: there was nothing
+  // to do.
   bool step();
 
   size_t waiting() const { return waiting_.size(); }
@@ -81,14 +80,14 @@ class Batcher {
   const Times& times() const { return times_; }
 
  private:
-  // What is made of a row of logits for all rows at once.
+  // The computation on a row of logits that is done for all rows at once.
   enum class RowKind : uint8_t { none, greedy, beams, whole_beams };
   struct Recipe;
   struct Group;
   struct Slot {  // the feeds of a group in one step
     Group* group;
     size_t row, rows;
-    bool reads = false, last = false;  // a part of the prompt, its last one
+    bool reads = false, last = false;  // reads a part of the prompt; the last part
   };
   std::shared_ptr<Recipe> recipe_of(const std::shared_ptr<const GenerationConfig>& config);
   void admit();
@@ -108,16 +107,16 @@ class Batcher {
   int64_t positions_;
   std::deque<std::unique_ptr<Group>> waiting_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::shared_ptr<Recipe> recipe_;  // the last one: requests that share a config share it
+  std::shared_ptr<Recipe> recipe_;  // requests with equal configs share the last one
   Ticket next_ = 1;
   int64_t used_rows_ = 0, used_pages_ = 0, used_sources_ = 0, used_source_pages_ = 0;
   Times times_;
   std::vector<Feed> feeds_;
   std::vector<Slot> slots_;
   std::vector<float> row_;      // [V]: one row after the rules
-  std::vector<float> scores_;   // [rows, V]: of beams that need every score
-  std::vector<LogNorm> norms_;  // [rows]: of beams
-  std::vector<int32_t> best_;   // [rows]: of greedy sequences without rules
+  std::vector<float> scores_;   // [rows, V]: for beams that need every score
+  std::vector<LogNorm> norms_;  // [rows]: for beams
+  std::vector<int32_t> best_;   // [rows]: for greedy sequences without rules
   std::vector<RowKind> kinds_;  // [rows]
   std::vector<BeamSearch::Row> rows_;
   std::vector<CacheEntry> caches_;

@@ -107,7 +107,8 @@ TEST(Batcher, WaitsForPages) {
   EXPECT_EQ(s.batcher->used_pages(), 0);
 }
 
-// The largest program has 64 tokens: a prompt of 100 takes two steps, in which the other sequence writes.
+// The largest program has 64 tokens: a prompt of 100 takes two steps, and the other sequence
+// generates in both.
 TEST(Batcher, LongPromptsLeaveOthersTheirSteps) {
   Served s("llama_tied_tiny", {.rows = 2, .tokens = 64, .longest_prompt = 32, .page = 4});
   ASSERT_EQ(s.cached->most_tokens(), 64);

@@ -36,10 +36,10 @@ void BeamSearch::best_continuations(std::span<const Row> rows) {
   for (size_t beam = 0; beam < width_; ++beam) {
     const float so_far = beams_[beam].score;
     const std::span<const float> row = rows[beam].scores;
-    // Rounds in the same direction for all, so the largest score is that of the largest element.
+    // Rounds in the same direction for all, so the largest element has the largest score.
     const auto score_of = [&](float x) { return rows[beam].norm(x) + so_far; };
     for (size_t t = 0; t < row.size(); ++t) {
-      // Most of a vocabulary is out of reach and passed over by the block.
+      // Most of a vocabulary is out of reach and skipped by the block.
       if (t % kBlock == 0)
         while (heap.size() == keep_ && t + kBlock <= row.size() &&
                !(score_of(largest(row.subspan(t, kBlock))) > heap.front().score))

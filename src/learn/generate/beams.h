@@ -1,5 +1,5 @@
-// Beam search over one prompt, as Transformers 5.23 does it: which hypotheses continue, which are
-// finished with which score, and when nothing can improve any more. It knows tokens and scores,
+// Beam search over one prompt, with the rules of Transformers 5.23: which hypotheses continue,
+// which are finished with which score, and when none can improve. It knows tokens and scores, but
 // no cache and no model.
 #pragma once
 
@@ -14,29 +14,30 @@ namespace hone {
 class BeamSearch {
  public:
   struct Hypothesis {
-    std::vector<int32_t> tokens;  // prompt and new ones
+    std::vector<int32_t> tokens;  // prompt and new tokens
     float score = -1e9f;          // sum of log probabilities / length^length_penalty
     bool finished = false;
   };
   struct Beam {
     std::vector<int32_t> tokens;
     float score = 0;    // sum of log probabilities
-    size_t parent = 0;  // the beam of the step before that it continues
+    size_t parent = 0;  // the beam of the previous step that it continues
   };
 
-  // `stops` says whether a sequence that ends in this token is at an end token or stop string.
+  // `stops` returns whether a sequence that ends in this token is at an end token or stop string.
   BeamSearch(const GenerationConfig& config, std::span<const int32_t> prompt, int64_t end,
              std::function<bool(std::span<const int32_t>)> stops, PhiloxStream random);
 
   const std::vector<Beam>& beams() const { return beams_; }
   bool done() const { return done_; }
 
-  // f32[V] for a beam's next token, and what makes them log probabilities after the processors.
+  // f32[V] for a beam's next token, and the norm that makes them log probabilities after the
+  // processors.
   struct Row {
     std::span<const float> scores;
     LogNorm norm = {};
   };
-  // rows[i]: of beam i. Sampling takes rows whose norm changes nothing.
+  // rows[i] belongs to beam i. Sampling takes rows whose norm changes nothing.
   void step(std::span<const Row> rows, ScoreRules& rules);
 
   // Best first, num_return_sequences of them.
@@ -58,7 +59,7 @@ class BeamSearch {
   int64_t prompt_, end_;
   std::function<bool(std::span<const int32_t>)> stops_;
   PhiloxStream random_;
-  size_t width_, keep_;  // beams; continuations looked at in each step
+  size_t width_, keep_;  // beams; continuations considered in each step
   std::vector<Beam> beams_, next_;
   std::vector<Hypothesis> finished_;  // width_ of them, best first
   std::vector<Continuation> continuations_;

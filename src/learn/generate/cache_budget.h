@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// What the programs of some limits take on the device, in bytes.
+// Device memory of the programs of some limits, in bytes.
 struct CachePlan {
   int64_t arena_bytes = 0;  // the whole arena: weights, cache, values of a program
   int64_t cache_bytes = 0;  // keys and values of all pages, those of sources included
@@ -33,7 +33,7 @@ Result<CacheLimits> fit_cache(const ModelConfig& config, CacheLimits wanted,
                               const CacheBudget& most, const Backend& backend,
                               int64_t sequences = 1);
 
-// What a plan may take on the device at most: a GPU's memory without context and libraries, or what this process may
+// The most that a plan may take on the device: a GPU's memory without context and libraries, or what this process may
 // hold.
 int64_t usable_bytes(const DeviceSpec& device);
 

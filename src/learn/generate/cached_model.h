@@ -16,18 +16,18 @@
 
 namespace hone {
 
-// What the cache holds of one sequence. Moved, not copied; given back by CachedModel::drop.
+// The cached part of one sequence. Move-only; CachedModel::drop frees it.
 struct CacheEntry {
   PageList pages;
   int64_t length = 0;  // tokens
-  // Encoder-decoders: of the source.
+  // Encoder-decoders: pages of the source.
   PageList source_pages = {};
   int64_t source_length = 0;
 };
 
 struct Feed {
   CacheEntry* cache = nullptr;
-  std::span<const int32_t> tokens;  // at least one; they follow what is cached
+  std::span<const int32_t> tokens;  // at least one; they follow the cached ones
 };
 
 class CachedModel {
@@ -44,15 +44,15 @@ class CachedModel {
   CacheEntry fork(const CacheEntry& e);
   void drop(CacheEntry& e);
 
-  // The first failure of the device: logits are not to be trusted then.
+  // The first failure of the device: logits are invalid then.
   Status check() const { return session_.check(); }
 
   int64_t vocab() const { return vocab_; }
-  int64_t most_tokens() const;  // of one program; a run of more takes several
+  int64_t most_tokens() const;  // of one program; longer runs take several
   const CacheLimits& limits() const { return limits_; }
 
  private:
-  struct Bound {  // a program and where its tensors are
+  struct Bound {  // a program and its tensors
     size_t program;
     CachedShape shape;
     int32_t *ids, *positions, *cu_seqlens, *cu_cache, *block_table, *slots, *rows;
@@ -89,10 +89,10 @@ class CachedModel {
     int32_t from, to;
     int64_t tokens;
   };
-  std::vector<PageCopy> copies_;  // that make_room asks for, until the next run
+  std::vector<PageCopy> copies_;  // requested by make_room, until the next run
   std::vector<StateCopy> state_copies_;
   std::vector<Chunk> chunks_;
-  std::vector<float> gathered_;  // [rows, V]; used when a run takes several programs
+  std::vector<float> gathered_;  // [rows, V]; for runs of several programs
 };
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// How tokens are chosen and when to end: the keys of generation_config.json and of Transformers'
+// Settings of search and length: the keys of generation_config.json and of Transformers'
 // generate(), with its names, meanings and defaults (Transformers 5.23).
 #pragma once
 
@@ -17,7 +17,7 @@ namespace hone {
 enum class EarlyStopping { no, yes, never };
 
 struct GenerationConfig {
-  // Length, in tokens. max_new_tokens wins over max_length (which counts the prompt).
+  // Length in tokens. max_new_tokens takes precedence over max_length (which counts the prompt).
   std::optional<int64_t> max_length, max_new_tokens;
   int64_t min_length = 0;
   std::optional<int64_t> min_new_tokens;
@@ -40,7 +40,7 @@ struct GenerationConfig {
   std::optional<int32_t> forced_bos_token_id;
   std::vector<int32_t> forced_eos_token_id;
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
-  bool renormalize_logits = false;  // what the rules leave sums to one again; only beams differ
+  bool renormalize_logits = false;  // renormalize scores after the rules; only beams differ
   // Sampling only.
   double temperature = 1;
   int64_t top_k = 50;  // 0: all
@@ -49,27 +49,28 @@ struct GenerationConfig {
   uint64_t seed = 42;
 
   // The length (prompt included) at which a continuation of that prompt ends; `positions` is the
-  // model's maximum. 20 new tokens where nothing is set.
+  // model's maximum. 20 new tokens if nothing is set.
   int64_t end_length(int64_t prompt, int64_t positions) const;
   bool has_length() const { return max_length.has_value() || max_new_tokens.has_value(); }
 };
 
-// Takes over the keys of a generation_config.json (H2501, H2502). `place` appears in errors. Keys without effect on
-// tokens are passed over; one that would change them and is not supported is an Error that names it.
+// Reads the keys of a generation_config.json (H2501, H2502). `place` appears in errors. Keys
+// without effect on tokens are ignored; an unsupported key that would change them is an Error with
+// its name.
 Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
                              const std::string& place);
 
-// The settings of one request over those of the model: keys of generation_config.json and `seed`. A
-// length given here replaces either length of the model. A key that is neither is an Error (H2501) with the
-// nearest name.
+// Applies the settings of one request over the model's: keys of generation_config.json and `seed`.
+// A length given here replaces either length of the model. An unknown key is an Error (H2501) with
+// the nearest name.
 Status apply_request_json(GenerationConfig& c, const nlohmann::json& json,
                           const std::string& place);
 
-// The keys that apply_generation_json takes over.
+// The keys that apply_generation_json reads.
 std::vector<std::string> generation_keys();
 
-// Values that fit together and suit a model of that vocabulary. Names are the flags' as users type
-// them.
+// Checks that the values are consistent and suit a model with that vocabulary. Names are those of
+// the flags.
 Status check_generation(const GenerationConfig& c, int64_t vocab);
 
 }  // namespace hone

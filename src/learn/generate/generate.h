@@ -1,14 +1,12 @@
 // Text generation with a KV cache. Start reading the room here.
-//
 //   GenerationConfig config;  // config.h
 //   HONE_TRY(apply_generation_json(config, model.generation_config, "generation_config.json"));
 //   auto limits = limits_for(prompts, config, model.config, 8);
 //   auto generator = HONE_TRY(Generator::make(model, limits, backend));
 //   std::vector<Generated> all = HONE_TRY(generator->run(prompts, config));
-//
-// Prompts of different lengths run together, and each gives the tokens that it gives alone. A free
-// slot goes to the next prompt. Tokens equal those of Transformers 5.23 in f32. Samples depend on
-// (seed, index of the prompt, index of the sequence), not on what else runs.
+// Prompts of different lengths run together, and each gives the same tokens as alone. The next
+// prompt takes a free slot. Tokens equal those of Transformers 5.23 in f32. Samples depend on
+// (seed, index of the prompt, index of the sequence), not on other prompts.
 #pragma once
 
 #include <functional>
@@ -23,40 +21,41 @@ namespace hone {
 struct GenerateCallbacks {
   std::function<void(size_t prompt, size_t sequence, int32_t token)>
       token;                                         // as they come; not for beams
-  std::function<void(std::vector<Generated>)> done;  // of one prompt, as prompts get done
+  std::function<void(std::vector<Generated>)> done;  // of one prompt, as soon as it is done
 };
 
-// Every prompt has tokens of the vocabulary and room for a new one. `positions` is the model's
-// maximum.
+// Checks that every prompt has tokens of the vocabulary and room for a new one. `positions` is the
+// model's maximum.
 Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab,
                      int64_t positions);
 
-// For encoder-decoders: every source has tokens of the vocabulary and no more than the model's
-// positions.
+// For encoder-decoders: checks that every source has tokens of the vocabulary and at most the
+// model's positions.
 Status check_sources(std::span<const Prompt> prompts, const ModelConfig& model);
 
-// What `batch` prompts at a time need: their rows and the longest of all.
+// The limits for `batch` prompts at a time: their rows and the longest of all.
 CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config,
                        const ModelConfig& model, int64_t batch);
 
 class Generator {
  public:
-  // Compiles the programs, takes all memory and reads the weights. Prompts may need no more than
-  // the limits.
+  // Compiles the programs, allocates all memory and reads the weights. Prompts must stay within the
+  // limits.
   static Result<std::unique_ptr<Generator>> make(const Pretrained& model, const CacheLimits& limits,
                                                  const Backend& backend);
-  // On a session that holds the programs of build_cached_programs(model.config, limits) among its
-  // own, with the weights that it has at the time: both must outlive the generator.
+  // A generator on a session that already has the programs of build_cached_programs(model.config,
+  // limits). It uses the session's current weights; both must outlive the generator.
   static std::unique_ptr<Generator> over(Session& session, const Pretrained& model,
                                          const CacheLimits& limits);
 
-  // Results in the order of prompts and sequences. Errors: of settings and prompts H2502 to H2504; H2505.
+  // Results in the order of prompts and sequences. Errors: of settings and prompts H2502 to H2504;
+  // H2505.
   Result<std::vector<Generated>> run(std::span<const Prompt> prompts,
                                      const GenerationConfig& config,
                                      const GenerateCallbacks& callbacks = {});
 
   const Session& session() const { return *session_; }
-  // Those of all runs so far.
+  // Times of all runs so far.
   const Batcher::Times& times() const { return batcher_->times(); }
 
  private:

@@ -171,8 +171,8 @@ TEST_P(EncoderDecoderParity, TokensEqualTransformers) {
   }
 }
 
-// Sources of different lengths side by side, more of them than places: as if each were alone. What
-// the decoder starts with may be several tokens.
+// Sources of different lengths side by side, more of them than places, give the same as each alone.
+// The decoder may have several first tokens.
 TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
   Pretrained model = open_golden(name_);
   GenerationConfig config;
@@ -231,7 +231,7 @@ TEST(Generate, RowsOfAnEncoderDecoderAreItsSources) {
   EXPECT_EQ(plain[0].tokens, (std::vector<int32_t>{5, 6}));
   EXPECT_TRUE(plain[0].source.empty());
 
-  // The target's language starts mBART's decoder, and nobody has said which.
+  // mBART's decoder starts with the target language, which is not set here.
   const ModelConfig mbart = open_golden("mbart_tiny").config;
   EXPECT_NE(generator_prompts(rows, {}, mbart).error().text().find("decoder_start_token_id"),
             std::string::npos);

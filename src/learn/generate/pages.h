@@ -1,4 +1,5 @@
-// Pages of a KV cache, counted: sequences that share a beginning share its pages until one writes.
+// Pages of a KV cache with reference counts: sequences with the same beginning share its pages
+// until one writes.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,9 @@ class PagePool {
     for (int64_t i = pages; i-- > 0;) free_.push_back(static_cast<int32_t>(i));
   }
 
-  int32_t take();  // a Bug when none is free: the caller planned for its worst case
-  PageList share(const PageList& pages);  // one user more
-  void drop(PageList& pages);             // one user less; empties the list
+  int32_t take();  // a Bug if none is free: the caller planned for its worst case
+  PageList share(const PageList& pages);  // adds one user
+  void drop(PageList& pages);             // removes one user; empties the list
   bool shared(int32_t page) const { return users_[static_cast<size_t>(page)] > 1; }
   int64_t free_pages() const { return static_cast<int64_t>(free_.size()); }
 

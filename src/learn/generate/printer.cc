@@ -41,7 +41,7 @@ std::span<const int32_t> GenerationPrinter::text_before(size_t prompt) const {
   return prompts_[prompt].tokens;
 }
 
-// What precedes the text of the only continuation, once.
+// The text before the only continuation, once.
 std::string GenerationPrinter::begin() {
   if (begun_) return "";
   begun_ = true;

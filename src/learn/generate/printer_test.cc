@@ -1,4 +1,4 @@
-// What a program shows of continuations, whatever the order in which they are done.
+// The output for continuations that end in any order.
 #include "learn/generate/printer.h"
 
 #include <gtest/gtest.h>

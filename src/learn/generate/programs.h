@@ -38,18 +38,18 @@ struct CachedShape {
   bool encodes = false;                         // tokens and sequences are those of sources
 };
 
-// Before any pass; forward_pipeline() is its pipeline.
+// Builds the program without any pass; its pipeline is forward_pipeline().
 Program build_cached_program(const ModelConfig& config, const CachedShape& shape,
                              const std::string& name);
 
-// What one run of generation may need at most.
+// Largest needs of one run of generation.
 struct CacheLimits {
   int64_t rows = 1;            // sequences alive at once
   int64_t tokens = 0;          // of one sequence, prompt and new ones
   int64_t longest_prompt = 0;  // tokens; bounds the prefill programs
   int64_t page = 32;
   int64_t most_pages = 0;  // of the cache; 0: enough for `rows` sequences of `tokens` tokens
-  WeightStorage weights = WeightStorage::f32;  // how matrices are kept
+  WeightStorage weights = WeightStorage::f32;  // form of the matrices
   // Encoder-decoders: sources alive at once, and tokens of the longest.
   int64_t sources = 0, longest_source = 0;
   int64_t most_source_pages = 0;  // 0: enough for `sources` of them
@@ -62,10 +62,10 @@ struct CacheLimits {
   static int64_t at_most(int64_t all, int64_t most) { return most > 0 && most < all ? most : all; }
 };
 
-// The programs that are built, by rising T in powers of two: for decoding (T = S) up to `rows`, for
-// prefill (S = rows) up to what all prompts need, 512 at most. Longer prompts take several runs.
-// Encoder-decoders have encoding programs instead, up to what the sources need: 1024 tokens at
-// most, or the longest source.
+// The shapes of the programs, by rising T in powers of two: for decoding (T = S) up to `rows`, for
+// prefill (S = rows) up to the tokens of all prompts, at most 512. Longer prompts take several
+// runs. Encoder-decoders have encoding programs instead, up to the tokens of the sources: at most
+// 1024, or the longest source.
 std::vector<CachedShape> cached_shapes(const CacheLimits& limits);
 std::string cached_name(const CachedShape& shape);  // "decode_8", "prefill_256", "encode_512"
 

@@ -81,7 +81,7 @@ Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows
   if (!start && model.decoder_start >= 0) start = static_cast<int32_t>(model.decoder_start);
   if (!start) start = config.bos_token_id;
   if (!start)
-    return Error(err::kBadGeneration, "nothing says with which token the decoder starts")
+    return Error(err::kBadGeneration, "no file or flag gives the decoder's start token")
         .at("generation_config.json")
         .todo(
             "name the target language by --target_lang, or write decoder_start_token_id, such as "

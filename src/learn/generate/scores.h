@@ -1,5 +1,5 @@
-// From the model's logits to the scores that tokens are chosen by: Transformers' logits processors
-// and warpers, in its order, in f32.
+// Turns the model's logits into scores for choosing tokens: Transformers' logits processors and
+// warpers, in its order, in f32.
 #pragma once
 
 #include <span>
@@ -8,17 +8,17 @@
 
 namespace hone {
 
-// A token that is still possible, and its score.
+// A possible token and its score.
 struct Candidate {
   float score;
   int32_t token;
 };
 
-// NaN is never the largest; -inf when there is nothing else.
+// NaN is never the largest; -inf if there is nothing else.
 float largest(std::span<const float> x);
 // Index of the largest value, the first of equal ones.
 int32_t argmax(std::span<const float> x);
-// What turns scores into log probabilities: x -> (x - most) - log_sum. The default changes nothing.
+// Turns scores into log probabilities: x -> (x - most) - log_sum. The default changes nothing.
 struct LogNorm {
   float most = 0, log_sum = 0;
   float operator()(float x) const { return (x - most) - log_sum; }
@@ -30,23 +30,23 @@ void log_softmax(std::span<float> x);
 
 class ScoreRules {
  public:
-  // The rules that `config` asks for, in Transformers' order. `config` must outlive this.
+  // The rules of `config`, in Transformers' order. `config` must outlive this object.
   explicit ScoreRules(const GenerationConfig& config);
 
-  // True when the rules leave every score as it is.
+  // True if the rules change no score.
   bool none() const { return none_; }
   // Applies the processors to one row of scores of the token after `tokens` (prompt and new ones).
-  // `prompt` is the length of the prompt, `end` that at which generation stops (forced_eos_token_id),
-  // `source` what the encoder read, or the prompt.
+  // `prompt` is the length of the prompt, `end` the length at which generation stops
+  // (forced_eos_token_id), `source` the encoder's input, or the prompt.
   void apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt, int64_t end,
              std::span<const int32_t> source = {});
-  // Applies the warpers of sampling: what remains, in no order. The result lives until the next
-  // call.
+  // Applies the warpers of sampling and returns the remaining candidates, in no order. The result
+  // lives until the next call.
   std::span<Candidate> warp(std::span<const float> scores);
 
  private:
   void penalize(std::span<float> scores, std::span<const int32_t> tokens);
-  // The token that would complete an n-gram of `known` is out.
+  // Forbids tokens that would complete an n-gram of `known`.
   static void forbid_ngrams(std::span<float> scores, std::span<const int32_t> tokens,
                             std::span<const int32_t> known, int64_t size);
   void keep_top_k(std::span<const float> scores, int64_t k);
@@ -55,7 +55,7 @@ class ScoreRules {
 
   const GenerationConfig& config_;
   bool none_;
-  int64_t keep_;  // tokens that warpers always leave
+  int64_t keep_;  // smallest number of tokens that warpers leave
   std::vector<std::vector<int32_t>> bad_words_;
   std::vector<Candidate> candidates_;
   std::vector<float> heap_;

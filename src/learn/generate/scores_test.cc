@@ -34,7 +34,7 @@ TEST(Scores, LogSoftmaxSumsToOne) {
   }
 }
 
-// What the warpers leave, and with which scores, against Transformers (tools/golden_generate.py).
+// Tokens and scores after the warpers, against Transformers (tools/golden_generate.py).
 TEST(Scores, WarpersAsTransformers) {
   const json all = json::parse(
       std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/generate/cases.json"));

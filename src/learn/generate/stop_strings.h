@@ -1,5 +1,5 @@
-// Whether a sequence has just said one of some texts: the text must overlap its last token, as
-// Transformers' StopStringCriteria has it, and may begin in the prompt.
+// Finds whether a sequence has just completed one of several texts. The text must overlap the last
+// token, as in Transformers' StopStringCriteria, and may begin in the prompt.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace hone {
 
 class StopStrings {
  public:
-  // The tokenizer may be null when there are no texts.
+  // The tokenizer may be null if there are no texts.
   StopStrings(const Tokenizer* tokenizer, const std::vector<std::string>& texts);
   bool hit(std::span<const int32_t> tokens) const;
 

@@ -1,5 +1,5 @@
-// A micro-batch as named tensors: the inputs of a program where the session takes them from, filled
-// in place, or its outputs.
+// A micro-batch as named tensors: a program's inputs, filled in place in the session's memory, or
+// its outputs.
 #pragma once
 
 #include "engine/session/session.h"
@@ -17,7 +17,7 @@ class Batch {
     tensors_.push_back({std::move(name), bytes});
   }
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // The values of the tensor, row-major. A name that the program does not have is a bug.
+  // The values of the tensor, row-major. Asking for a name that the program lacks is a bug.
   template <class T>
   std::span<T> get(std::string_view name) const {
     const Tensor* t = find(name);
@@ -43,8 +43,8 @@ class Batch {
   std::vector<Tensor> tensors_;
 };
 
-// The tensors of a program; the session has its memory, and they are valid as long as it. Write
-// inputs just before the program runs and read outputs just after: programs share memory.
+// The tensors of a program. They are in the session's memory and valid as long as the session.
+// Write inputs just before the program runs and read outputs just after: programs share memory.
 Batch inputs_of(Session& session, size_t program);
 Batch outputs_of(const Session& session, size_t program);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr FindingLevel kWarning = FindingLevel::kWarning, kNote = FindingLevel::kNote;
 
-// A share of all steps, or a number of them.
+// The setting is a share of all steps, or a number of them.
 double interval_steps(double interval, int64_t total) {
   return interval < 1 ? std::ceil(interval * static_cast<double>(total)) : interval;
 }
@@ -31,10 +31,11 @@ void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& r
                  "--warmup_steps", "the full rate is never reached: warm up for fewer steps");
   if (const ScheduleForm* form = find_schedule(s.lr_scheduler_type);
       warmup > 0 && form != nullptr && !form->warms_up)
-    findings.add(kWarning, "warmup_without_effect",
-                 fmt::format("the schedule '{}' has no warm-up: the steps asked for are not taken",
-                             s.lr_scheduler_type),
-                 "--lr_scheduler_type " + s.lr_scheduler_type, "use constant_with_warmup");
+    findings.add(
+        kWarning, "warmup_without_effect",
+        fmt::format("the schedule '{}' has no warm-up: the requested warm-up steps have no effect",
+                    s.lr_scheduler_type),
+        "--lr_scheduler_type " + s.lr_scheduler_type, "use constant_with_warmup");
   const int64_t step_rows = s.per_device_train_batch_size * s.gradient_accumulation_steps;
   if (step_rows > rows.train.sequences)
     findings.add(kWarning, "step_larger_than_data",
@@ -136,7 +137,7 @@ void check_disk(const TaskSettings& s, const RunPlan& plan, const ModelConfig& c
                  fmt::format("--output_dir {}", s.output_dir), room.error().remedy());
   if (const int64_t free = free_disk_bytes(s.offload_folder()); offloaded > free)
     findings.add(FindingLevel::kError, "disk_too_small",
-                 fmt::format("what is offloaded takes {} on disk, {} are free",
+                 fmt::format("offloaded values take {} on disk, {} are free",
                              format_bytes(offloaded), format_bytes(free)),
                  s.offload_folder(), "use another disk");
 }
@@ -211,7 +212,7 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
   if (fit->rows == 0)
     findings.add(FindingLevel::kError, "memory_too_small",
                  needs_text(needs_of(fit->plan, (*backend)->spec(), limits), block, limits), "",
-                 "hone plan says what would fit");
+                 "hone plan shows what would fit");
   else if (fit->rows < wanted)
     findings.add(
         kNote, "small_micro_batches",

@@ -1,4 +1,4 @@
-// A run as its settings ask for it: settings against each other, the rows, the disk, the memory.
+// Checks a run before it starts: settings against each other, rows, disk, memory.
 #pragma once
 
 #include "learn/check/check_rows.h"
@@ -6,14 +6,14 @@
 
 namespace hone {
 
-// The rows of a task that learns from text alone, by check_rows.h.
+// Checks the rows of a task that trains on plain text, with check_rows.h.
 RowsReport check_texts(const TaskSettings& s, const TextSource& text, const CheckRequest& request,
                        Findings& findings);
 
-// Settings against each other, the rows there are, the output folder, the disk and the memory.
-// `given` says which settings the user chose.
+// Checks settings against each other, the rows, the output folder, the disk and the memory.
+// `given`: the settings that the user chose.
 struct RunReport {
-  int64_t steps = 0;  // optimizer steps; 0: not known
+  int64_t steps = 0;  // optimizer steps; 0: unknown
   int64_t memory_bytes = 0, memory_limit_bytes = 0;
   int64_t disk_bytes = 0, disk_free_bytes = 0;
 };

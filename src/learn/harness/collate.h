@@ -1,4 +1,4 @@
-// What tasks on token ids share when they fill a batch.
+// Helpers for tasks on token ids that fill a batch.
 #pragma once
 
 #include "learn/data/rows/labelled_rows.h"
@@ -7,10 +7,10 @@
 
 namespace hone {
 
-// Gives a run the rows of a split, if there is one, and back what belongs to them.
+// Moves the rows of a split into the run's rows, if there are any, and returns their labels.
 RowLabels take_rows(std::optional<LabelledRows>& from, std::optional<ExampleRows>& to);
 
-// The names of the inputs of one side of a program.
+// Names of the inputs of one side of a program.
 struct SequenceNames {
   const char *ids, *positions, *cu_seqlens, *sample_ids;
 };
@@ -18,15 +18,15 @@ inline constexpr SequenceNames kDecoderInputs{"ids", "positions", "cu_seqlens", 
 inline constexpr SequenceNames kEncoderInputs{"encoder_ids", "encoder_positions",
                                               "encoder_cu_seqlens", "encoder_sample_ids"};
 
-// Packs the rows of `data` into these inputs; sample_ids where the program has them. Errors: H0117.
+// Packs the rows of `data` into these inputs; sample_ids if the program has them. Errors: H0117.
 Status collate_tokens(const TokenRows& data, const BatchRows& rows, const SequenceNames& names,
                       Batch& to);
-// H2415 when an id is not below `vocab`. `whose`: "the model's".
+// H2415 if an id is not below `vocab`. `whose`: "the model's".
 Status check_ids(std::span<const int32_t> ids, int64_t vocab, const char* whose = "the model's");
-// The same for all rows in memory, by axis; with two the first is the encoder's.
+// The same for all rows in memory, by axis; of two axes the first is the encoder's.
 Status check_ids(const ExampleRows& rows, const ModelConfig& config);
-// After ids are final: ids that the model does not have (H2415), and position numbers as the family
-// counts them.
+// Call when ids are final: checks that the model has them (H2415), and fills position numbers in
+// the family's way.
 Status finish_tokens(const ModelConfig& config, Batch& to);
 
 }  // namespace hone

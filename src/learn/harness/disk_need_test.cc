@@ -1,4 +1,4 @@
-// What a run writes, and the limit that makes it fit.
+// The disk space of a run, and the limit that makes it fit.
 #include "learn/harness/disk_need.h"
 
 #include <gmock/gmock.h>

@@ -43,7 +43,7 @@ Status encode_words(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_le
   const TruncateOptions cut = tokenizer.truncate_options(Truncation::longest_first, max_length);
   const int64_t special = tokenizer.special_token_count(false),
                 after = tokenizer.special_tokens_after();
-  HONE_TRY(kept_lengths(1, {}, special, cut));  // else nothing fits, whatever the row
+  HONE_TRY(kept_lengths(1, {}, special, cut));  // else no row fits at all
   const auto most = static_cast<size_t>(max_length - special);
   pool.parallel_for(static_cast<int64_t>(rows.size()), [&](int64_t begin, int64_t end, int) {
     std::vector<int32_t> ids, word;

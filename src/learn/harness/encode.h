@@ -1,4 +1,4 @@
-// Texts, alone, in pairs or word by word, through a tokenizer on all threads.
+// Encodes texts on all threads: alone, in pairs or word by word.
 #pragma once
 
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace hone {
 
-// The model's tokenizer. Errors: H2413 when there is none.
+// The model's tokenizer. Errors: H2413 if it has none.
 Result<const Tokenizer*> tokenizer_of(const Pretrained& model);
 
-// `take(i, row)` gets text i, with its partner unless `second` is empty, cut to `max_length`
-// tokens, the longer of a pair first; from several threads, each i once. Errors: those of
+// Calls `take(i, row)` with text i, and its partner unless `second` is empty, cut to `max_length`
+// tokens, the longer of a pair first; from several threads, once for each i. Errors: those of
 // Tokenizer::encode_to.
 Status encode_texts(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                     std::span<const std::string_view> first,
                     std::span<const std::string_view> second,
                     FunctionRef<void(size_t i, const Encoding& row)> take);
 
-// `out[i]` gets the tokens of the words of row i, each word by itself, cut to `max_length` tokens with
-// the special ones, which stay. Errors: kSequenceTooShort.
+// Sets `out[i]` to the tokens of the words of row i, each word encoded by itself, cut to
+// `max_length` tokens; the special tokens stay. Errors: kSequenceTooShort.
 Status encode_words(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                     std::span<const std::vector<std::string>> rows, std::span<EncodedWords> out);
 

@@ -1,4 +1,5 @@
-// Words with labels: the ids and labels of run_ner (tests/goldens/ner, made by tools/golden_ner.py).
+// Words with labels: the ids and labels of run_ner (tests/goldens/ner, made by
+// tools/golden_ner.py).
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// What an evaluation says of each row, for hone eval --save_examples: what was predicted, what was wanted,
-// and the row's own scores. Tasks add to it where the settings hold one.
+// The rows of an evaluation for hone eval --save_examples: prediction, reference and scores. Tasks
+// fill it if the settings hold one.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,10 @@ namespace hone {
 
 class ExampleScores {
  public:
-  // Row `row` of the evaluation, from 0: its members, among them "scores"; a later call adds to those.
+  // Adds members to row `row` of the evaluation, counted from 0; "scores" is one of them. Later
+  // calls add to it.
   void add(int64_t row, const OrderedJson& members);
-  // By row. Rows that nothing was added for are null.
+  // By row. Rows without members are null.
   const std::vector<OrderedJson>& rows() const { return rows_; }
 
  private:

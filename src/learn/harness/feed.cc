@@ -22,7 +22,7 @@ Result<RowFeed> RowFeed::make(const TaskSettings& s, Examples& examples) {
   return feed;
 }
 
-// Nobody knows how long a stream is: as Transformers does, all steps are one epoch of the log.
+// The length of a stream is unknown: as in Transformers, all steps are one epoch of the log.
 Status RowFeed::plan_steps(int64_t rows) {
   train_rows_ = rows;
   StepOptions o{rows,
@@ -72,7 +72,7 @@ Result<TakenRows> RowFeed::rows_of_step(int64_t step) {
     return TakenRows{&*x_->train, {rows_, {}}};
   }
   TextStream& stream = *x_->train_stream;
-  // A step is made again when something in it was not finite.
+  // A step is repeated if something in it was not finite.
   if (step == stream_step_) HONE_TRY(stream.seek(*step_begin_));
   stream_step_ = step;
   step_begin_ = stream.place();

@@ -1,5 +1,5 @@
-// Which rows each optimizer step and each evaluation of a run takes: out of memory, out of mapped
-// shards, or out of streams.
+// Chooses the rows of each optimizer step and each evaluation: from memory, mapped shards or
+// streams.
 #pragma once
 
 #include "learn/data/batches/steps.h"
@@ -18,28 +18,28 @@ struct TakenRows {
 class RowFeed {
  public:
   // The settings and the examples must outlive the feed, which reads their streams. Errors: H2113
-  // without a row to train on, H0117 when a mapped file changed.
+  // no row to train on, H0117 a mapped file changed.
   static Result<RowFeed> make(const TaskSettings& s, Examples& examples);
 
   bool evaluates() const { return x_->eval || x_->eval_stream; }
   int64_t train_rows() const { return train_rows_; }
   const std::optional<StepCount>& steps() const { return steps_; }
   bool streams() const { return x_->train_stream || x_->eval_stream; }
-  // In which order steps take rows, as a fingerprint has it.
+  // The order of rows, for the fingerprint.
   Json order_effect() const;
-  void reserve();  // so that no step allocates
+  void reserve();  // after it no step allocates
 
   // Valid until the next call.
   Result<TakenRows> rows_of_step(int64_t step);
-  void give_up_step() { given_up_ = true; }  // a stop came: data_place() is before it
+  void give_up_step() { given_up_ = true; }  // a stop came: data_place() stays before the step
   Json data_place() const;
-  // Errors: H2405 when the checkpoint is of a run that did not stream.
+  // Errors: H2405 if the checkpoint's run did not stream.
   Status seek(const Json& place, const std::string& name);
 
-  // Evaluation begins at row `begin` and ends before `end`; streams are read as a whole.
+  // Starts an evaluation of rows [begin, end); streams are read from start to end.
   Status begin_evaluation(int64_t begin, int64_t end);
-  int64_t evaluation_rows() const;  // 0: not known
-  // The next rows, `most` at a time; none at the end.
+  int64_t evaluation_rows() const;  // 0: unknown
+  // The next rows, at most `most`; none at the end.
   Result<TakenRows> next_evaluation(int64_t most);
 
  private:
@@ -54,10 +54,10 @@ class RowFeed {
   // Rows of the step, or of this part of the evaluation.
   std::vector<int64_t> rows_, eval_rows_;
   ExampleRows stream_rows_, eval_stream_rows_;
-  std::vector<int64_t> numbers_, eval_numbers_;  // of these, in the epoch
+  std::vector<int64_t> numbers_, eval_numbers_;  // numbers of these rows in the epoch
   int64_t evaluated_ = 0, evaluate_from_ = 0, evaluate_to_ = INT64_MAX;
   std::optional<StreamPosition> step_begin_;
-  int64_t stream_step_ = -1;  // the step that rows were read for last
+  int64_t stream_step_ = -1;  // last step for which rows were read
   bool given_up_ = false;
 };
 

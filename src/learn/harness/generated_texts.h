@@ -1,11 +1,11 @@
-// Texts that a model wrote, as run_summarization reports and keeps them.
+// Generated texts, with run_summarization's metrics and files.
 #pragma once
 
 #include "learn/tokenizers/tokenizer.h"
 
 namespace hone {
 
-// gen_len: the mean number of tokens that are not padding, the decoder's start token among them.
+// gen_len: the mean number of tokens without padding; the decoder's start token counts.
 class GeneratedLengths {
  public:
   explicit GeneratedLengths(int32_t pad) : pad_(pad) {}
@@ -17,9 +17,9 @@ class GeneratedLengths {
   int64_t tokens_ = 0, texts_ = 0;
 };
 
-// A line of generated_predictions.txt: without white space around it, and, where the tokenizer is
-// no byte-level BPE, with the spaces taken out that some tokenizers leave before punctuation
-// (Transformers' clean_up_tokenization_spaces). Line breaks inside stay.
+// A line of generated_predictions.txt: without surrounding white space. Unless the tokenizer is a
+// byte-level BPE, spaces that some tokenizers leave before punctuation are removed (Transformers'
+// clean_up_tokenization_spaces). Line breaks inside stay.
 std::string prediction_line(std::string text, const Tokenizer& tokenizer);
 
 }  // namespace hone

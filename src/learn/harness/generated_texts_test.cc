@@ -1,4 +1,4 @@
-// What is kept of texts that a model wrote.
+// Lines and lengths of generated texts.
 #include "learn/harness/generated_texts.h"
 
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t da
   } else {
     l.shared = true;
     const auto& flag = s.device_memory ? s.device_memory : s.host_memory;
-    const MemoryReading now = read_memory();  // what is held already is the runtime's
+    const MemoryReading now = read_memory();  // memory held so far belongs to the runtime
     l.device =
         (flag ? size_or(flag, 0) : now.rss_anon_bytes + now.rss_shmem_bytes + now.free_bytes()) -
         runtime;
@@ -61,7 +61,7 @@ Needs needs_of(const RunPlan& plan, const DeviceSpec& spec, const ArenaLimits& l
   Needs n{plan.arena_bytes(Space::device), plan.arena_bytes(Space::host),
           plan.arena_bytes(Space::disk)};
   if (limits.shared) n.device += std::exchange(n.host, 0);
-  if (spec.own_memory) n.host += plan.io_bytes;  // an image of inputs and outputs
+  if (spec.own_memory) n.host += plan.io_bytes;  // a copy of inputs and outputs
   return n;
 }
 

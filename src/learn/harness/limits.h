@@ -1,4 +1,4 @@
-// What a run may take of each space, and what its plan takes of it.
+// Limits of a run's memory by space, and the needs of its plan.
 #pragma once
 
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// Bytes of the runtime besides the arenas (code, tokenizer, data): the plan's own line.
+// Bytes for the runtime besides the arenas (code, tokenizer, data); a line of the plan.
 inline constexpr int64_t kRuntimeBudget = 192 << 20;
 
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
@@ -19,39 +19,39 @@ struct ArenaLimits {
   bool shared = false;
 };
 
-// --device_memory and --host_memory less what the runtime takes of them. A device with memory of its
-// own has all of it without a flag, and its host no limit. Where the device is the host, either flag
-// limits all that the run takes; both limit the device's arena, and the host's with the runtime.
-// Without a flag it may take what is free now. data_bytes: what rows and streams take on the host
-// beside the runtime's budget.
+// --device_memory and --host_memory less the runtime's part. Without a flag, a device with memory
+// of its own may use all of it, and its host has no limit. If the device is the host, either flag
+// limits everything that the run takes; with both flags, one limits the device's arena and the
+// other the host's arena and the runtime. Without a flag the run may take the memory that is free
+// now. data_bytes: memory of rows and streams on the host above the runtime's budget.
 ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t data_bytes);
 
-// Rows of that size in memory are part of the runtime; more have a line of their own in the plan.
+// Rows up to this size are part of the runtime; larger ones have a line of their own in the plan.
 inline constexpr int64_t kRowsBudget = 64 << 20;
 
-// What the process may hold while it reads its rows, before it takes any arena: what the flags allow
-// it, or what is free, less what is in flight between two looks at it.
+// Bytes that the process may hold while it reads its rows, before it allocates any arena: the limit
+// of the flags, or the free memory, less the data that arrive between two checks.
 int64_t reading_ceiling(const TrainSettings& s);
 
-// What the plan takes of what `limits` limit.
+// Needs of a plan, by the spaces that `limits` limit.
 struct Needs {
   int64_t device = 0, host = 0, disk = 0;
 };
 Needs needs_of(const RunPlan& plan, const DeviceSpec& spec, const ArenaLimits& limits);
 
 bool fits(const Needs& needs, const ArenaLimits& limits);
-// For the space whose limit is exceeded most; negative where there is room in each.
+// The excess in the space whose limit is exceeded most; negative if every space has room.
 int64_t excess_bytes(const Needs& needs, const ArenaLimits& limits);
-// "memory: 3.0 GiB are needed, 2.0 GiB may be used; disk: ..." of the limits that are exceeded.
+// "memory: 3.0 GiB are needed, 2.0 GiB may be used; disk: ..." for the exceeded limits.
 std::string excess_text(const Needs& needs, const ArenaLimits& limits);
 
-// H2404 when --device_memory, or it and --host_memory, are more than this machine, or its cgroup,
-// has.
+// H2404 if --device_memory, or its sum with --host_memory, exceeds the memory of this machine or
+// its cgroup.
 Status check_memory_flags(const TrainSettings& s);
 
-// The folder, or the nearest one above it that is there.
+// The folder, or its nearest parent that exists.
 std::string existing_folder(const std::string& folder);
-// Free bytes of the disk where the folder is, or will be.
+// Free bytes on the folder's disk; the folder need not exist yet.
 int64_t free_disk_bytes(const std::string& folder);
 
 }  // namespace hone

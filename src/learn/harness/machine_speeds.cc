@@ -17,7 +17,7 @@
 namespace hone {
 namespace {
 
-constexpr int kForm = 2;  // of the file, and of what is measured
+constexpr int kForm = 2;  // of the file, and of the measurements
 
 std::string disk_key(const std::string& folder) {
   struct stat s {};
@@ -36,7 +36,7 @@ int64_t times_interrupted() {
   ::getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
 }
-// More: other programs computed while it was measured, and a run that begins later measures again.
+// Above it other programs were busy during the measurement, and a later run measures again.
 constexpr int64_t kCalmInterruptions = 100;
 constexpr double kKeptAtMost = 600;  // seconds
 
@@ -45,7 +45,7 @@ bool is_doubtful(const Json& speeds) {
   return number(speeds, "interruptions") > kCalmInterruptions && age > kKeptAtMost;
 }
 
-// The lines of the file, by key. A file that is not there or not JSON has none.
+// The lines of the file, by key. Empty if the file is missing or not JSON.
 class SpeedsFile {
  public:
   SpeedsFile() {
@@ -86,8 +86,7 @@ SpeedsWanted SpeedsWanted::of(const TrainSettings& s, bool choices) {
   bool disk = choices;
   for (const std::string* device : {&s.offload_optimizer_device, &s.offload_gradient_device,
                                     &s.offload_param_device, &s.offload_activation_device})
-    disk |=
-        *device == "nvme" || (*device == "cpu" && s.host_memory);  // what the host has no room for
+    disk |= *device == "nvme" || (*device == "cpu" && s.host_memory);  // host without room
   return {.bf16 = s.computes_in_bf16(), .disk_folder = disk ? s.offload_folder() : ""};
 }
 

@@ -1,9 +1,10 @@
-// What this machine does in a second, measured once and kept in a file for every later run.
+// Speeds of this machine, measured once and kept in a file for later runs.
 //
-// The file is speeds.json in $HONE_CACHE, else in $XDG_CACHE_HOME/hone, else in ~/.cache/hone. Its keys
-// are processor, instruction set, threads and version of hone; of a disk the folder's device. Without a
-// file that can be written each run measures again. Where other programs computed meanwhile, a run that
-// begins ten minutes later measures again too. Deleting the file does no harm.
+// The file is speeds.json in $HONE_CACHE, else in $XDG_CACHE_HOME/hone, else in ~/.cache/hone. Its
+// keys are processor, instruction set, threads and version of hone; for a disk the folder's device.
+// If the file cannot be written, each run measures again. If other programs used the processor
+// during the measurement, a run that begins ten minutes later measures again. Deleting the file
+// does no harm.
 #pragma once
 
 #include <optional>
@@ -19,10 +20,11 @@ std::string speeds_file();
 struct SpeedsWanted {
   bool bf16 = false;
   std::string disk_folder =
-      {};               // where something is offloaded to a disk; "": its speed does not matter
-  bool measure = true;  // else only what the file says
+      {};               // folder of the disk for offloaded values; "": its speed does not matter
+  bool measure = true;  // false: use only the file
 
-  // What a run of these settings depends on; `choices`: and what it may be changed to.
+  // Speeds that a run with these settings depends on; `choices`: also for settings that --auto may
+  // choose.
   static SpeedsWanted of(const TrainSettings& s, bool choices);
 };
 
@@ -33,9 +35,9 @@ struct MachineSpeeds {
   std::shared_ptr<const OpSpeeds> ops;
 };
 
-// Measures what the file does not say, for two seconds at most, and a disk for about as long as it takes
-// to write 128 MiB. Null: nothing is known of this machine, or the backend is not that of its CPU. What
-// is not measured is that of a typical machine.
+// Measures the speeds that the file lacks, for at most two seconds; a disk takes about as long as
+// writing 128 MiB. Null: nothing is known of this machine, or the backend is not this CPU's. Speeds
+// that are not measured are those of a typical machine.
 std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const SpeedsWanted& wanted);
 
 }  // namespace hone

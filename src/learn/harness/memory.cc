@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-// What the host has room for, where the states that wait there are more.
+// The host's room for states, if more states wait there than fit.
 std::optional<HostRoom> room_for_states(const RunPlan& plan, const Needs& needs,
                                         const ArenaLimits& limits) {
   constexpr int64_t kPages = 4 << 20;  // sizes are rounded up
@@ -21,21 +21,21 @@ std::optional<HostRoom> room_for_states(const RunPlan& plan, const Needs& needs,
   return HostRoom{.host = std::max<int64_t>(limits.host - (needs.host - states) - kPages, 0)};
 }
 
-// Makes the split of `fit`, whose plan needs more than there is, fit by computing activations again;
-// where that is not enough, its plan is the smallest one. Each plan says how far it is from the limit:
-// fragments and scratch are seen there alone.
+// Makes the split of `fit`, whose plan is too large, fit by recomputing activations. If that is not
+// enough, its plan is the smallest one. Each plan shows the distance to the limit: fragments and
+// scratch appear only there.
 Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaLimits& limits,
                         int64_t rows, const ShapesOf& shapes_of, Fit& fit) {
   const auto over = [&](const RunPlan& plan) {
     return excess_bytes(needs_of(plan, backend.spec(), limits), limits);
   };
-  // What is elsewhere becomes less only if it is activations.
+  // Recomputing shrinks other spaces only if they hold activations.
   ArenaLimits here = limits;
   here.host = here.disk = kNoLimit;
   if (m.settings().offload_activation_device == "none" &&
       excess_bytes(needs_of(fit.plan, backend.spec(), here), here) <= 0)
     return Ok{};
-  int64_t least = fit.plan.state_bytes[Space::device];  // without a single activation
+  int64_t least = fit.plan.state_bytes[Space::device];  // without any activation
   for (const ProgramPlan& p : fit.plan.programs)
     least = std::max(least, fit.plan.state_bytes[Space::device] + p.phase_bytes[Space::device]);
   const bool cannot = over(fit.plan) >= fit.plan.used_bytes() - least;
@@ -43,10 +43,11 @@ Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaL
   shapes.budgets = fit.budgets;
   int64_t& budget = shapes.budgets.train_bytes;
   budget = fit.plan.program_bytes[Space::device];
-  for (const ProgramPlan& p : fit.plan.programs)  // the pass does not see the scratch of kernels
+  for (const ProgramPlan& p : fit.plan.programs)  // the pass does not know the scratch of kernels
     if (p.held_bytes(Space::device) == fit.plan.program_bytes[Space::device])
       budget -= p.workspace_bytes;
-  // What a smaller budget gives is not always smaller; without a budget the plan is the smallest.
+  // A smaller budget does not always give a smaller plan; without a budget the plan is the
+  // smallest.
   bool none = cannot;
   for (int tries = 0; tries < (cannot ? 1 : 6); ++tries) {
     none = none || tries == 5;
@@ -96,7 +97,7 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
     Planned stay = HONE_TRY(plan_with(here));
     return over(stay.plan) <= 0 ? std::move(stay) : std::move(on_disk);
   };
-  // The way to take this number of rows that needs less memory; fit.whole says which.
+  // The way to take this number of rows with less memory; see fit.whole.
   Fit fit;
   const auto take = [](Planned planned, Fit& into) {
     into.plan = std::move(planned.plan);
@@ -121,7 +122,7 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
       fit.rows = rows;
       break;
     }
-    // Where one row does not fit, nothing between does.
+    // If one row does not fit, nothing between does.
     if (rows != most || rows == 1) continue;
     take(HONE_TRY(plan(1)), fit);
     if (over(fit.plan) > 0) break;
@@ -138,13 +139,13 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
   return fit;
 }
 
-// Memory grows nearly evenly with rows, so a line through two plans gives most guesses: the last two
-// that fit, or the last one and the first that does not. Where it is of no help, rows double, or the gap
-// is halved.
+// Memory grows nearly linearly with rows, so a line through two plans gives most guesses: the last
+// two that fit, or the last that fits and the first that does not. If the line does not help, rows
+// double, or the gap is halved.
 Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
                                     const ArenaLimits& limits, const ShapesOf& shapes_of) {
   struct Try {
-    int64_t rows, bytes;  // used, as whole huge pages hide small slopes
+    int64_t rows, bytes;  // used bytes, because whole huge pages hide small slopes
     bool fits = true;
     int64_t over = 0;
   };
@@ -159,8 +160,8 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
            excess_bytes(needs_of(fit.plan, backend.spec(), limits), limits)},
       other{0, fit.plan.state_bytes[Space::device]};
   bool one_too_many = false;  // `other` does not fit
-  // Where the line is not straight, steps grow until one does not fit, and then halve the gap: two tries
-  // for each.
+  // If the line is not straight, steps grow until one does not fit, and then halve the gap: two
+  // tries for each.
   int64_t last_step = 0;
   int slow = 0;  // tries that left more than half of the gap
   while (fits.rows < kMostRowsTried && !(one_too_many && other.rows == fits.rows + 1)) {

@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-// The axis of the shape with this size; none where there is no such axis, or there are two.
+// The axis of the shape with this size; none if no axis has it, or two have.
 std::optional<size_t> axis_of_size(const BatchShape& shape, int64_t size) {
   std::optional<size_t> axis;
   for (size_t a = 0; a < shape.axes.size(); ++a) {
@@ -40,7 +40,7 @@ std::vector<size_t> rows_that_hold(const NotFinite& found, const CollatedRows& r
     if (at != found.slices.end() && *at < end) some.push_back(i);
     begin = end;
   }
-  return some.empty() ? all : some;  // in the slack
+  return some.empty() ? all : some;  // the value is in the slack
 }
 
 std::vector<std::string> places_of(const CollatedRows& rows, std::span<const size_t> which) {

@@ -8,8 +8,8 @@
 namespace hone {
 namespace {
 
-// Bytes of states that a placement leaves on the device: the plan needs them at least. Weights in f32
-// leave it with the optimizer where products read copies.
+// Bytes of states that a placement leaves on the device: the plan needs at least these. Weights in
+// f32 leave the device with the optimizer if products read copies.
 int64_t states_left(const RunPlan& plan, const TaskSettings& s) {
   const Offload to = s.offload();
   const bool masters_leave = (s.bf16 || s.fp16) && !s.pure_bf16() && to.moments != Space::device;
@@ -22,7 +22,7 @@ int64_t states_left(const RunPlan& plan, const TaskSettings& s) {
   return bytes;
 }
 
-// In the order of how much they change.
+// In the order of their changes.
 std::vector<Placement> placements(const Placement& base, const ArenaLimits& limits, bool trains) {
   std::vector<Placement> all{base};
   if (!trains) return all;
@@ -32,7 +32,7 @@ std::vector<Placement> placements(const Placement& base, const ArenaLimits& limi
   Placement again = base;
   again.gradient_checkpointing = true;
   add(again);
-  // In the memory of a host that is the device there is nothing to win.
+  // If the host is the device, offloading to its memory frees nothing.
   const std::vector<std::string> kinds =
       limits.shared ? std::vector<std::string>{"nvme"} : std::vector<std::string>{"cpu", "nvme"};
   for (const std::string& kind : kinds) {
@@ -108,7 +108,7 @@ double micro_batches_of(const TaskSettings& s, int64_t wanted_rows, int64_t rows
 Result<Placements> try_placements(const PlacementSearch& x) {
   const TaskSettings& s = x.model.settings();
   Placements found;
-  bool enough = false;  // all rows at once, and nothing is computed again
+  bool enough = false;  // all rows at once, without recompute
   const Placement base = Placement::of(s);
   const RunPlan* as_is = nullptr;
   std::vector<Placement> order = placements(base, x.limits, s.do_train);
@@ -138,7 +138,7 @@ Result<Placements> try_placements(const PlacementSearch& x) {
     const std::vector<Program> programs = HONE_TRY(run_programs(m, chosen));
     t.seconds = step_seconds(programs, micro_batches_of(s, x.wanted_rows, t.fit.rows), x.speeds);
     t.again = recomputed(programs);
-    // Among those of nearly the same time, the one that changes less.
+    // Prefer the placement with fewer changes if the times are nearly equal.
     if (!found.best || t.seconds < 0.99 * found.tried[*found.best].seconds)
       found.best = found.tried.size() - 1;
     enough = x.first_that_fits || (t.fit.rows >= x.wanted_rows && t.again.nodes == 0);

@@ -38,7 +38,7 @@ RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t ro
           {limit.axis, m.form.packs_rows ? (tokens + 63) / 64 * 64 : tokens});  // in lines of 64
     }
     grid.max_rows = m.form.packs_rows ? most : r;
-    // The last step of an epoch of a stream may leave slack, which is a sequence.
+    // The last step of an epoch of a stream may leave slack, which takes a sequence.
     const bool slack = m.form.packs_rows || s.streaming;
     shape.axes.push_back({kSequences, grid.max_rows + (slack ? 1 : 0)});
     return grid;
@@ -97,8 +97,8 @@ bool is_linear(const ParamSpec& p) {
   return p.shape.size() == 2 && !p.looked_up && p.name.ends_with(kWeight);
 }
 
-// As Transformers' check_target_module_exists: the whole name of the layer, a part of it or a regular
-// expression for it.
+// As in Transformers' check_target_module_exists: the whole name of the layer, a part of it or a
+// regular expression for it.
 bool is_named(const std::string& layer, const std::string& target) {
   if (target == "all-linear" || target == "all_linear") return true;
   if (layer.find(target) != std::string::npos) return true;
@@ -158,15 +158,15 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     HONE_TRY(check_weight_types(weights, s));
   }
   update.gradients = precision.gradients;
-  // With the optimizer elsewhere the weights that it updates are there too, and products read copies in
-  // two bytes. Texts are generated in f32, from the weights.
+  // An offloaded optimizer keeps the weights that it updates, and products read copies in two
+  // bytes. Texts are generated in f32, from the weights.
   const Space masters = how.offload.beside_moments();
   if (masters != Space::device && precision.products != Precision::f32 && shapes.copies &&
       how.in_bf16.empty() && !shapes.writes && !train.empty()) {
     how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
     if (!how.copies.empty()) {
       how.offload.masters = masters;
-      // Copies on disk are made by the device.
+      // The device makes copies that are on disk.
       if (how.offload.params == Space::disk) how.offload.host_lane = HostLane::none;
     }
   }

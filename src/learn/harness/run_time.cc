@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kHour = 3600;
 
-// A micro-batch of the step's shapes: the first, those after it, and the update.
+// Seconds of a step by the shape of its micro-batches: the first, later ones, and the update.
 class StepSum {
  public:
   explicit StepSum(const StepTimes& times) : times_(times) {}
@@ -215,7 +215,7 @@ Status check_time(const TrainSettings& s, const RunTime& time) {
   const double needed = time.seconds();
   if (needed <= most) return Ok{};
   const bool by_cost = s.max_hours <= 0 || most < s.max_hours * kHour;
-  const double rest = needed - time.training_seconds();  // what is not a step
+  const double rest = needed - time.training_seconds();  // time outside of steps
   const auto steps = static_cast<int64_t>((most - rest) / time.step_seconds);
   const std::string more =
       by_cost ? fmt::format("--max_cost {:.2f}", std::ceil(time.cost(s.price_per_hour) * 110) / 100)
@@ -239,7 +239,7 @@ class TimeReport : public TrainCallback {
   explicit TimeReport(const RunTime& predicted) : predicted_(predicted) {}
 
   void on_step_end(const RunPlace& at, const StepReport& r) override {
-    // The first step is slower: its memory is new.
+    // The first step is slower: it touches new memory.
     if (r.steps > 1 && count_ < seconds_.size()) seconds_[count_++] = r.step_seconds;
     if (told_ || (count_ < seconds_.size() && at.step < at.total_steps) || count_ == 0) return;
     told_ = true;

@@ -1,4 +1,4 @@
-// What `hone init` makes a project of a task from: rows, a tiny model and flags that fit them.
+// The parts of a project of `hone init`: rows, a tiny model and flags that fit them.
 #pragma once
 
 #include <string>

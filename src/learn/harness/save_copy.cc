@@ -24,7 +24,7 @@ SaveCopy plan_save_copy(const TrainSettings& s, const RunPlan& plan,
                         const ArenaLimits& limits) {
   int64_t bytes = 0;
   for (const StateSlot* state : saved_states(s, plan, weights)) {
-    if (state->home == Space::disk) return {};  // is read slowly, and there for lack of memory
+    if (state->home == Space::disk) return {};  // slow to read, and on disk for lack of memory
     bytes += copied_bytes(state->type);
   }
   const Needs needs = needs_of(plan, spec, limits);

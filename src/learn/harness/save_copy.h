@@ -1,5 +1,5 @@
-// Memory for a copy of what a checkpoint holds. With it, steps change weights and moments while a bucket takes
-// the checkpoint; without it they wait until all has been read.
+// Memory for a copy of a checkpoint's states. With it, steps change weights and moments while the
+// checkpoint is uploaded to a bucket; without it they wait until all states are read.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 namespace hone {
 
 struct SaveCopy {
-  int64_t needed = 0;     // 0: there is nothing to copy, or it is on disk
-  bool has_room = false;  // else there is no copy
+  int64_t needed = 0;     // 0: nothing to copy, or it is on disk
+  bool has_room = false;  // false: there is no copy
   int64_t bytes() const { return has_room ? needed : 0; }
   std::string text() const;  // "512.0 MiB"; "none, ..."
 };
 
-// Checkpoints go into a bucket, and training continues meanwhile.
+// Whether checkpoints go into a bucket while training continues.
 bool saves_beside_training(const TrainSettings& s);
 
-// The plan comes first: the copy is in what it leaves of the host's memory. Where no flag limits that, the
-// copy takes half of it at most. `weights`: names of those that are saved.
+// The copy takes memory of the host that the plan leaves; without a flag, at most half of it.
+// `weights`: names of the saved weights.
 SaveCopy plan_save_copy(const TrainSettings& s, const RunPlan& plan,
                         const std::vector<std::string>& weights, const DeviceSpec& spec,
                         const ArenaLimits& limits);

@@ -1,4 +1,4 @@
-// The settings that every task has.
+// The settings of every task.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// Which rows are learnt from.
+// The training rows.
 struct DataSettings {
 #define HONE_SETTINGS "learn/harness/data_settings.def"
 #define HONE_BIND_IN_CC
@@ -26,27 +26,27 @@ struct TaskSettings : TrainSettings, DataSettings {
   ~TaskSettings();
   void bind(Schema& schema);
 
-  // From the checkpoint that the run continues from, whose micro-batches it keeps; none: it begins, or
-  // the checkpoint does not say. The command sets both.
+  // The split into micro-batches of the checkpoint that the run resumes; none: a new run, or the
+  // checkpoint has none. The command sets both.
   std::optional<Split> split;
   std::string continued_from;
   // Standard output, for tasks whose lines other programs read; the command sets it.
   std::function<void(std::string_view)> print;
-  // Gets what an evaluation says of each row; null: nobody asked. The command sets it.
+  // Receives the rows of an evaluation; null: not needed. The command sets it.
   std::shared_ptr<ExampleScores> example_scores;
 };
 
 bool has_setting(const Schema& schema, const std::string& name);
-// Whether it is there and the user said it.
+// Whether the setting exists and the user gave it.
 bool has_given(const Schema& schema, const std::string& name);
-// A row of one token has nothing to learn from: H0210 that names the flag.
+// H0210 with the name of the flag if rows have one token: nothing to learn from.
 Status check_row_tokens(const std::string& flag, int64_t tokens);
 
-// All settings of an object with settings of its own (bind_own), to be read.
+// A read-only schema of an object with settings of its own (bind_own).
 template <class Own>
 Schema schema_of(const Own& s) {
   Schema schema("hone train", "");
-  auto& bound = const_cast<Own&>(s);  // a schema would write into them when it parses
+  auto& bound = const_cast<Own&>(s);  // only parsing a schema writes into them
   bound.TaskSettings::bind(schema);
   bound.bind_own(schema);
   return schema;

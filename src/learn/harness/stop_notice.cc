@@ -16,8 +16,8 @@ StopTime stop_time(const StepTimes& times, double save_seconds, bool in_backgrou
     t.whole_step = times.update == 0;
     t.finish_seconds = std::max(times.first.back(), times.more.back()) + times.update;
   }
-  // At worst the signal comes when the checkpoint before has just been begun: it is written while the
-  // micro-batch is finished.
+  // At worst the signal comes just after the previous checkpoint was started: it is written while
+  // the micro-batch is finished.
   if (in_background) t.wait_seconds = std::max(0.0, save_seconds - t.finish_seconds);
   return t;
 }

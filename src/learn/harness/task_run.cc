@@ -101,7 +101,7 @@ Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
     }
   }
   if (!std::isfinite(sums.loss)) {
-    sums.grad_norm = std::numeric_limits<double>::quiet_NaN();  // there is no update
+    sums.grad_norm = std::numeric_limits<double>::quiet_NaN();  // no update takes place
     return sums;
   }
   put_update(update_program_, update);
@@ -116,7 +116,7 @@ Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& 
   Progress bar("evaluating", feed_->evaluation_rows());
   StepPlan plan;
   int64_t done = 0;
-  const auto loss_text = [&] {  // rows to predict have none
+  const auto loss_text = [&] {  // rows to predict have no loss
     const double loss = metrics.loss();
     return std::isnan(loss) ? std::string() : fmt::format("loss {:.4f}", loss);
   };
@@ -155,7 +155,7 @@ Result<NotFiniteStep> TaskRun::why_not_finite(int64_t step, const StepUpdate& up
   return NotFiniteStep{std::move(done.found), std::move(done.rows)};
 }
 
-// After the micro-batch that holds the first value that is not finite.
+// Called after the micro-batch with the first value that is not finite.
 void TaskRun::note_rows(const CollatedRows& rows, const BatchShape& shape) {
   if (!search_->found || !search_->rows.empty()) return;
   std::vector<int64_t> dimensions;  // of weights
@@ -170,7 +170,7 @@ Result<int64_t> TaskRun::why_not_finite(BoundProgram& program, const CollatedRow
   session_->find_not_finite(&found);
   session_->run(program.index);
   session_->find_not_finite(nullptr);
-  return Error(err::kNotFinite, fmt::format("what the model gives in evaluation is not finite; {}",
+  return Error(err::kNotFinite, fmt::format("the model's output in evaluation is not finite; {}",
                                             found ? "the first value that is not: " + found->text()
                                                   : "every value before it is finite"))
       .todo("take a checkpoint from before the training broke");
@@ -181,7 +181,7 @@ Status TaskRun::check_device() const {
   if (works.ok()) return works;
   return std::move(works.error())
       .todo(
-          "what the model gave is not used: look at the disk, or name a folder on another one with "
+          "the model's output is discarded: look at the disk, or name a folder on another one with "
           "--offload_optimizer_nvme_path");
 }
 
@@ -237,7 +237,7 @@ double TaskRun::flops_of_step(const StepSums& sums) const {
 
 Json TaskRun::fingerprint() const {
   const std::optional<StepCount>& steps = feed_->steps();
-  std::vector<size_t> programs;  // those that decide the weights
+  std::vector<size_t> programs;  // programs that decide the weights
   for (const auto* list : {&step_programs_, &train_programs_, &accumulate_programs_})
     for (const BoundProgram& p : *list) programs.push_back(p.index);
   if (!train_programs_.empty()) programs.push_back(update_program_.index);

@@ -1,5 +1,5 @@
-// A run of a task: its rows, the micro-batch that fits, programs, gradients, evaluation, files. What
-// belongs to one task comes as data and functions (task.h, examples.h); nothing derives from this.
+// A run of a task: its rows, micro-batches, programs, gradients, evaluation, files. Tasks differ
+// only by data and functions (task.h, examples.h); nothing derives from this class.
 //
 //   const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
 //   Trainer trainer(*task.settings, *run, ...);
@@ -16,8 +16,8 @@ namespace hone {
 
 class TaskRun final : public TrainTask {
  public:
-  // Reads the data, chooses the micro-batch, compiles, takes the memory, loads the weights; prints
-  // the first screen on the way. The task must outlive the run. Errors name file, flag or tensor.
+  // Reads the data, chooses the micro-batch, compiles, allocates, loads the weights, and prints the
+  // first screen. The task must outlive the run. Errors name file, flag or tensor.
   static Result<std::unique_ptr<TaskRun>> open(const Task& task, Pretrained model,
                                                bool from_scratch);
 
@@ -41,21 +41,21 @@ class TaskRun final : public TrainTask {
   Status seek(const Json& place, const std::string& name) override {
     return feed_->seek(place, name);
   }
-  // --do_predict: files of predictions into the output folder, and their metrics where there are
-  // references (names as of evaluate()). Only for a task that predicts.
+  // --do_predict: writes files of predictions into the output folder and returns their metrics if
+  // there are references (names as of evaluate()). Only for tasks with predict.
   Result<OrderedJson> predict(const std::string& folder);
-  // The task's own callback, in addition to those that the settings ask for; null: it has none.
+  // The task's own callback, besides those of the settings; null if it has none.
   std::unique_ptr<TrainCallback> callback();
   Status end() { return examples_.ended(*this); }  // after a run that was not stopped
   std::span<std::byte> save_copy() override;
   MemoryReport memory() const;
-  // As predicted before the first step; null where the machine's speed is not known.
+  // The prediction made before the first step; null if the machine's speed is unknown.
   const std::optional<RunTime>& time() const { return time_; }
 
-  // For the functions of the task: runs the rows [begin, end) of evaluation and adds them to the
-  // metrics. Gives their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
+  // For the task's functions: evaluates the rows [begin, end) and adds them to the metrics. Returns
+  // their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
   Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics);
-  // After programs have run, before what they gave is used. Errors: H1323.
+  // Call after programs have run, before their results are used. Errors: H1323.
   Status check_device() const;
   const Pretrained& model() const { return model_; }
   const Examples& examples() const { return examples_; }
@@ -71,7 +71,7 @@ class TaskRun final : public TrainTask {
   explicit TaskRun(const Task& task) : task_(task), s_(*task.settings) {}
   Status start(Pretrained model, bool from_scratch);
   Status compile(bool from_scratch);
-  // What rows in memory take beside the runtime's budget, and streams.
+  // Memory of streams, and of rows above the runtime's budget.
   int64_t data_bytes() const;
   Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
   PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
@@ -86,13 +86,13 @@ class TaskRun final : public TrainTask {
 
   Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
   CollatedRows rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step);
-  // `scale`: of the loss, with the loss scale, which the sums are without.
+  // `scale`: factor of the loss, with the loss scale; the sums are without it.
   void run_micro_batch(BoundProgram& program, int64_t step, float scale, double loss_scale,
                        StepSums& sums);
   void put_update(BoundProgram& program, const StepUpdate& update);
   Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
                                    float scale, StepSums sums);
-  // H2406: the micro-batch is evaluated again, and the first value that is not finite named.
+  // H2406: evaluates the micro-batch again and names the first value that is not finite.
   Result<int64_t> why_not_finite(BoundProgram& program, const CollatedRows& rows);
   void note_rows(const CollatedRows& rows, const BatchShape& shape);
 
@@ -109,18 +109,18 @@ class TaskRun final : public TrainTask {
   RunShapes shapes_;
   Split split_;
   int64_t parameters_outside_embeddings_ = 0;
-  // By shape of the grid: whole steps, or gradients and update.
+  // Programs by shape of the grid: whole steps, or gradients and update.
   std::vector<BoundProgram> step_programs_, train_programs_, accumulate_programs_, eval_programs_;
   BoundProgram update_program_;
   std::unique_ptr<Memory> save_copy_;  // null: none
   int64_t bytes_before_arena_ = 0;
-  // While a step is made again to be looked at.
+  // State of a step that is repeated to find a value.
   struct Search {
     std::optional<NotFinite> found;
     std::vector<std::string> rows;
   };
   std::optional<Search> search_;
-  // Used again by every step, so that no step allocates.
+  // Reused by every step, so that no step allocates.
   StepPlan plan_;
   std::vector<std::vector<int64_t>> lengths_;  // by axis
   std::vector<int64_t> rows_;                  // of a micro-batch

@@ -1,4 +1,4 @@
-// How a run begins: data, the micro-batch that fits, programs, memory, weights, first screen.
+// The start of a run: data, the micro-batch that fits, programs, memory, weights, first screen.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -31,7 +31,7 @@ Schema described(const Task& task, const std::string& command) {
 
 namespace {
 
-// The first screen's words for weights that are kept in few bits.
+// Describes weights in few bits on the first screen.
 std::string frozen_text(const ModelConfig& config) {
   std::set<std::string> schemes;
   for (const ParamSpec& spec : family_of(config).params(config))
@@ -52,7 +52,7 @@ Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained mode
 Status TaskRun::start(Pretrained model, bool from_scratch) {
   model_ = std::move(model);
   backend_ = HONE_TRY(open_device(s_.device_here(), {.threads = static_cast<int>(s_.threads)}));
-  // Before the data are in memory, which measuring needs some of.
+  // Must come before the data are in memory: measuring needs some memory.
   if (s_.do_train) speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
   const ModelConfig& config = model_.config;
   parameters_outside_embeddings_ = parameter_count(config, false);
@@ -96,7 +96,7 @@ int64_t TaskRun::data_bytes() const {
   return std::max<int64_t>(rows - kRowsBudget, 0) + stream_bytes(s_, row_tokens());
 }
 
-// The split of the checkpoint that is continued, or the largest that fits.
+// The split of the checkpoint to resume, or the largest that fits.
 Result<Fit> TaskRun::choose_split(const ArenaLimits& limits, int64_t wanted) {
   std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
   if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
@@ -193,7 +193,8 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
   const Result<Placements> nearest = try_placements(search);
   if (nearest.ok() && nearest->best) {
     const Placement& how = nearest->tried[*nearest->best].how;
-    // A flag may not differ from a DeepSpeed configuration, so what that says of placement must go.
+    // A flag must not contradict a DeepSpeed configuration, so its keys for placement must be
+    // removed.
     fits = s_.deepspeed.empty()
                ? fmt::format("{} fits; or ", how.flags(Placement::of(s_)))
                : fmt::format(
@@ -262,7 +263,7 @@ Status TaskRun::compile(bool from_scratch) {
       format_bytes(kRuntimeBudget));
   if (fit.rows == 0) return does_not_fit(fit, limits, wanted);
   if (s_.do_train) HONE_TRY(check_disk(fit.plan));
-  // A micro-batch that holds all data has no more rows than they.
+  // A micro-batch that holds all data has no more rows than the data.
   const bool counted = s_.do_train && !s_.streaming;
   const int64_t rows = counted ? std::min(fit.rows, feed_->train_rows()) : fit.rows;
   log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(rows, "row"),
@@ -302,7 +303,7 @@ Status TaskRun::compile(bool from_scratch) {
     fill_constants(*session_, model_.config);
     return load_adapter(*session_, model_);
   }
-  // A body that was trained alone, or with another head, gets a new head to be trained.
+  // A body that was trained alone, or with another head, gets a new head to train.
   NewHead head{static_cast<uint64_t>(s_.seed), made_->form.replaces_head};
   HONE_TRY(load_weights(*session_, model_, nullptr, s_.do_train ? &head : nullptr));
   if (const std::string text = new_weights_text(model_, head); !text.empty())
@@ -332,7 +333,7 @@ void TaskRun::bind_programs() {
     eval_programs_.push_back(bind(program_name("eval", shape)));
   examples_.reserve(shapes_);
   lengths_.resize(made_->form.limits.size());
-  // The most that a step can need, so that no later step allocates.
+  // Reserves the largest need of a step, so that no later step allocates.
   if (!s_.do_train) return;
   const auto most = static_cast<size_t>(feed_->steps()->rows_per_step());
   feed_->reserve();

@@ -50,7 +50,7 @@ Result<Examples> open_streams(const TaskSettings& s, const TextFiles& files, con
     o.window_rows = o.shuffle ? s.buffer_size : 1;
     o.max_rows = train ? s.max_train_samples : s.max_eval_samples;
     o.read_at_once = train && s.continued_from.empty();
-    // Without the pool: the steps use it at the same time.
+    // No pool here: steps use it at the same time.
     (train ? out.train_stream : out.eval_stream) =
         HONE_TRY(TextStream::open(part, text.tokenize(model, nullptr), o));
     OrderedJson sources = OrderedJson::array();
@@ -150,7 +150,7 @@ Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool) {
 }
 
 int64_t stream_bytes(const TrainSettings& s, int64_t row_tokens) {
-  // Two windows: rows are taken from one while the other is read.
+  // Two windows: steps take rows from one while the other is read.
   return s.streaming && s.do_train
              ? 2 * s.buffer_size * row_tokens * static_cast<int64_t>(sizeof(int32_t))
              : 0;

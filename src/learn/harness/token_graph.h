@@ -1,4 +1,4 @@
-// A program under construction with the inputs of packed tokens that those of every task have:
+// A program under construction with the inputs that every task on packed tokens has:
 //
 //   ids, positions i32[T]; cu_seqlens i32[S+1]; labels, of the given type; for training also
 //   sample_ids i64[T], rng i64[2] = {seed, step}, scale f32[]
@@ -12,8 +12,8 @@
 namespace hone {
 
 struct TokenGraph {
-  // Adds the inputs, `labels` with the given type among them, and the model's states. What the
-  // model has besides (token_types, label_rows) is for the task to add to `model`.
+  // Adds the inputs, with `labels` of the given type, and the model's states. The task adds other
+  // inputs of the model (token_types, label_rows) to `model`.
   TokenGraph(const ModelConfig& config, const BatchShape& shape, const std::string& name,
              bool train, const Type& labels);
   TokenGraph(const TokenGraph&) = delete;
@@ -24,17 +24,17 @@ struct TokenGraph {
   ValueId labels, scale;  // scale: 1 outside training
 };
 
-// These inputs but for scale; without a type no labels. Gives the labels.
+// Adds these inputs except scale; without a type no labels. Returns the labels.
 ValueId add_token_inputs(ModelGraph& g, const BatchShape& shape, const Type* labels = nullptr);
 
-// Tokens that the head sees: those of the only side, or of the targets.
+// Tokens that the head sees: of the only side, or of the targets.
 int64_t label_tokens(const BatchShape& shape);
 
-// Body, head and the loss of predicting `labels`, one for each row of the head: in training the
-// output `loss` = scale * sum of nll, else `nll` f32 (0 where there is no label) and `correct` i32 of
-// each label.
+// Adds body, head and the loss of predicting `labels`, one for each row of the head. Training has
+// the output `loss` = scale * sum of nll; evaluation `nll` f32 (0 without a label) and `correct`
+// i32 of each label.
 Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing);
-// All of it, for labels i32[T], one for each token of the only side.
+// The whole program, for labels i32[T], one for each token of the only side.
 Program token_loss_program(const ModelConfig& config, const BatchShape& shape,
                            const std::string& name, bool train, double label_smoothing);
 

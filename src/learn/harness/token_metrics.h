@@ -1,4 +1,5 @@
-// Loss, accuracy and perplexity of tasks that predict tokens, with the names of run_clm and run_mlm.
+// Loss, accuracy and perplexity of tasks that predict tokens, with the names of run_clm and
+// run_mlm.
 #pragma once
 
 #include "learn/harness/example_scores.h"
@@ -9,17 +10,18 @@
 namespace hone {
 
 struct TokenCounts {
-  // `examples`, if not null, gets the sums of each row: nll, tokens and correct.
+  // `examples`, if not null, receives the sums of each row: nll, tokens and correct.
   explicit TokenCounts(int64_t batch_rows, ExampleScores* examples = nullptr)
       : loss(batch_rows), examples(examples) {}
   EvalLoss loss;
   Accuracy accuracy;
   ExampleScores* examples;
-  // The row with this number: its labels' nll and whether they were predicted. False: not finite.
+  // Adds the row with this number: nll of its labels and whether they were predicted. False: not
+  // finite.
   bool add(int64_t number, std::span<const float> nll, std::span<const int32_t> correct);
 };
 
-// For programs that give nll f32[T] and correct i32[T] of packed rows, in which the last
+// For programs with outputs nll f32[T] and correct i32[T] of packed rows, in which the last
 // `unlabelled` tokens of each row have no label. Rows are those of the last axis.
 class TokenMetrics : public EvalMetrics {
  public:

@@ -13,8 +13,8 @@ struct BootstrapOptions {
   double confidence = 0.95;
 };
 
-// How often each example is in a sample: as many draws as there are examples. It follows from the seed
-// (Philox), the sample and the number of examples alone.
+// How often each example is in a sample: as many draws as there are examples. It follows from the
+// seed (Philox), the sample and the number of examples alone.
 void draw_examples(uint64_t seed, uint64_t sample, std::span<int32_t> times);
 // With linear interpolation (numpy's); NaN of nothing.
 double percentile_of_sorted(const std::vector<double>& sorted, double share);
@@ -25,8 +25,9 @@ struct Interval {
 };
 
 // One interval for each of metric.values(): percentiles with linear interpolation (numpy's). The
-// metric was made with keep_examples. The samples are those of draw_examples(), so that two systems on
-// the same examples can be compared sample by sample. Samples whose value is NaN are left out. Errors: those of values().
+// metric must be made with keep_examples. The samples come from draw_examples(), so two systems on
+// the same examples can be compared sample by sample. Samples with the value NaN are left out.
+// Errors: those of values().
 Result<std::vector<Interval>> bootstrap(const Metric& metric, const BootstrapOptions& options = {});
 
 }  // namespace hone

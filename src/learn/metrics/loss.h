@@ -35,7 +35,7 @@ class EvalLoss {
   int64_t rows_ = 0, label_tokens_ = 0;
 };
 
-// -log softmax(logits)[label] in nats, smoothed as LabelSmoother of Transformers has it: with weight
+// -log softmax(logits)[label] in nats, smoothed as in Transformers' LabelSmoother: with weight
 // `smoothing` the mean over all classes.
 double cross_entropy(std::span<const float> logits, size_t label, double smoothing);
 // Index of the largest; the first of equal ones.
@@ -63,9 +63,9 @@ class TrainLoss {
     total_ += step_loss;
     ++total_steps_;
   }
-  // What a step without labels counts as, which has no loss: as Trainer of Transformers 5.23 counts a loss that
-  // is not finite (--logging_nan_inf_filter), the sum since the last log over the steps since then
-  // and this one.
+  // The loss that counts for a step without labels: like a loss that is not finite in the Trainer
+  // of Transformers 5.23 (--logging_nan_inf_filter), the sum since the last log over the steps
+  // since then and this one.
   double loss_without_labels() const { return sum_ / static_cast<double>(1 + steps_); }
   double take_mean();       // since the last call; NaN when no step was added
   double run_mean() const;  // train_loss of train_results.json

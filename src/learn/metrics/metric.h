@@ -1,9 +1,9 @@
 // A metric of predictions against references, and the shelf of metrics.
 //
 // A metric is one file of this folder: x.cc defines `MetricType metric_x()`, and the file name is
-// its registration. Pairs are added one at a time; a metric keeps sums, or what its header comment
-// says. With MetricOptions::keep_examples it also keeps a few counts of each example, from which
-// values are computed again for any choice of examples (bootstrap.h).
+// its registration. Pairs are added one at a time; a metric keeps sums, or the values in its header
+// comment. With MetricOptions::keep_examples it also keeps a few counts of each example, to compute
+// values for any selection of examples (bootstrap.h).
 //
 //   auto f1 = HONE_TRY(make_metric("f1", {.average = "macro"}));
 //   f1->add_label(predicted_class, true_class);
@@ -61,7 +61,7 @@ class Metric {
   virtual Result<MetricValues> values() const = 0;
   // The values if example i had been added times[i] times; needs keep_examples.
   virtual Result<MetricValues> values_of(std::span<const int32_t> times) const = 0;
-  // What else belongs in a report (signature, precisions ...), or null.
+  // Further values for a report (signature, precisions ...), or null.
   virtual OrderedJson details() const { return nullptr; }
 };
 

@@ -26,7 +26,7 @@ class RougeScorer {
  public:
   explicit RougeScorer(bool use_stemmer) : use_stemmer_(use_stemmer) {}
 
-  // Sentences for ROUGE-Lsum are the lines of the texts. Where the sentences of a text are in one
+  // Sentences for ROUGE-Lsum are the lines of the texts. If the sentences of a text are in one
   // line, join them with "\n" first (run_summarization; sentences.h).
   std::array<RougeValue, kRougeTypes> score(std::string_view prediction,
                                             std::string_view reference);

@@ -368,7 +368,7 @@ Result<std::string> find_punkt_folder(const std::string& nltk_data, const std::s
       if (std::filesystem::exists(folder + "/" + kFiles[3], ignored)) return folder;
     }
   }
-  return Error(err::kSentenceData, "the data of NLTK's sentence splitter is not there")
+  return Error(err::kSentenceData, "the data of NLTK's sentence splitter is missing")
       .at(fmt::format("looked in {}", join(roots, ", ")))
       .todo(
           "python -m nltk.downloader punkt_tab, or name the folder with --nltk_data; "

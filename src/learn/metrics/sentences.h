@@ -1,7 +1,7 @@
 // Sentences of a text by the Punkt algorithm (Kiss and Strunk, "Unsupervised Multilingual Sentence
 // Boundary Detection", Computational Linguistics 32(4), 2006), with the results of nltk 3.10's
-// sent_tokenize. What it knows about a language is data that NLTK distributes (punkt_tab); hone
-// reads it where it is installed and brings none.
+// sent_tokenize. NLTK distributes its data about a language (punkt_tab); hone reads an installed
+// copy and has none of its own.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class SentenceSplitter {
   // Views into `text`, without the white space between sentences.
   std::vector<std::string_view> split(std::string_view text) const;
 
-  // What run_summarization gives to ROUGE: the stripped text, a line for each sentence.
+  // The text that run_summarization gives to ROUGE: stripped, a line for each sentence.
   std::string lines(std::string_view text) const;
 
  private:
@@ -52,10 +52,10 @@ class SentenceSplitter {
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> contexts_;
 };
 
-// The folder of a language's Punkt data below one of the folders where nltk looks for data: those
-// of NLTK_DATA (a list with ':'), ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data,
-// /usr/lib/nltk_data, /usr/local/lib/nltk_data. `nltk_data` stands for all of them unless it is
-// empty; it may be the language's own folder. Errors: H2603 with the folders looked at.
+// Finds the folder of a language's Punkt data below nltk's folders: NLTK_DATA (a list with ':'),
+// ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data, /usr/lib/nltk_data,
+// /usr/local/lib/nltk_data. `nltk_data` replaces all of them unless it is empty; it may be the
+// language's own folder. Errors: H2603 with the searched folders.
 Result<std::string> find_punkt_folder(const std::string& nltk_data = "",
                                       const std::string& language = "english");
 

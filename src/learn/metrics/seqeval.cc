@@ -1,7 +1,8 @@
-// seqeval: precision, recall and F1 of the entities that labels such as B-PER I-PER O spell, and the
-// share of labels that are right; the numbers of the package seqeval 1.2 (Nakayama 2018) in its
+// seqeval: precision, recall and F1 of the entities that labels such as B-PER I-PER O spell, and
+// the share of labels that are right; the numbers of the package seqeval 1.2 (Nakayama 2018) in its
 // default mode, which is conlleval's of CoNLL-2000 (Tjong Kim Sang and Buchholz). A text is the
-// labels of a sentence, with spaces between them. Memory: counts by type, of kept examples 20 bytes.
+// labels of a sentence, with spaces between them. Memory: counts by type, of kept examples 20
+// bytes.
 #include <array>
 #include <limits>
 #include <map>
@@ -38,7 +39,7 @@ void find_entities(const std::vector<std::string_view>& labels, std::set<Entity>
   size_t first = 0;
   for (size_t i = 0; i <= labels.size(); ++i) {
     const std::string_view label = i < labels.size() ? labels[i] : "O";
-    // What follows the first '-' after the letter: "B-LOC" and "BLOC" are of type LOC.
+    // The text after the first '-' after the letter: "B-LOC" and "BLOC" are of type LOC.
     std::string_view type = label.substr(1);
     type.remove_prefix(type.find('-') == type.npos ? 0 : type.find('-') + 1);
     if (type.empty()) type = "_";

@@ -1,8 +1,8 @@
-// LoRA (arXiv 2106.09685): beside a frozen linear layer with the weight W [out,in], two small matrices
+// LoRA (arXiv 2106.09685): for a frozen linear layer with the weight W [out,in], two small matrices
 // A [r,in] and B [out,r] are trained, and the layer gives x W^T + scale dropout(x) A^T B^T. Names,
-// rules and adapter_config.json are those of PEFT's LoraConfig.
-// DoRA (arXiv 2402.09353) trains a length m [out] of each row too: the weight is m times the rows of
-// W + scale B A, each divided by its length; dropout is before W there too.
+// rules and adapter_config.json follow PEFT's LoraConfig.
+// DoRA (arXiv 2402.09353) also trains a norm m [out] of each row: the weight is m times the rows of
+// W + scale B A, each divided by its norm; dropout is before W there too.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ struct Adapter {
   double alpha = 8, dropout = 0;
   bool dora = false;
   bool rslora = false;  // scale alpha / sqrt(r), arXiv 2312.03732
-  // Layers that get an adapter: whole names or their last parts. Empty: those of `pattern`, a regular
-  // expression for whole names or kAllLinear; both empty: the usual ones of the model's type.
+  // Layers that get an adapter: whole names or their last parts. Empty: layers that match
+  // `pattern`, a regular expression for whole names or kAllLinear; both empty: the usual ones of
+  // the model's type.
   std::vector<std::string> targets = {};
   std::string pattern = {};
   // Modules that are trained whole, by any part of their name; heads that classify always are.

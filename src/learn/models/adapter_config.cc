@@ -28,7 +28,8 @@ const char* task_type(const ModelConfig& c) {
 
 Error bad(std::string what) { return Error(err::kBadAdapter, std::move(what)); }
 
-// A key that changes what an adapter computes, with a value other than the one that changes nothing.
+// A key that changes what an adapter computes, with a value other than the one that changes
+// nothing.
 Status refuse(const Json& file, const char* key) {
   const auto it = file.find(key);
   if (it == file.end() || it->is_null() || it->empty() || *it == false) return Ok{};
@@ -175,7 +176,7 @@ Status check_adapter(const ModelConfig& c) {
   }
   for (const ParamSpec& p : params)
     if (p.part == ParamSpec::Part::saved && p.looked_up && c.tied)
-      return bad(fmt::format("'{}' is the head too: it cannot be trained whole beside an adapter",
+      return bad(fmt::format("'{}' is the head too: it cannot be trained in full with an adapter",
                              p.also.front()))
           .todo("leave it out of --lora_modules_to_save");
   return Ok{};

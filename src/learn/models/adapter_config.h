@@ -12,7 +12,8 @@ inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
 // Names of the layers that the config's adapter adapts.
 std::vector<std::string> adapted_layers(const ModelConfig& c);
 
-// What adapter_config.json says. H2305: it is not a LoRA adapter, or of a kind that hone does not have.
+// Reads adapter_config.json. H2305: it is not a LoRA adapter, or of a kind that hone does not
+// support.
 Result<Adapter> read_adapter_config(const Json& file);
 // PEFT's file for the config's adapter; `base`: the model that it belongs to.
 Json adapter_config(const ModelConfig& c, const std::string& base);

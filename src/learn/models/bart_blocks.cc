@@ -183,7 +183,7 @@ std::vector<std::string> roles_of(const BartStyle& style, const std::string& nam
         {&style.target_embedding, "model.decoder.embed_tokens.weight"},
         {&style.head, "lm_head.weight"}})
     if (*role == name && name != other) names.emplace_back(other);
-  // Before Transformers 5 both sides read the shared one, tied or not.
+  // Transformers 4 read the shared table on both sides, tied or not.
   if (name != kSharedTable && (name == style.source_embedding || name == style.target_embedding))
     names.emplace_back(kSharedTable);
   return names;

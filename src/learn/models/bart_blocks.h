@@ -1,6 +1,6 @@
-// What the encoder-decoders of BART's kind share: attention and MLP blocks with layer norms, one
-// stack over the source, one over the target that also looks at the source's. Linear weights are
-// [out, in]. How a family differs from that is a BartStyle.
+// Shared parts of BART-like encoder-decoders: attention and MLP blocks with layer norms, one stack
+// over the source, one over the target that also attends to the source's. Linear weights are [out,
+// in]. A BartStyle describes the differences of a family.
 #pragma once
 
 #include "learn/models/family.h"

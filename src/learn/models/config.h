@@ -1,5 +1,5 @@
-// What config.json says of a model: the fields that families share, by what the model reads, and
-// typed access to the rest.
+// A model's config.json: the fields that families share, by what the model reads, and typed access
+// to the rest.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace hone {
 struct Adapter;       // adapter.h
 struct Quantization;  // quantization.h
 
-// What follows the body: which logits a model gives.
+// The part after the body: the kind of logits.
 enum class Head {
   causal_lm,                // [T,V], the next token
   masked_lm,                // [T,V], or [M,V] of the rows that have a label

@@ -1,6 +1,6 @@
-// What BERT and RoBERTa share (Devlin et al. 2019, arXiv 1810.04805; Liu et al. 2019, arXiv
+// Shared parts of BERT and RoBERTa (Devlin et al. 2019, arXiv 1810.04805; Liu et al. 2019, arXiv
 // 1907.11692): learned positions and token types, blocks whose norms come after the residual sum,
-// biases everywhere, weights [out, in]. Names are Transformers'; those of the body begin with the
+// biases everywhere, weights [out, in]. Names are Transformers'; names of the body begin with the
 // family's name and a dot, except in a checkpoint of the body alone.
 #pragma once
 
@@ -15,8 +15,7 @@ Status read_encoder_config(ModelConfig& c);
 std::string encoder_prefix(const ModelConfig& c);  // "bert.", or "" for the body alone
 
 struct EncoderStyle {
-  // The first token of a sequence has this position in the table; the row before it is that of
-  // padding.
+  // The position of a sequence's first token in the table; the row before it belongs to padding.
   int64_t first_position = 0;
   const char* decoder = "";  // the name of the masked-language-model head's matrix
 };

@@ -106,7 +106,7 @@ TEST(Encoder, WeightsHaveOtherNamesInOtherCheckpoints) {
               Contains("cls.predictions.decoder.weight"));
 }
 
-// The rows of the padding token begin as zeros, as torch's padding_idx has it.
+// The rows of the padding token begin as zeros, like those of torch's padding_idx.
 TEST(Encoder, PaddingRowsBeginAsZeros) {
   for (auto [type, of_words, of_positions] :
        {std::tuple{"bert", int64_t{0}, int64_t{-1}}, {"roberta", int64_t{1}, int64_t{1}}}) {

@@ -1,6 +1,6 @@
-// A model family: what config.json means, which weights there are, and the graph of one pass.
-// Each family is one file of this shelf. Names are those of Transformers' checkpoints.
-// config.h has the fields of a config, graph.h what a graph is written with.
+// A model family: the meaning of config.json, the weights, and the graph of one pass. Each family
+// is one file of this shelf. Names follow Transformers' checkpoints. config.h has the fields of a
+// config, graph.h the builder of graphs.
 #pragma once
 
 #include <span>
@@ -20,8 +20,8 @@ struct GgufLayout;  // gguf_layout.h
 struct ModelType {
   std::string name;          // value of config.json's model_type: "mistral"
   std::string class_prefix;  // of Transformers' classes: "Mistral"
-  // JSON: the defaults of Transformers' config class, for training from scratch. "": the user gives a
-  // whole config.json.
+  // JSON: the defaults of Transformers' config class, for training from scratch. "": the user gives
+  // a whole config.json.
   const char* usual = "";
   std::vector<std::string> adapted = {};  // ModelConfig::adapted
   const GgufLayout* gguf = nullptr;       // null: hone reads and writes no GGUF files of the type
@@ -50,7 +50,8 @@ struct Family {
   // Endings of tensors that checkpoints carry and no model reads: masks and tables that are
   // made again.
   std::vector<std::string> unread = {};
-  // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they are not changed.
+  // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they are not
+  // changed.
   void (*count_positions)(const ModelConfig& c, std::span<const int32_t> ids,
                           std::span<int32_t> positions) = nullptr;
   // The head's own weight, where a checkpoint may hold one that differs from the embedding although
@@ -73,14 +74,14 @@ const std::vector<Family>& families();
 // Family and common fields of a config.json. Unknown model_type, missing keys and values that hone
 // does not offer are Errors that name the key.
 Result<ModelConfig> read_model_config(const nlohmann::json& config);
-// The config of a new model: the defaults of its type, and `overrides` as run_clm's config_overrides:
-// "n_embd=64,n_layer=2". H2301: unknown type. H2302: the config does not have the key of an override,
-// or has it with another type.
+// The config of a new model: the defaults of its type, and `overrides` as run_clm's
+// config_overrides: "n_embd=64,n_layer=2". H2301: unknown type. H2302: the config does not have the
+// key of an override, or has it with another type.
 Result<nlohmann::json> usual_config(const std::string& model_type, const std::string& overrides);
 // The fields that every model of the family's kind needs are in range. H2302.
 Status check_common(const ModelConfig& c, const Family& f);
 const Family& family_of(const ModelConfig& c);
-// Without tables: as Transformers' num_parameters(exclude_embeddings=True).
+// `with_tables` false: Transformers' num_parameters(exclude_embeddings=True).
 int64_t parameter_count(const ModelConfig& c, bool with_tables = true);
 
 // Sets the head, with its number of labels where it classifies. H2304 lists what the family offers.

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-// What the config classes of Transformers begin with.
+// Defaults of Transformers' config class.
 constexpr const char* kUsualGpt2 =
     R"({"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12,
     "n_inner": null, "activation_function": "gelu_new", "resid_pdrop": 0.1, "embd_pdrop": 0.1,

@@ -1,9 +1,9 @@
-// What a family writes its graph with: inputs, layers and attention of the program under
-// construction. A layer is declared where it is used; Family::params runs the same code once
-// more to list the weights.
+// The builder of a family's graph: inputs, layers and attention of the program under construction.
+// A layer is declared where it is used; Family::params runs the same code once more to list the
+// weights.
 //
-// Letters: T packed tokens, S sequences, C hidden size, H heads, G key/value heads, D head size,
-// V vocabulary, F inner size of the MLP.
+// Letters: T packed tokens, S sequences, C hidden size, H heads, G key/value heads, D head size, V
+// vocabulary, F inner size of the MLP.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct ConstantSpec {
   std::function<std::vector<float>()> values;
 };
 
-// What the graph of a config declares, in the order of first use.
+// The weights that the graph of a config declares, in the order of first use.
 struct DeclaredWeights {
   std::vector<ParamSpec> params;
   std::vector<ConstantSpec> constants;
@@ -55,12 +55,13 @@ struct KvCache {
   int64_t cross_pages = 0;
 };
 
-// What a linear layer and a table of ids may be beside the usual.
+// Options of a linear layer or a table of ids.
 struct LinearLayer {
   bool bias = true;
   bool in_out = false;  // the weight is [in,out], as Conv1D's; else [out,in]
   double std = -1;      // of the first weights; < 0: ModelGraph::init_std
-  // What the rows of x stand for: all tokens, sequences, or those of label_rows where there are some.
+  // The meaning of the rows of x: all tokens, sequences, or the rows in label_rows if there are
+  // any.
   enum class Rows { tokens, sequences, labels } rows = Rows::tokens;
 };
 struct TableOptions {
@@ -70,7 +71,7 @@ struct TableOptions {
   std::vector<std::string> also = {};
 };
 
-// What a layer of the decoder asks of the encoder's tokens, [Te,G*D] each.
+// Keys and values of the encoder's tokens for a layer of the decoder, [Te,G*D] each.
 struct CrossKeys {
   ValueId k, v;
 };
@@ -95,8 +96,8 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   // Adds weights as states (trainable as asked) and tables as constants.
   void bind(const DeclaredWeights& weights, bool trainable);
 
-  // --- weights: declared and used by one call. A weight that is used twice is declared twice, alike,
-  // or asked for by param().
+  // --- weights: declared and used by one call. A weight that is used twice is declared twice,
+  // alike, or asked for by param().
   ValueId weight(ParamSpec spec);
   // A weight that was declared before.
   ValueId param(const std::string& name) const;
@@ -107,7 +108,7 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId zeros(const std::string& name, int64_t n, std::vector<std::string> also = {});
   ValueId constant(ConstantSpec spec);
 
-  // --- layers: x [T,K] with the weights `at`.weight and `at`.bias -----------------------------------
+  // --- layers: x [T,K] with the weights `at`.weight and `at`.bias ---------------------------------
   ValueId linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o = {});
   ValueId layer_norm(const std::string& at, ValueId x, double eps,
                      std::pair<std::vector<std::string>, std::vector<std::string>> also = {});
@@ -129,15 +130,15 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
                          double dropout_p, int64_t window = 0, bool causal = true,
                          ValueId bias = kNoValue);
 
-  // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache, where
-  // every sequence has one query.
+  // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache,
+  // where every sequence has one query.
   ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p,
                           CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
   // Builds the encoder: ids, positions, cu_seqlens and sample_ids are its own meanwhile.
   void encode(ValueId (*encoder)(ModelGraph&));
   // Puts what every layer of the decoder asks of the encoder's tokens into the cache.
   void cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
-  // Rows of an embedding; that of config.padding_token takes no gradient.
+  // Rows of an embedding; the row of config.padding_token takes no gradient.
   ValueId embed(ValueId table);
 
   // Whether the graph is built to list its weights. Its numbers are never computed then, so that a
@@ -147,8 +148,8 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
  private:
   // The blocks in which a GGUF file keeps the table or head beside an adapter; "": it is in f32.
   std::string scheme_in_file(const std::string& name, int64_t columns) const;
-  // What the layer gives with its adapter (adapter.h): w and bias are its own, and what its product
-  // rounds to.
+  // The output of the layer with its adapter (adapter.h): w and bias are the layer's own, and so is
+  // the type to which its product rounds.
   ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o,
                   DType rounded);
   ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// What the config classes of Transformers begin with.
+// Defaults of Transformers' config class.
 constexpr const char* kUsualLlama =
     R"({"vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008,
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,

@@ -56,7 +56,7 @@ int64_t window_of(const ModelConfig& c, const LlamaStyle& style, int64_t layer) 
   return layer >= style.first_window_layer ? c.window : 0;
 }
 
-// inv_freq[i] = theta^(-2i/D), stretched as rope_type says; f32 as Transformers computes it.
+// inv_freq[i] = theta^(-2i/D), scaled by rope_type; f32 as Transformers computes it.
 std::vector<float> inv_freq(const ModelConfig& c) {
   json rope = rope_parameters(c);
   const float theta = rope["rope_theta"].get<float>();

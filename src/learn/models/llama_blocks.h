@@ -1,6 +1,6 @@
-// What decoders of Llama's kind share: RMS norms before the sublayers, rotary positions, grouped
-// heads, a gated MLP, no position table. Linear weights are [out, in]. How a family differs is a
-// LlamaStyle.
+// Shared parts of Llama-like decoders: RMS norms before the sublayers, rotary positions, grouped
+// heads, a gated MLP, no position table. Linear weights are [out, in]. A LlamaStyle describes the
+// differences of a family.
 #pragma once
 
 #include "learn/models/gguf_layout.h"
@@ -10,14 +10,14 @@ namespace hone {
 struct LlamaStyle {
   bool qkv_bias = false, output_bias = false, mlp_bias = false;
   int64_t first_window_layer = 0;  // where the config's layer_types do not say it by layer
-  // What is done to queries and keys before they are rotated, x [T,heads*D]; `at` names the layer's
-  // attention ("model.layers.3.self_attn.") and `which` is 'q' or 'k'. nullptr: nothing.
+  // Changes queries and keys before rotation, x [T,heads*D]; `at` names the layer's attention
+  // ("model.layers.3.self_attn.") and `which` is 'q' or 'k'. nullptr: no change.
   ValueId (*before_rotation)(ModelGraph& g, const std::string& at, char which, ValueId x,
                              int64_t heads) = nullptr;
 };
 
-// The common fields, the form of the rotation and the activation. `positions` and `head_dim` (0:
-// hidden / heads) are those of a config that does not say them.
+// Reads the common fields, the form of the rotation and the activation. `positions` and `head_dim`
+// (0: hidden / heads) are defaults for a config without them.
 Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim = 0);
 // Layer from which windows apply in models of the Qwen family: config.json's max_window_layers.
 int64_t qwen_window_layer(const ModelConfig& c);

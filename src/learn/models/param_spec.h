@@ -24,7 +24,7 @@ struct ParamSpec {
   bool in_out = false;      // of a linear layer: [in,out], else [out,in]
   std::string scheme = {};  // how it is kept, in blocks (quantization.h); "": in f32
   bool nested = false;      // its scales in 8 bits
-  // What an adapter (adapter.h) makes of the weight. Without one all are `whole`.
+  // The role of the weight under an adapter (adapter.h). Without one all are `whole`.
   enum class Part {
     whole,   // trained and saved with the model
     frozen,  // the model's, not trained

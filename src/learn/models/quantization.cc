@@ -21,7 +21,7 @@ std::string Quantization::scheme_of(const ModelConfig& c, const std::string& lay
     return found != of_file.end() && block_scheme(found->second)->holds(columns) ? found->second
                                                                                  : "";
   }
-  if (c.family == "t5" && layer.ends_with(".wo")) return "";  // as _keep_in_fp32_modules says
+  if (c.family == "t5" && layer.ends_with(".wo")) return "";  // rule of _keep_in_fp32_modules
   if (std::any_of(skipped.begin(), skipped.end(), named)) return "";
   return block_scheme(scheme)->holds(columns) ? scheme : "";
 }

@@ -1,6 +1,6 @@
-// Frozen weights of linear layers in few bits (QLoRA, arXiv 2305.14314), as BitsAndBytesConfig asks for
-// them or as their file keeps them: a payload, and scales unless it holds them, in the place of the weight
-// (engine/ops/block_schemes.h), always [out,in].
+// Frozen weights of linear layers in few bits (QLoRA, arXiv 2305.14314), as BitsAndBytesConfig asks
+// for them or as their file keeps them: a payload, and scales unless it holds them, in the place of
+// the weight (engine/ops/block_schemes.h), always [out,in].
 // An adapter trains beside them; they have no gradient.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Quantization {
   bool nested = false;                    // scales of 4-bit schemes in 8 bits: double quantisation
   bool bf16 = false;                      // their products take both operands rounded to it
   std::vector<std::string> skipped = {};  // modules, by any part of their names
-  // By the names of weights, the schemes in which a GGUF file has them. Where there are any, they count
-  // in the place of `scheme`, and other weights stay as they are.
+  // The schemes of a GGUF file, by the names of weights. If there are any, they replace `scheme`,
+  // and other weights stay as they are.
   std::map<std::string, std::string> of_file = {};
 
   // The scheme of the weight of the linear layer, or "": it stays as it is. All linear layers are

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-// What the config classes of Transformers begin with.
+// Defaults of Transformers' config class.
 constexpr const char* kUsualRoberta =
     R"({"vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12,
     "num_attention_heads": 12, "intermediate_size": 3072, "hidden_act": "gelu",

@@ -52,7 +52,7 @@ class PickleMachine {
   Result<std::string_view> take(uint64_t n) {
     if (n > in_.size() - at_)
       return Error(err::kPickleCut,
-                   fmt::format("'{}' ends inside its pickle: {} bytes are wanted, {} are left",
+                   fmt::format("'{}' ends inside its pickle: {} bytes are needed, {} are left",
                                name_, n, in_.size() - at_))
           .at(fmt::format("byte {}", start_))
           .todo("the file is cut short: get it again from its source");
@@ -174,7 +174,7 @@ class PickleMachine {
   void push(Ref r) { stack_.push_back(r); }
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   Result<Ref> pop() {
-    if (stack_.size() <= floor()) return damaged("an opcode wants a value and the stack is empty");
+    if (stack_.size() <= floor()) return damaged("an opcode needs a value and the stack is empty");
     const Ref r = stack_.back();
     stack_.pop_back();
     return r;
@@ -185,7 +185,7 @@ class PickleMachine {
     return r;
   }
   Result<std::vector<Ref>> pop_to_mark() {
-    if (marks_.empty()) return damaged("an opcode wants a MARK and there is none");
+    if (marks_.empty()) return damaged("an opcode needs a MARK and there is none");
     std::vector<Ref> found(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
                            stack_.end());
     stack_.resize(marks_.back());
@@ -212,7 +212,7 @@ class PickleMachine {
     push(r);
   }
 
-  // Puts `items` after those of the container on top of the stack.
+  // Appends `items` to the container on top of the stack.
   Status add(const std::vector<Ref>& items, bool pairs) {
     const Ref r = HONE_TRY(top());
     const bool fits = kind(r) == Kind::object || kind(r) == (pairs ? Kind::dict : Kind::list) ||
@@ -232,7 +232,7 @@ class PickleMachine {
     // Picklers count from 0 and every entry costs bytes of the pickle.
     if (index >= in_.size())
       return Error(err::kPickleLimit,
-                   fmt::format("'{}' wants memo entry {} in a pickle of {} bytes", name_, index,
+                   fmt::format("'{}' refers to memo entry {} in a pickle of {} bytes", name_, index,
                                in_.size()))
           .at(fmt::format("byte {}", start_))
           .todo("it is made to fill the memory, or damaged: get the file again from its source");

@@ -117,7 +117,7 @@ TEST(Pickle, NamesAreOnlyNames) {
   EXPECT_EQ(read("(S'a'\nios\nsystem\n."), "os.system('a')<; None>");
   EXPECT_EQ(read("(cos\nsystem\nK\x01o."), "os.system(1)<; None>");
   EXPECT_EQ(read("\x80\x02(K\x01K\x02u."),
-            "H2701  'x.pkl' is not a whole pickle: an opcode wants a "
+            "H2701  'x.pkl' is not a whole pickle: an opcode needs a "
             "value and the stack is empty\n  at   byte 7\n  do   get "
             "the file again from its source, or save it again");
   EXPECT_EQ(read("\x80\x02"
@@ -144,7 +144,7 @@ TEST(Pickle, ErrorsNameTheByte) {
 
 TEST(Pickle, BombsMeetALimit) {
   // A memo entry far away; a tower of empty lists; one text decoded again and again.
-  EXPECT_THAT(read("Nr\xff\xff\xff\x7f."), HasSubstr("H2704  'x.pkl' wants memo entry"));
+  EXPECT_THAT(read("Nr\xff\xff\xff\x7f."), HasSubstr("H2704  'x.pkl' refers to memo entry"));
   EXPECT_THAT(read(std::string(6'500'000, ']')), HasSubstr("H2704"));
   const std::string length("\x40\x42\x0f\0", 4);
   std::string again = "X" + length + std::string(1'000'000, 'a') + "q\1c_codecs\nencode\nq\2X" +

@@ -253,7 +253,7 @@ class BitsAndBytesSource final : public WeightSource {
   }
 
   const std::unique_ptr<WeightSource> base_;
-  std::vector<KeptWeight> kept_;  // beside tensors_; without a payload: as the file has it
+  std::vector<KeptWeight> kept_;  // besides tensors_; no payload: as stored
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Any safetensors file: refused with an Error, or every weight can be read, as floats and as its blocks.
+// Any safetensors file: refused with an Error, or every weight can be read, as floats and as its
+// blocks.
 #include "learn/checkpoint/safetensors/safetensors.h"
 #include "learn/models/param_spec.h"
 #include "learn/models/quantization.h"

@@ -58,7 +58,8 @@ TEST(GgufBlocks, AreTheFloatsOfTheFile) {
   }
 }
 
-// Each format of quants.gguf, whose floats are those of gguf-py (gguf_test.cc), as the engine widens it.
+// Each format of quants.gguf, whose floats are those of gguf-py (gguf_test.cc), as the engine
+// widens it.
 TEST(GgufBlocks, EveryFormatHasTheBitsOfGgml) {
   const auto file = open_byte_file(kGoldens + "quants.gguf").value();
   const GgufFile gguf = read_gguf(*file).value();

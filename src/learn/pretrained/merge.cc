@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-// What the adapter makes of one tensor of the model.
+// The adapter's change of one tensor of the model.
 struct Change {
   std::string instead = {};   // its name in the adapter, for what is trained whole
   std::string lengths = {};   // DoRA's m [out]

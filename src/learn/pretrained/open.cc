@@ -31,7 +31,7 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   if (!options.token.empty()) r.token = options.token;
   r.weights = weights;
   Result<std::string> folder = resolve_model(name, r);
-  // What a folder that was spelt wrong leads to without network.
+  // A misspelt folder leads here if there is no network.
   if (!folder && folder.error().is(err::kNetwork))
     folder.error().at(
         fmt::format("'{}' is not a folder, so it is taken as a model of the hub", name));
@@ -282,10 +282,10 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
     p.config.quantization = options.quantization;
   else if (options.quantization && options.quantization->scheme != p.config.quantization->scheme)
     return Error(err::kSettingConflict,
-                 fmt::format("the weights are in {}, and {} is asked for",
+                 fmt::format("the weights are in {}, and {} is requested",
                              p.config.quantization->scheme, options.quantization->scheme))
         .at(p.name + ": quantization_config")
-        .todo("leave the flags out: the weights stay as their files have them");
+        .todo("leave the flags out: the weights stay quantized as stored");
   HONE_TRY(open_adapter(p, options));
   if (p.config.adapter && !p.config.quantization)
     p.config.quantization = HONE_TRY(blocks_of_file(p));

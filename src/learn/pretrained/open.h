@@ -1,4 +1,4 @@
-// Parts of open_pretrained for those who need no model.
+// Parts of open_pretrained for callers without a model.
 #pragma once
 
 #include "learn/pretrained/pretrained.h"
@@ -6,7 +6,8 @@
 
 namespace hone {
 
-// The tokenizer alone of a folder, a tokenizer.json, a .gguf file or a hub name; no config needed.
+// Opens only the tokenizer of a folder, a tokenizer.json, a .gguf file or a hub name; needs no
+// config.
 Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options = {},
                                  const TokenizerSide& side = {});
 

@@ -1,5 +1,5 @@
-// A pretrained model as a whole: config, weights, tokenizer. Opens what Transformers and llama.cpp
-// write and saves what Transformers loads.
+// A pretrained model as a whole: config, weights, tokenizer. Opens files of Transformers and
+// llama.cpp, and saves files that Transformers loads.
 #pragma once
 
 #include <memory>
@@ -22,18 +22,19 @@ struct OpenOptions {
   std::string cache_dir = {};     // "": the standard one
   std::string token = {};         // "": HF_TOKEN
   bool need_weights = true;       // false: config.json is enough (hone plan)
-  bool need_tokenizer = true;     // false: a model without one opens too
-  std::optional<Head> head = {};  // the one that is needed; none: config.json's own
-  // PEFT's folder of an adapter, or a hub name; "": none. Else `adapter` is a new one to train.
+  bool need_tokenizer = true;     // false: opens a model without one too
+  std::optional<Head> head = {};  // the required one; none: config.json's own
+  // PEFT's folder of an adapter, or a hub name; "": none. Otherwise `adapter` is a new one to
+  // train.
   std::string adapter_name = {};
   std::shared_ptr<const Adapter> adapter = {};
-  // How linear layers are kept. What a checkpoint of bitsandbytes says takes precedence; null: as floats,
-  // but beside an adapter in the blocks that a GGUF file has.
+  // The form of linear layers. A bitsandbytes checkpoint's own form takes precedence; null: floats,
+  // except that with an adapter they stay in the blocks of a GGUF file.
   std::shared_ptr<const Quantization> quantization = {};
   bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
 
-// What the settings of learn/train/quantization.def ask for; null: nothing is quantized.
+// The quantization that the settings of learn/train/quantization.def ask for; null: none.
 template <class Settings>
 std::shared_ptr<const Quantization> quantization_of(const Settings& s) {
   Quantization q;
@@ -46,8 +47,8 @@ std::shared_ptr<const Quantization> quantization_of(const Settings& s) {
   return std::make_shared<const Quantization>(std::move(q));
 }
 
-// What the settings of a command say: those of base/store/hub_settings.def, and config_name and
-// tokenizer_name where it has them.
+// Options from the settings of a command: those of base/store/hub_settings.def, and config_name and
+// tokenizer_name if it has them.
 template <class Settings>
 OpenOptions open_options(const Settings& s) {
   OpenOptions o;
@@ -66,53 +67,54 @@ struct Pretrained {
   std::string path;  // local folder or file it resolved to
   ModelConfig config;
   nlohmann::json generation_config = nlohmann::json::object();
-  std::unique_ptr<WeightSource> weights;  // null when not asked for
-  std::unique_ptr<WeightSource> adapter;  // of config.adapter, where it is not a new one
+  std::unique_ptr<WeightSource> weights;  // null if not requested
+  std::unique_ptr<WeightSource> adapter;  // of config.adapter, unless it is a new one
   std::optional<Tokenizer> tokenizer;
 };
 
-// Resolves a folder, a file of weights (learn/checkpoint), or a hub name, and reads what was asked
-// for. Errors name the file or hub name and what is missing.
+// Resolves a folder, a file of weights (learn/checkpoint), or a hub name, and reads the requested
+// parts. Errors name the file or hub name and what is missing.
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options = {});
 
-// A head that a checkpoint may lack, as an encoder's that is fine-tuned for a first time.
+// A head that a checkpoint may lack, such as an encoder's before its first fine-tuning.
 struct NewHead {
-  uint64_t seed = 0;                    // of the weights that are made
-  bool replace_other_sizes = false;     // those of another shape too: a classifier of other labels
-  std::vector<std::string> names = {};  // result: the weights that were made
+  uint64_t seed = 0;                    // of the new weights
+  bool replace_other_sizes = false;     // weights of another shape too: a classifier's labels
+  std::vector<std::string> names = {};  // result: names of the new weights
 };
-// Transformers' words for it; "" when the head made none.
+// Transformers' message for it; "" if the head has no new weights.
 std::string new_weights_text(const Pretrained& model, const NewHead& head);
 
 // Reads every weight of the session's programs into its states (tied weights once, older names too;
-// as f32, or as the pass store_weights keeps them) and fills the family's
-// constant tables and what an adapter trains. A
-// missing weight or another shape is an Error that names it, but for weights of the head
-// (ParamSpec::of_head) when a NewHead is given; a value that is not finite is H2284; weights of the file that the model does not use are
-// listed in `unused` when given.
+// as f32, or in the form of the pass store_weights) and fills the family's constant tables and an
+// adapter's trained weights. A missing weight or another shape is an Error with its name, except
+// weights of the head (ParamSpec::of_head) if a NewHead is given; a value that is not finite is
+// H2284. `unused`, if given, receives weights of the file that the model does not use.
 Status load_weights(Session& session, const Pretrained& model,
                     std::vector<std::string>* unused = nullptr, NewHead* head = nullptr);
 
-// Fills what config.adapter trains, beside weights that are in their states: from its file, or as PEFT
-// begins. H2305: the file lacks a tensor or holds others. Does nothing without an adapter.
+// Fills the trained weights of config.adapter, when the model's weights are in their states: from
+// its file, or with PEFT's initial values. H2305: the file lacks a tensor or holds others. Does
+// nothing without an adapter.
 Status load_adapter(Session& session, const Pretrained& model);
-// Makes the weights those of model and adapter together, W + scale B A, and leaves no adapter.
+// Merges the adapter into the weights, W + scale B A, and removes it.
 Status merge_adapter(Pretrained& model);
 
-// Fills the constant tables alone, and random weights as the family initialises them (Philox by
-// seed and weight name); H1323 where a disk fails.
+// Fills only the constant tables, and random weights with the family's initialisation (Philox by
+// seed and weight name); H1323: a disk fails.
 void fill_constants(Session& session, const ModelConfig& config);
 Status init_weights(Session& session, const ModelConfig& config, uint64_t seed);
 
 // Writes config.json, generation_config.json, model.safetensors (sharded past 5 GB) and the
-// tokenizer files into the folder, as Transformers' save_pretrained does.
+// tokenizer files into the folder, like Transformers' save_pretrained.
 Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model);
-// The same from a weight source (hone convert); the weights go to the torch file `torch_file` in
-// place of safetensors where that is named.
+// The same from a weight source (hone convert); if `torch_file` is given, the weights go into this
+// torch file instead of safetensors.
 Status save_pretrained(const std::string& folder, const WeightSource& weights,
                        const Pretrained& model, std::optional<DType> as = {},
                        const std::string& torch_file = "");
-// The weights alone, in one file as torch.save writes a state dict; the folder must be there.
+// Writes only the weights, in one file in the format of torch.save for a state dict; the folder
+// must exist.
 Status save_torch_weights(const std::string& path, const WeightSource& weights,
                           const Pretrained& model, std::optional<DType> as = {});
 std::vector<std::string> gguf_outtypes();  // "f32", "q8_0", ...
@@ -120,8 +122,8 @@ std::vector<std::string> gguf_outtypes();  // "f32", "q8_0", ...
 // model, H2004 when there is none for its tokenizer.
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype);
-// config.json, generation_config.json and the tokenizer files alone; with an adapter its config and the
-// tokenizer.
+// Writes only config.json, generation_config.json and the tokenizer files; with an adapter its
+// config and the tokenizer.
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype);
 
 }  // namespace hone

@@ -136,7 +136,8 @@ TEST_F(PretrainedTest, OlderNamesAndTheOtherNameOfATieAreFound) {
   }
 }
 
-// What Transformers makes itself where a checkpoint lacks it, and names of the bare model.
+// Weights that Transformers itself initializes if a checkpoint lacks them, and names of the bare
+// model.
 TEST_F(PretrainedTest, EncoderDecodersOpenWithoutWhatIsMadeAnew) {
   for (const char* name : {"bart_tiny", "pegasus_tiny", "marian_tiny"}) {
     SCOPED_TRACE(name);

@@ -1,5 +1,5 @@
-// Matrices of f32 in few bits and back, with the codes that bitsandbytes gives them
-// (engine/ops/block_schemes.h has the formats). Loops over numbers; they know no session.
+// Converts matrices of f32 to few bits and back, with bitsandbytes' codes
+// (engine/ops/block_schemes.h has the formats). Loops over numbers, without a session.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class BlockQuantizer {
  public:
   explicit BlockQuantizer(const BlockScheme& scheme);
 
-  // x: whole groups of scheme.scaled elements (of `columns` where a row has a scale), of which the
-  // last of a matrix may be shorter. scales: one for each group. False: a value is not finite.
+  // x: whole groups of scheme.scaled elements (of `columns` if a row has a scale); the last of a
+  // matrix may be shorter. scales: one for each group. False: a value is not finite.
   bool quantize(std::span<const float> x, int64_t columns, std::span<uint8_t> payload,
                 std::span<float> scales) const;
 

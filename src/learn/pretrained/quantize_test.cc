@@ -1,5 +1,5 @@
-// Codes, scales and values of weights in few bits against bitsandbytes (tests/goldens/quantize, made
-// again by tools/golden_quantize.py).
+// Codes, scales and values of weights in few bits against bitsandbytes (tests/goldens/quantize,
+// made again by tools/golden_quantize.py).
 #include "learn/pretrained/quantize.h"
 
 #include <gtest/gtest.h>

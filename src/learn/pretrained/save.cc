@@ -98,7 +98,7 @@ Status save_pretrained(const std::string& folder, Session& session, const Pretra
 
 namespace {
 
-// What a weight source gives for the model's names.
+// Tensors of a weight source under the model's names.
 struct Copied {
   std::vector<TensorData> tensors;   // without bytes
   std::vector<std::string> sources;  // beside them

@@ -133,7 +133,7 @@ bool is_new(const WeightSource& weights, const ModelConfig& config, const ParamS
   return t == nullptr || (head.replace_other_sizes && t->type.shape != spec.shape);
 }
 
-// A weight in blocks: as the file has it; else read in parts, or, where the file has it turned, whole.
+// Reads a weight in blocks: as stored; else in parts, or as a whole if the file has it transposed.
 Status read_in_blocks(Session& session, const WeightSource& weights, const TensorInfo& t,
                       const ParamSpec& spec) {
   if (t.blocks == spec.scheme && t.nested == spec.nested)

@@ -1,4 +1,4 @@
-// A family's weights in a checkpoint, under whichever name it keeps them.
+// A family's weights in a checkpoint, under any of their names.
 #pragma once
 
 #include <span>
@@ -11,22 +11,22 @@ namespace hone {
 struct NewHead;
 struct Pretrained;
 
-// By the family's name, an older one, or the other name of a tie; nullptr: none of them is there.
+// Looks for the family's name, an older one, or the other name of a tie; nullptr: none exists.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const ParamSpec& spec);
 // The same with the shape checked. H2281, H2282.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
-// All weights that are missing or have another shape, in one error; reads no value. `head`: weights
-// that it would make are not asked for.
+// All weights that are missing or have another shape, in one error; reads no value. `head`: its new
+// weights are not required.
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
                      const NewHead* head = nullptr);
-// The file of an adapter holds what the model's config asks for, and nothing else. H2305.
+// Checks that the file of an adapter holds exactly the tensors of the model's config. H2305.
 Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model);
 // Names of tensors that the model does not read, without the masks and tables that checkpoints
 // usually carry.
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);
-// Those of layers beyond the ones that the config names.
+// Weights of layers beyond those in the config.
 std::vector<std::string> unused_layers(const WeightSource& weights, const ModelConfig& config);
 
 // The second name under which a saved model holds that weight; "": none. An untied MLM head stores

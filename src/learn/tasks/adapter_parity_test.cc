@@ -1,6 +1,6 @@
-// LoRA and DoRA adapters of tiny models, some beside weights of 4 bits (QLoRA): logits, every gradient
-// and ten losses against PEFT and bitsandbytes
-// (tests/goldens/adapters, made again by tools/golden_adapters.py).
+// LoRA and DoRA adapters of tiny models, some beside weights of 4 bits (QLoRA): logits, every
+// gradient and ten losses against PEFT and bitsandbytes (tests/goldens/adapters, made again by
+// tools/golden_adapters.py).
 #include "engine/backends/backends.h"
 #include "engine/backends/tested_backends_test.h"
 #include "learn/harness/programs.h"
@@ -213,7 +213,8 @@ TEST_P(AdapterParity, LossEveryGradientAndTenLosses) {
   }
 }
 
-// Only what the adapter trains has a gradient and moments, and no product makes one for other weights.
+// Only what the adapter trains has a gradient and moments, and no product makes one for other
+// weights.
 TEST_P(AdapterParity, FrozenWeightsCostNothing) {
   Program p = training(0.1);
   ASSERT_TRUE(run_passes(p, train_pipeline(false), {}).ok());

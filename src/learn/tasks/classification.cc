@@ -53,7 +53,7 @@ Program classification_program(const ClassificationSettings& s, const ModelConfi
   return output("loss", ops::mul(g.b, ops::reduce_sum(g.b, ops::mul(g.b, off, off), {0}), g.scale));
 }
 
-// What is known of the rows besides tokens.
+// Data of the rows besides tokens.
 struct ClassificationLabels {
   std::shared_ptr<const ClassificationSettings> s;
   const ModelConfig& config;

@@ -50,7 +50,7 @@ class LabelScan {
     HONE_TRY(flush(report));
     report.empty = faults_.rows(RowFault::kEmpty);
     faults_.tell({name, report.rows, fmt::format("the {} that are kept", max_length_),
-                  "what does not fit is cut off: raise --max_seq_length",
+                  "the rest is cut off: raise --max_seq_length",
                   [&](RowPlace place) { return where(place); }},
                  findings_);
     return Ok{};
@@ -196,7 +196,7 @@ RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& req
   if (read) scan.tell_copies(report);
   Result<ClassificationData> data = read_classification(s, model, request.pool);
   if (!data.ok()) {
-    // What the first reading met already.
+    // The first reading reported it already.
     if (read) findings.add(data.error());
     return report;
   }

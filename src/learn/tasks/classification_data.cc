@@ -31,8 +31,8 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
   return opened;
 }
 
-// What decides the rows besides the files; without `all` the way they are read only where it is not
-// the default.
+// Everything besides the files that decides the rows. Without `all`, the settings for reading only
+// if they differ from the default.
 Result<OrderedJson> classification_shard_settings(const ClassificationSettings& s,
                                                   const Pretrained& model, bool all) {
   OrderedJson j;
@@ -95,7 +95,7 @@ class ClassificationReader {
     return std::move(shards.text);
   }
 
-  // What one split chose, the next ones take.
+  // Later splits use the columns of the first.
   void keep_columns(const LabelReader& reader) {
     if (columns_wanted_.task) return;
     const std::vector<std::string>& names = reader.rows->columns();

@@ -1,4 +1,4 @@
-// What evaluation of a classifier counts, with run_glue's names: the metrics of the GLUE task, or
+// Metrics of a classifier's evaluation, with run_glue's names: the metrics of the GLUE task, or
 // accuracy, or mse of a regression; the mean of several as combined_score.
 #pragma once
 
@@ -15,8 +15,8 @@ class ClassificationMetrics {
   ClassificationMetrics(const std::string& task, bool regression, int64_t batch_rows,
                         double label_smoothing);
 
-  // Row `row` of the evaluation set with its logits: of each class, or the value alone. The loss
-  // is that of Transformers: cross entropy (as LabelSmoother has it), or the squared error.
+  // Adds row `row` of the evaluation set with its logits: of each class, or the value alone. The
+  // loss is Transformers': cross entropy (with LabelSmoother's smoothing), or the squared error.
   void add(int64_t row, std::span<const float> logits, int64_t label);
   void add(int64_t row, float logit, float value);
 

@@ -127,8 +127,8 @@ TEST_P(ClmParity, Bf16) {
   expect_gradient_sums(s, want["gradients"], rounds_attention(backend()) ? 1.5e-2 : 2e-3);
 }
 
-// Activations that wait in two bytes: the loss and gradients of f32 but for their rounding, 2^-9 of a
-// value in bf16 and 2^-12 in f16. The weights of these models are large, which multiplies it.
+// Activations that wait in two bytes: the loss and gradients of f32 but for their rounding, 2^-9 of
+// a value in bf16 and 2^-12 in f16. The weights of these models are large, which multiplies it.
 TEST_P(ClmParity, StoredActivations) {
   Golden g = open_golden("models/" + std::get<0>(GetParam()));
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
@@ -190,8 +190,9 @@ TEST_P(ClmParity, TenLossesUnderAutocast) {
   }
 }
 
-// Weights, gradients and moments in bf16 alone (tools/golden_pure_bf16.py). PyTorch rounds to bf16 after
-// each op, hone where a value is kept: losses are apart by the rounding of logits, 2^-7 of a loss.
+// Weights, gradients and moments in bf16 alone (tools/golden_pure_bf16.py). PyTorch rounds to bf16
+// after each op, hone where a value is kept: losses are apart by the rounding of logits, 2^-7 of a
+// loss.
 TEST_P(ClmParity, TenLossesInPureBf16) {
   const std::string name = std::get<0>(GetParam());
   const json all = json::parse(

@@ -310,8 +310,8 @@ TEST(Memory, GapsAreSmall) {
   }
 }
 
-// hone plan answers in under a second. The best of five counts, and twice as long is allowed: the machine may
-// be busy.
+// hone plan answers in under a second. The best of five counts, and twice as long is allowed: the
+// machine may be busy.
 TEST(Memory, PlansAreFast) {
   const auto cpu = open_backend("cpu", {.threads = 2}).value();
   NullBackend null(cpu.get());

@@ -38,8 +38,8 @@ class TokenMasker {
   MaskOptions o_;
 };
 
-// Label rows that a program for `tokens` tokens has: the expected number and four deviations to
-// spare. What is beyond goes through the program once more.
+// Label rows of a program for `tokens` tokens: the expected number and four deviations to spare.
+// Further rows run through the program once more.
 int64_t label_rows_of(int64_t tokens, double probability);
 
 }  // namespace hone

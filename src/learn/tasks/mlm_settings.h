@@ -11,7 +11,8 @@ struct MlmSettings : TaskSettings, TextSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { TextSettings::bind(schema), bind(schema); }
-  // --max_seq_length, or the smaller of 1024 and the model's positions; never more than the model has.
+  // --max_seq_length, or the smaller of 1024 and the model's positions; never more than the model
+  // has.
   int64_t row_tokens(const ModelConfig& config) const;
   bool only_text_column = false;  // without a column `text` the only one that holds text
 };

@@ -35,7 +35,7 @@ Program ner_program(const NerSettings& s, const ModelConfig& config, const Batch
 
 // --- metrics ------------------------------------------------------------------------------------
 
-// What is known of the rows besides tokens.
+// Data of the rows besides tokens.
 struct NerLabels {
   std::shared_ptr<const NerSettings> s;
   const ModelConfig& config;
@@ -196,7 +196,7 @@ RowsReport check_ner(const NerSettings& s, const CheckRequest& request, Findings
                          model.config.vocab, false, {0, i + 1});
     faults.tell(
         {split, rows->size(), fmt::format("the {} that are kept", s.row_tokens(model.config)),
-         "what does not fit is cut off: raise --max_seq_length",
+         "the rest is cut off: raise --max_seq_length",
          [&](RowPlace place) { return fmt::format("{} row {}", split, place.line); }},
         findings);
   };

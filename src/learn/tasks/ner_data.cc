@@ -9,8 +9,8 @@
 namespace hone {
 namespace {
 
-// What decides the rows besides the files; without `all` the way they are read only where it is not
-// the default.
+// Everything besides the files that decides the rows. Without `all`, the settings for reading only
+// if they differ from the default.
 OrderedJson ner_shard_settings(const NerSettings& s, const ModelConfig& config,
                                const Tokenizer& tokenizer, bool all) {
   OrderedJson j;

@@ -31,8 +31,8 @@ struct NerData {
   std::vector<std::string> notes;         // for the first screen
 };
 
-// The rows that the settings want. Errors: those of data_flags.h, tagged_rows.h and label_map.h; H2121
-// labels that are fractions; H2413 without a tokenizer.
+// The rows that the settings want. Errors: those of data_flags.h, tagged_rows.h and label_map.h;
+// H2121 labels that are fractions; H2413 without a tokenizer.
 Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPool& pool);
 
 // For hone prepare: all that decides the rows besides the files, and the rows.

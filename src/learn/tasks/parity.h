@@ -1,5 +1,5 @@
-// What the parity tests share: goldens of a folder under tests/goldens, tensors out of files, and
-// how far two tensors are apart.
+// Helpers of the parity tests: goldens of a folder under tests/goldens, tensors from files, and the
+// distance of two tensors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -54,7 +54,8 @@ inline std::vector<float> tensor(const WeightSource& w, const std::string& name)
   return v;
 }
 
-// Under autocast a GPU rounds the operands of attention's products too, as PyTorch does; a CPU does not.
+// Under autocast a GPU rounds the operands of attention's products too, as PyTorch does; a CPU does
+// not.
 inline bool rounds_attention(const Backend& backend) { return backend.spec().kernels == "cuda"; }
 
 // Difference relative to the wanted tensor's largest magnitude, which counts as at least `most`.
@@ -143,8 +144,8 @@ inline void expect_losses(Session& s, const nlohmann::json& train, const MicroSt
   }
 }
 
-// What --bf16 and --fp16 make of a run, and how near its losses are to PyTorch's under autocast: a
-// rounded operand is off by up to 2^-9 or 2^-12 of itself, losses by twice that.
+// Checks runs with --bf16 and --fp16 against PyTorch's losses under autocast: a rounded operand is
+// off by up to 2^-9 or 2^-12 of itself, losses by twice that.
 struct Autocast {
   std::string key;  // of the golden
   TrainPasses how;

@@ -83,7 +83,7 @@ class PowerLoss : public testing::Test {
     }
   }
 
-  // What must not depend on power losses.
+  // Results that must not depend on power losses.
   std::vector<std::string> result(Store& disk) {
     std::vector<std::string> files;
     for (const char* name : {"model.safetensors", "checkpoint-5/model.safetensors",

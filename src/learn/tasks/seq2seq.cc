@@ -23,7 +23,7 @@ std::string prefix_warning(const Seq2Seq& q, const ModelConfig& config,
     return "";
   return fmt::format(
       "T5 knows a task by the words before the text, and there is no --source_prefix: a checkpoint "
-      "that was trained on this task wants --source_prefix '{}'",
+      "that was trained on this task needs --source_prefix '{}'",
       prefix->text);
 }
 
@@ -58,7 +58,7 @@ Result<RunForm> form(const Seq2Seq& q, const Pretrained& model) {
   return form;
 }
 
-// Inputs and outputs: token_graph.h. What the decoder reads are its labels, one later.
+// Inputs and outputs: token_graph.h. The decoder reads its labels, shifted by one.
 Program seq2seq_program(const Seq2SeqSettings& s, const ModelConfig& config,
                         const BatchShape& shape, const std::string& name, bool train) {
   TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTargetTokens]}});

@@ -165,7 +165,7 @@ class PairScan {
                                    ? "val_max_target_length"
                                    : "max_target_length";
       side->faults.tell({name, report.rows, fmt::format("the {} that are kept", side->limit),
-                         fmt::format("what does not fit is cut off: raise --{}", flag), place,
+                         fmt::format("the rest is cut off: raise --{}", flag), place,
                          s_.dataset_name.empty() ? "take them out: a run ends at an empty text"
                                                  : "rows with an empty text are left out",
                          target ? "targets" : "sources"},
@@ -187,7 +187,7 @@ class PairScan {
         findings_.add(
             FindingLevel::kNote, "no_source_prefix",
             fmt::format("{}: T5 knows a task by words before the text, and there are none", name),
-            "", "a checkpoint that was trained on this task wants " + remedy);
+            "", "a checkpoint that was trained on this task needs " + remedy);
         return;
       }
       findings_.add(
@@ -241,7 +241,7 @@ SampleRow sample(const PairRows& rows, int64_t i, int64_t decoder_start) {
   SampleRow out;
   out.source.assign(source.begin(), source.end());
   out.labels.assign(target.begin(), target.end());
-  // What the decoder reads (decoder_inputs of learn/data/batches/batch.h).
+  // The decoder's inputs (decoder_inputs of learn/data/batches/batch.h).
   out.ids = out.labels;
   std::rotate(out.ids.rbegin(), out.ids.rbegin() + 1, out.ids.rend());
   if (decoder_start >= 0 && !out.ids.empty()) out.ids[0] = static_cast<int32_t>(decoder_start);
@@ -265,7 +265,7 @@ RowsReport check_pairs(const Seq2Seq& q, const CheckRequest& request, Findings& 
   if (read) scan.tell_copies(report);
   const Result<Seq2SeqData> data = read_seq2seq(q, model.config, *tokenizers, request.pool);
   if (!data.ok()) {
-    // What the first reading met already.
+    // The first reading reported it already.
     if (read) findings.add(data.error());
     return report;
   }

@@ -15,8 +15,8 @@ const std::vector<std::string>& files_of(const LabelSources& sources, const std:
   return split == "test" ? sources.test : sources.validation;
 }
 
-// What decides the rows besides the files; without `all` the way they are read only where it is not
-// the default.
+// Everything besides the files that decides the rows. Without `all`, the settings for reading only
+// if they differ from the default.
 OrderedJson seq2seq_shard_settings(const Seq2Seq& q, const ModelConfig& config,
                                    const PairTokenizers& tokenizers, bool all) {
   const PairColumnOptions wanted = q.wanted();
@@ -69,7 +69,7 @@ class Seq2SeqReader {
     options_.predict = !columns_wanted_.target;
     PairReader reader = HONE_TRY(open_pairs(q_, sources_, split, columns_wanted_));
     notes.push_back(fmt::format("{}: {}", split, reader.note()));
-    // What one split chose, the next ones take.
+    // Later splits use the columns of the first.
     if (const auto columns = reader.columns();
         columns.size() == 2 && columns_wanted_.source_lang.empty()) {
       columns_wanted_.source_column = columns[0];
@@ -97,8 +97,8 @@ class Seq2SeqReader {
   PairOptions options_;
 };
 
-// The splits that are learnt from and validated on; of their files at most that number of rows, unless
-// the training rows are split.
+// The splits that are learnt from and validated on; of their files at most that number of rows,
+// unless the training rows are split.
 struct Pairs {
   std::optional<PairRows> train, eval;
 };

@@ -9,7 +9,7 @@ struct Seq2SeqData {
   std::optional<PairRows> train, eval;  // eval: rows of validation, then those to predict
   int64_t eval_rows = 0, test_rows = 0;
   bool test_has_targets = true;    // false: those of the rows to predict are empty
-  std::string first_source;        // as the files have it, without --source_prefix
+  std::string first_source;        // as in the files, without --source_prefix
   std::vector<std::string> notes;  // for the first screen
 };
 

@@ -23,7 +23,7 @@ struct Seq2SeqSettings : TaskSettings {
   }
 };
 
-// What the tasks differ in; functions are asked after the flags were read.
+// Differences of the tasks; the functions are called after the flags were read.
 struct Seq2Seq {
   std::string name, summary;
   std::shared_ptr<Seq2SeqSettings> settings;
@@ -44,11 +44,12 @@ struct Seq2Seq {
     return beams() ? beams() : settings->generation_num_beams;
   }
 };
-// The tokenizers of both sides: those of Marian differ, those of mBART in the codes they add.
+// The tokenizers of both sides: Marian's differ, mBART's differ in the codes that they add.
 struct PairTokenizers {
   Tokenizer sources, targets;
 };
-// The tokenizer of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2413 without one.
+// The tokenizer of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2413
+// without one.
 Result<PairTokenizers> open_pair_tokenizers(const Seq2Seq& q, const Pretrained& model);
 
 // The words before a text that tell the model its task.

@@ -1,4 +1,5 @@
-// The texts that evaluation and prediction of an encoder-decoder generate, in the run's own session.
+// The texts that evaluation and prediction of an encoder-decoder generate, in the run's own
+// session.
 #pragma once
 
 #include "learn/generate/generate.h"

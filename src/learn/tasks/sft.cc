@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-// What is known of the rows besides tokens.
+// Data of the rows besides tokens.
 struct SftRows {
   std::shared_ptr<const SftSettings> s;
   const ModelConfig& config;
@@ -154,7 +154,7 @@ RowsReport check_sft(const SftSettings& s, const CheckRequest& request, Findings
     for (int64_t i = 0; i < rows.size(); ++i)
       faults.look_at_ids(rows.row(i), nullptr, model.config.vocab, false, {0, i + 1});
     faults.tell({name, rows.size(), fmt::format("the {} that are kept", s.row_tokens(model.config)),
-                 "what does not fit is cut off: raise --max_length",
+                 "the rest is cut off: raise --max_length",
                  [&](RowPlace place) { return fmt::format("{} row {}", name, place.line); }},
                 findings);
     if (split->counts.rows_empty > 0)

@@ -42,8 +42,9 @@ struct SftData {
 // How many tokens of a row are learnt, by its tags: the first one follows nothing.
 int64_t learnt_tokens(std::span<const int32_t> tags);
 
-// The rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and sft_encode.h;
-// H2413 without a tokenizer; H2113 when nothing is left to learn; H2427 a folder without a chat template.
+// The rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and
+// sft_encode.h; H2413 without a tokenizer; H2113 when nothing is left to learn; H2427 a folder
+// without a chat template.
 Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPool& pool);
 
 // For hone prepare: all that decides the rows besides the files, and the rows.

@@ -60,8 +60,8 @@ Result<ChatText> InstructionEncoder::render(const OrderedJson& messages, const I
   return chat->render(v);
 }
 
-// A template without {% generation %} says by what it makes of the first messages where an answer begins, and
-// where it ends.
+// A template without {% generation %} says by what it makes of the first messages where an answer
+// begins, and where it ends.
 Result<std::vector<ChatSpan>> InstructionEncoder::answers(const InstructionRow& row,
                                                           const OrderedJson& messages,
                                                           const ChatText& whole) const {
@@ -76,8 +76,8 @@ Result<std::vector<ChatSpan>> InstructionEncoder::answers(const InstructionRow& 
     }
     const auto cannot = [&] {
       return Error(err::kChatAnswers,
-                   fmt::format("the chat template writes message {} in a way that hides where the "
-                               "answer is",
+                   fmt::format("the answer cannot be found in message {} as the chat template "
+                               "writes it",
                                first.size() + 1))
           .todo(
               "mark answers in the template by {% generation %} and {% endgeneration %}, and name "
@@ -107,7 +107,7 @@ Result<std::vector<ChatSpan>> InstructionEncoder::answers(const InstructionRow& 
 
 void InstructionEncoder::mark(const std::string& text, std::span<const ChatSpan> spans,
                               std::span<const int32_t> ids, std::vector<bool>& learn) const {
-  // Where the bytes of each token end, as long as tokens say their bytes.
+  // Ends of the tokens' bytes, while the tokens' bytes are known.
   std::string decoded;
   std::vector<size_t> ends;
   Tokenizer::DecodeState state;

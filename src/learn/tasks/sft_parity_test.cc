@@ -1,5 +1,6 @@
-// Rows of instructions as trl sft makes them: tokens and labels of each case (tests/goldens/sft, made again by
-// tools/golden_sft.py; tests/runs/sft.run compares ten losses), and what cannot be learnt.
+// Rows of instructions as trl sft makes them: tokens and labels of each case (tests/goldens/sft,
+// made again by tools/golden_sft.py; tests/runs/sft.run compares ten losses), and what cannot be
+// learnt.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A step as one program has the bits of one that keeps its gradients for a program of their update.
+// One program for a step gives the bits of a step with gradients kept for an update program.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -252,7 +252,8 @@ TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
   }
 }
 
-// The host has room for a half of the states, the device for a part of the others: the rest is on disk.
+// The host has room for a half of the states, the device for a part of the others: the rest is on
+// disk.
 TEST(Step, AFullHostGivesTheSameBits) {
   for (const char* device : {"cpu", "far"})
     for (const bool bf16 : {false, true})
@@ -321,7 +322,8 @@ Case in_pure_bf16(const char* task, const char* model, const char* optimizer = "
   return c;
 }
 
-// Weights, gradients and moments take two bytes an element each, vectors too, and all is saved so.
+// Weights, gradients and moments take two bytes an element each, vectors too, and are saved in that
+// form.
 TEST(Step, PureBf16TakesTwoBytesEach) {
   for (const bool whole : {true, false}) {
     std::map<std::string, int64_t> bytes[2];
@@ -397,7 +399,7 @@ Case in_f16(const char* task, const char* model, const char* gradients) {
   return c;
 }
 
-// What gradients are kept in with --fp16: f16 for a step of one micro-batch, f32 for sums and for T5.
+// The type of gradients with --fp16: f16 for a step of one micro-batch, f32 for sums and for T5.
 TEST(Step, GradientsInF16GiveTheLossesOfF32) {
   const auto backend = open_backend("cpu", {.threads = 2}).value();
   for (const auto& [task, model, kept] : {std::tuple("clm", "models/gpt2_tiny", DType::f16),
@@ -479,8 +481,8 @@ TEST(Step, OneProgramHasTheBitsOfTwo) {
     expect_same_bits({"clm", "models/gpt2_tiny", optimizer});
 }
 
-// A loss that is not finite changes no state, whatever the gradients are.
-// What --fp16 keeps of a family whose activations leave the range of f16 is its largest value.
+// A loss that is not finite changes no state, whatever the gradients are. With --fp16, activations
+// outside the range of f16 are kept as its largest value, if the family has such activations.
 TEST(Step, ActivationsOfAFamilyThatIsNotSafeInF16Saturate) {
   for (const auto& [task, model, saturates] :
        {std::tuple("summarization", "models/t5_tiny", true), {"clm", "models/gpt2_tiny", false}}) {

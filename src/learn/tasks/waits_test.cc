@@ -1,5 +1,5 @@
-// What a run says of the time that training waited: for checkpoints of a slow store, and for its rows.
-// What it does when the store does not take a checkpoint, and when a stop cuts short what it reads.
+// A run reports the time that training waited: for checkpoints of a slow store, and for its rows.
+// It continues if the store refuses a checkpoint, and if a stop cuts short its reading.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -77,7 +77,7 @@ Status slow_down(const std::string& path) {
   return Ok{};
 }
 
-// What the trainer said.
+// Lines from the trainer.
 struct Heard {
   std::vector<StepReport> steps;
   std::vector<double> saves;
@@ -101,7 +101,7 @@ class Listener : public TrainCallback {
   const std::function<void(int64_t)>& after_step_;
 };
 
-// What a test changes in a run.
+// A test's changes of a run.
 struct Script {
   std::string device = "cpu";
   std::function<void(TrainSettings&)> settings = {};
@@ -208,7 +208,8 @@ TEST_P(Waits, AreCountedApartFromTheLastCheckpoint) {
     EXPECT_GT(heard.steps[i].data_seconds, i > 0 ? heard.steps[i - 1].data_seconds : 0.0);
     EXPECT_LE(heard.steps[i].data_seconds + heard.steps[i].save_seconds, heard.steps[i].seconds);
   }
-  // The reports after the steps 1 to 6. A checkpoint of a bucket is waited for inside the step after it.
+  // The reports after the steps 1 to 6. A checkpoint of a bucket is waited for inside the step
+  // after it.
   EXPECT_EQ(heard.steps[1].save_seconds, 0);
   EXPECT_GT(heard.steps[2].save_seconds, 0);
   EXPECT_GT(heard.steps[4].save_seconds, heard.steps[3].save_seconds);
@@ -222,14 +223,14 @@ TEST_P(Waits, AreCountedApartFromTheLastCheckpoint) {
   EXPECT_GE(heard.metrics["train_last_save_seconds"], kSlowSeconds - rounding);
 }
 
-// What is deleted after a checkpoint is deleted beside training too.
+// Older checkpoints are deleted while training continues.
 TEST_P(Waits, OlderCheckpointsAreDeleted) {
   WatchedStore store(GetParam(), slow_down);
   run_into(store, {.settings = [](TrainSettings& s) { s.save_total_limit = 1; }});
   EXPECT_EQ(folders_of(store), std::vector<std::string>{"checkpoint-6"});
 }
 
-// One that cannot be deleted goes with the next.
+// A checkpoint that cannot be deleted is deleted with the next.
 TEST_P(Waits, ADeletionThatFailsEndsNoRun) {
   WatchedStore store(GetParam(), slow_down);
   std::atomic<int> refused = 0;
@@ -413,7 +414,7 @@ class SaveOfAStop : public testing::TestWithParam<bool> {
     if (by_a_stop) request_stop(SIGTERM);
     return {err::kInterrupted, "stopped while reading gs://rows"};
   }
-  // Before that step, from 0.
+  // Stops the run before that step, counted from 0.
   static Script stops_before(int64_t step, bool by_a_stop = true) {
     Script script;
     script.before_step = [=](int64_t next) {

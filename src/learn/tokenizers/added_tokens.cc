@@ -114,7 +114,7 @@ void AddedTokens::split(std::string_view text, bool normalized, bool skip_specia
     }
     const AddedToken& token = tokens_[static_cast<size_t>(found)];
     size_t start = at, stop = at + length;
-    at = stop;  // a match that is discarded below is passed over all the same
+    at = stop;  // also skips a match that is discarded below
     if (!(skip_special && token.special)) {
       const bool touches_word =
           token.single_word &&

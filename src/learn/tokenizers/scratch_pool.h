@@ -1,4 +1,4 @@
-// What threads keep from text to text, lent to one call of a Tokenizer at a time.
+// Buffers that threads reuse from text to text, lent to one call of a Tokenizer at a time.
 #pragma once
 
 #include <array>

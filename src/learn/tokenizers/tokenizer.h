@@ -1,7 +1,7 @@
-// Text to token ids and back, as Hugging Face tokenizers do it.
+// Text to token ids and back, like Hugging Face tokenizers.
 //
 //   Tokenizer tok = HONE_TRY(load_tokenizer("ckpt"));         // load/load.h
-//   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> where the model has
+//   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> if the model has them
 //   std::string text = tok.decode(ids);
 //
 // Ids equal those of tokenizers 0.23 for every text that is UTF-8. Other bytes reach the bytes of
@@ -81,8 +81,8 @@ class Tokenizer {
                    const EncodeOptions&, const TruncateOptions&) const;
   Result<Encoding> encode_pair(std::string_view first, std::string_view second,
                                const EncodeOptions&, const TruncateOptions&) const;
-  // What Transformers makes of `truncation` and `max_length`: without a length the model's (none
-  // known: nothing is cut), tokens go at the side that the tokenizer's files name.
+  // Transformers' reading of `truncation` and `max_length`: without a length the model's (if
+  // unknown, nothing is cut); tokens are removed at the side in the tokenizer's files.
   TruncateOptions truncate_options(Truncation strategy,
                                    std::optional<int64_t> max_length = {}) const;
   // One row of ids for each text, in order. Long texts are spread over the pool's threads.
@@ -133,7 +133,7 @@ class Tokenizer {
   const TokenizerParts& parts() const { return *parts_; }
 
  private:
-  // What the post-processor does: the order of special tokens and texts, each with its segment.
+  // The post-processor: the order of special tokens and texts, each with its segment.
   struct Slot {
     int32_t id = kFirst, type_id = 0;
   };

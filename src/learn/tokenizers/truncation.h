@@ -1,8 +1,8 @@
-// How texts and pairs that are too long are cut.
+// Truncation of texts and pairs that are too long.
 //
-// The rules are those of huggingface/tokenizers utils/truncation.rs, which Transformers' fast
-// tokenizers follow: the text is turned into tokens as a whole, then tokens are taken off one side
-// of it; the special tokens around it stay.
+// The rules follow huggingface/tokenizers utils/truncation.rs, which Transformers' fast tokenizers
+// use: the whole text becomes tokens, then tokens are removed at one side; the special tokens
+// around it stay.
 #pragma once
 
 #include <cstdint>

@@ -20,10 +20,10 @@ struct TracedTensor {
   std::vector<float> values;
 };
 
-// The first micro-batch of a run of the task, which is that of per_device_train_batch_size rows and
-// whose rows run packed; or all of the given rows. In the order of computation. Errors: those of the
-// task's data, of the weights and of compiling; H2901 when given rows hold nothing to learn or an id
-// is outside the vocabulary. Changes the model's config: head, labels, dropout.
+// The first micro-batch of a run of the task, with per_device_train_batch_size packed rows; or all
+// of the given rows. In the order of computation. Errors: those of the task's data, of the weights
+// and of compiling; H2901: given rows hold nothing to learn or an id outside the vocabulary.
+// Changes the model's config: head, labels, dropout.
 Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model,
                                              const ExampleRows* rows, const Backend& backend,
                                              const TraceOptions& options = {});

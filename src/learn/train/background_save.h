@@ -1,4 +1,4 @@
-// A checkpoint that is written while training continues.
+// Writes a checkpoint while training continues.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ namespace hone {
 
 class BackgroundSave {
  public:
-  // The job calls `all_read` when it needs no state of the session any more.
+  // The job calls `all_read` when it no longer needs states of the session.
   using Job = std::function<Status(const std::function<void()>& all_read)>;
   // Runs the job on a thread of its own.
   explicit BackgroundSave(Job job);
@@ -23,7 +23,7 @@ class BackgroundSave {
 
   void wait_until_read();  // or until the job has ended
   bool ended();
-  Status wait();  // the job's result, or what it threw; once
+  Status wait();  // the job's result, or its exception; once
 
   double waited_seconds() const { return waited_; }  // in wait_until_read()
 

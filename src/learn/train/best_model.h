@@ -1,5 +1,5 @@
-// Which evaluation is the best, and what must hold so that its model can be kept: the rules of
-// Transformers' TrainingArguments and Trainer.
+// Finds the best evaluation, and checks that its model can be kept: the rules of Transformers'
+// TrainingArguments and Trainer.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct BestMetric {
   }
 };
 
-// metric_for_best_model and greater_is_better with their defaults: loss when a best model is
-// wanted, greater is better unless the name ends in "loss". None: no evaluation is judged.
+// metric_for_best_model and greater_is_better with their defaults: loss if a best model is needed,
+// greater is better unless the name ends in "loss". None: evaluations are not compared.
 std::optional<BestMetric> best_metric_of(const TrainSettings& s);
 // The metric of an evaluation. Errors: H2411 it has no such metric.
 Result<double> value_of(const BestMetric& metric, const OrderedJson& metrics);
@@ -31,8 +31,8 @@ struct BestModel {
   int64_t checkpoint_step = 0;   // the best step that was saved; 0: none
 };
 
-// load_best_model_at_end: evaluations and checkpoints at the same steps; early stopping: something
-// to judge by. Errors: H2410.
+// Checks load_best_model_at_end: evaluations and checkpoints at the same steps; early stopping: a
+// metric to compare. Errors: H2410.
 Status check_strategies(const TrainSettings& s);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// Who listens to a run, after Transformers' TrainerCallback. The Trainer tells of its events in the
-// order in which the callbacks were added; console, reporters and early stopping are callbacks.
+// Listeners of a run, after Transformers' TrainerCallback. The Trainer calls them in the order in
+// which they were added; console, reporters and early stopping are callbacks.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace hone {
 
 struct RunPlace {
-  int64_t step = 0, total_steps = 0;  // optimizer steps that are done
+  int64_t step = 0, total_steps = 0;  // optimizer steps done
   double epoch = 0;
 };
 
@@ -22,8 +22,8 @@ struct StepReport {
   double seconds = 0;
   int64_t steps = 0, tokens = 0, rows = 0;
   double step_seconds = 0;  // of the last step alone
-  double data_seconds = 0;  // that steps waited for their rows
-  double save_seconds = 0;  // that training waited for checkpoints
+  double data_seconds = 0;  // waits of steps for their rows
+  double save_seconds = 0;  // waits of training for checkpoints
 };
 
 class TrainCallback {
@@ -34,22 +34,22 @@ class TrainCallback {
   // An entry of log_history: {loss, grad_norm, learning_rate, epoch}, {eval_loss, ...} or
   // {train_runtime, ...}.
   virtual Status on_log(const RunPlace&, const OrderedJson& /*entry*/) { return Ok{}; }
-  // An evaluation inside of training, after its entry; `best` is that of the evaluations before.
+  // An evaluation during training, after its entry; `best` comes from the evaluations before.
   virtual Status on_evaluate(const RunPlace&, const OrderedJson& /*metrics*/,
                              const BestModel& /*best*/) {
     return Ok{};
   }
-  // `seconds`: that writing it took, also while training continued.
+  // `seconds`: writing time, also while training continued.
   virtual void on_save(const RunPlace&, const std::string& /*checkpoint*/, double /*seconds*/) {}
   virtual void on_train_end(const RunPlace&) {}
-  // In place of the others when the run in the output folder has ended before, with its
+  // Called instead of the others if the run in the output folder has ended before, with its
   // log_history.
   virtual void on_ended_before(const RunPlace&, const Json& /*log_history*/) {}
 
   // True: training ends now, as if its last step were done.
   virtual bool stop() const { return false; }
-  // What a resumed run must know: {"args": ..., "attributes": ...} under name() in trainer_state's
-  // stateful_callbacks; "": nothing.
+  // State for a resumed run: {"args": ..., "attributes": ...} under name() in trainer_state's
+  // stateful_callbacks; "": none.
   virtual std::string name() const { return ""; }
   virtual Json state() const { return {}; }
   virtual void restore(const Json&) {}
@@ -59,10 +59,10 @@ using Callbacks = std::vector<std::unique_ptr<TrainCallback>>;
 
 // Progress bar on a terminal, else a line for each log entry.
 std::unique_ptr<TrainCallback> make_console(const TrainSettings& s);
-// Ends training when the metric got no better by more than the threshold in `patience` evaluations.
+// Ends training if the metric improved by at most the threshold in `patience` evaluations.
 std::unique_ptr<TrainCallback> make_early_stopping(const TrainSettings& s);
 
-// Those that the settings ask for.
+// The callbacks that the settings ask for.
 Callbacks make_callbacks(const TrainSettings& s);
 
 }  // namespace hone

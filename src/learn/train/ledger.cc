@@ -56,7 +56,7 @@ Json update_effect(const TrainSettings& s) {
   Json attrs = Json::object();
   for (const auto& [name, value] : options->attrs.all())
     std::visit([&](const auto& v) { attrs[name] = v; }, value);
-  // Where nothing decays, it does not matter how.
+  // If nothing decays, the kind of decay does not matter.
   const bool decays = s.weight_decay != 0;
   if (!decays) attrs.erase("l2");
   const Optimizer& optimizer = optimizer_named(options->optimizer);

@@ -1,10 +1,10 @@
-// The ledger of what decides the results of a run. A setting says it in its line of a settings.def
-// (Setting::decides), by these words:
+// The ledger of settings that decide the results of a run. A setting says it in its line of a
+// settings.def (Setting::decides), by these words:
 //
 //   nothing     output, logs, the place of things
-//   bits        its value is compared; what is said of a setting that says nothing
+//   bits        its value is compared; the default for a setting that names none
 //   source      which rows are taken: files, data sets, how many
-//   reading     how a row is read from a file; prepared rows do not depend on it any more
+//   reading     how a row is read from a file; prepared rows no longer depend on it
 //   rows        how what was read becomes rows of tokens; prepared rows have to agree
 //   tokenizer   the tokenizer; prepared rows hold its hash
 //   order       the order in which steps take rows
@@ -12,12 +12,12 @@
 //   model       the model's config
 //   update      the arithmetic of the optimizer
 //   machine     kernels, and the rows of a micro-batch
-//   evaluation  what evaluations give and when; it matters where they choose the model that stays
+//   evaluation  results and times of evaluations; it matters if they choose the model that stays
 //
-// A fingerprint (TrainTask::fingerprint) holds the values of all settings that decide something, and
-// what they lead to: the hash of the rows, the resolved optimizer, ... A setting that is not `bits`
-// counts as another one only where what it leads to is another: --optim adam without weight decay is
-// --optim adamw_torch.
+// A fingerprint (TrainTask::fingerprint) holds the values of all settings that decide something,
+// and their effects: the hash of the rows, the resolved optimizer, ... A setting that is not `bits`
+// counts as changed only if its effect has changed: --optim adam without weight decay is --optim
+// adamw_torch.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ namespace hone {
 // "settings" of a fingerprint: by word the names and values of the schema's settings.
 Json ledger_of(const Schema& schema);
 
-// What the settings of these words lead to.
+// Effects of the settings with these words.
 Json update_effect(const TrainSettings& s);      // "update"
 Json evaluation_effect(const TrainSettings& s);  // "evaluation"; null: they choose nothing
 
@@ -40,8 +40,8 @@ struct Difference {
   std::string name;
   Json then, now;
 };
-// In order of names. What one of the two does not hold is not compared: fingerprints of earlier
-// versions hold less. Without `machine` what belongs to the machine alone is left out.
+// In order of names. Values that only one of the two holds are not compared: fingerprints of
+// earlier versions hold less. With `machine` false, facts of the machine alone are left out.
 std::vector<Difference> differences(const Json& then, const Json& now, bool machine = true);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Where the logs and profiles of a run go.
+// The folder of a run's logs and profiles.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// --logging_dir, else the variables that its help names, else a folder of this run in output_dir. A
-// path or URL without a slash at its end.
+// --logging_dir, else the variables in its help, else a folder of this run in output_dir. A path or
+// URL without a trailing slash.
 std::string log_folder(const TrainSettings& s);
 
 }  // namespace hone

@@ -1,9 +1,9 @@
-// The factor of the loss that keeps small gradients inside the range of float16 (Micikevicius et al.,
-// "Mixed Precision Training", ICLR 2018). The loss is multiplied by it, so every gradient is; the
-// update divides by it before it takes the norm. Dynamic, it is what PyTorch's GradScaler and, with a
-// hysteresis and a least value, DeepSpeed's DynamicLossScaler make of the same overflows: halved by
-// an overflow, doubled after a window of steps without one. All its values are then powers of two,
-// so that it changes no bit unless something leaves the range of its type.
+// The factor of the loss that keeps small gradients inside the range of float16 (Micikevicius et
+// al., "Mixed Precision Training", ICLR 2018). The loss is multiplied by it, so every gradient is;
+// the update divides by it before it takes the norm. The dynamic scale equals that of PyTorch's
+// GradScaler and, with a hysteresis and a smallest value, of DeepSpeed's DynamicLossScaler after
+// the same overflows: halved by an overflow, doubled after a window of steps without one. All its
+// values are powers of two, so it changes no bit unless a value leaves the range of its type.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,12 @@ class LossScale {
 
   // After a step whose gradients are finite.
   void step_was_finite();
-  // After one whose gradients are not. False: the scale cannot be lowered; it is fixed or the least.
+  // Call after a step whose gradients are not finite. False: the scale cannot be lowered; it is
+  // fixed or the smallest.
   bool step_overflowed();
 
-  // For a checkpoint. restore() takes nothing from null and throws Json::exception for what state()
-  // did not write; a fixed scale stays what the settings say.
+  // For a checkpoint. restore() ignores null and throws Json::exception for anything that state()
+  // did not write; a fixed scale keeps its setting.
   Json state() const;
   void restore(const Json& state);
 
@@ -41,7 +42,7 @@ class LossScale {
   LossScaleOptions options_;
   double value_;
   int64_t finite_steps_ = 0;  // since the last overflow or doubling
-  int64_t overflows_left_;    // that halve nothing yet, and the one that does
+  int64_t overflows_left_;    // including the one that halves
 };
 
 }  // namespace hone

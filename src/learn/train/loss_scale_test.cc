@@ -123,7 +123,7 @@ TEST(LossScale, APowerOfTwoChangesNoBitOfTheUpdate) {
   }
 }
 
-// Without clipping too, where the groups do not wait for each other otherwise.
+// The same holds if nothing clips, so that no group waits for another.
 TEST(LossScale, AnOverflowInOneGroupKeepsAllStates) {
   for (const std::string& name : tested_backends(portable_backend_names())) {
     const auto backend = open_backend(name, {.threads = 2}).value();

@@ -152,8 +152,9 @@ struct RunLock::InBucket {
     }
   }
 
-  // Whether the lock is known to be this process' own; `lost` when it is known not to be. A write whose
-  // answers were all lost may have been done: the object has another version then, but the same owner.
+  // Whether the lock is known to be this process' own; `lost` when it is known not to be. A write
+  // whose answers were all lost may have been done: the object has another version then, but the
+  // same owner.
   bool is_own() {
     Result<std::optional<ObjectInfo>> now = bucket.stat(key);
     if (!now.ok()) return false;
@@ -189,8 +190,8 @@ struct RunLock::InBucket {
     }
     wake.notify_all();
     if (thread.joinable()) thread.join();
-    // A process that was paused may have been taken over without knowing it, and not every server heeds
-    // the version.
+    // A process that was paused may have been taken over without knowing it, and not every server
+    // heeds the version.
     if (!lost && !object.version.empty() && is_own()) (void)bucket.remove(key, object.version);
   }
 };

@@ -10,25 +10,25 @@
 
 namespace hone {
 
-// Holds the folder until destroyed, or until the process ends in whatever way. On a disk: flock on the
-// folder itself, no file is left; where the file system knows no locks it holds nothing. In a bucket:
-// the object .hone_lock, which names the process and is written again every 20 seconds; the lock of a
-// process that is gone from this machine is taken over at once, another one when it was not written for
-// 75 seconds. No clock but the own one decides.
+// Holds the folder until destruction or the end of the process. On a disk: flock on the folder
+// itself, without a file; on a file system without locks it holds nothing. In a bucket: the object
+// .hone_lock, which names the process and is rewritten every 20 seconds. If that process of this
+// machine has ended, another run replaces the lock at once; otherwise after 75 seconds without a
+// write. Only this machine's clock counts.
 class RunLock {
  public:
-  // Makes the folder when it is absent, and removes what a killed process was writing into it.
-  // Errors: H2403 another process holds it (also where its write, H0118, came first).
-  // The lock in a bucket is written again every `beat_s` seconds; only tests give another number.
+  // Creates the folder if it is missing, and removes unfinished files of a killed process. Errors:
+  // H2403 another process holds it (also if its write, H0118, came first).
+  // The lock in a bucket is rewritten every `beat_s` seconds; only tests give another number.
   static Result<RunLock> take(const std::string& folder, Clock& clock = system_clock(),
                               double beat_s = 20);
   RunLock(RunLock&& other) noexcept;
   RunLock& operator=(RunLock&&) = delete;
   ~RunLock();
 
-  // H2403: another process took the folder over, because this one did not say for too long that it is
-  // alive (a machine that was stopped, a network that was cut); or the lock was removed (H0101 when it
-  // was written again). Nothing more may be written into it.
+  // H2403: another process replaced the lock, because this one did not write it for too long (a
+  // stopped machine, a cut network); or the lock was removed (H0101 at the next write). Write
+  // nothing more into the folder.
   Status check() const;
 
  private:
@@ -38,13 +38,13 @@ class RunLock {
   std::unique_ptr<InBucket> in_bucket_;
 };
 
-// What a lock says of its process; exposed for tests.
+// The process in a lock; exposed for tests.
 struct LockOwner {
-  std::string host, boot, space, start;  // start: the process' start in clock ticks since boot
+  std::string host, boot, space, start;  // start: in clock ticks since boot
   int64_t pid = 0;
-  std::string name;  // of this lock alone
+  std::string name;  // unique to this lock
   static LockOwner self();
-  // True only when the process was on this machine and is not there any more.
+  // True only if the process was on this machine and no longer exists.
   bool is_gone() const;
 };
 

@@ -118,7 +118,7 @@ TEST_F(BucketLock, IsLostWhenItsObjectIsAnothersOrGone) {
   {
     Result<RunLock> lock = RunLock::take(folder_, clock_, 0.01);
     ASSERT_TRUE(lock.ok()) << lock.error().text();
-    // What S3 says to a condition on an object that is gone.
+    // S3's answer to a condition on an object that no longer exists.
     server()->fault("kind=status&code=404&count=1&method=POST&match=upload");
     EXPECT_TRUE(comes_true([&] { return !lock->check().ok(); }));
   }

@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// nullptr when none has the name.
+// nullptr: no schedule has that name.
 const ScheduleForm* find_schedule(const std::string& name);
 std::vector<std::string> schedule_names();
 
@@ -22,8 +22,8 @@ class Schedule {
   Rate rate_;
 };
 
-// warmup_steps of TrainingArguments: >= 1 a number of steps, below a share; warmup_ratio is the
-// older spelling of the share.
+// warmup_steps of TrainingArguments: a number of steps from 1 on, a share below; warmup_ratio is
+// the older spelling of the share.
 int64_t resolve_warmup(double warmup_steps, double warmup_ratio, int64_t total_steps);
 
 }  // namespace hone

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// What the shelves of optimizers and schedules offer (optimizer_choice.cc, schedule.cc).
+// Names on the shelves of optimizers and schedules (optimizer_choice.cc, schedule.cc).
 std::vector<std::string> optimizer_names();
 std::string optimizer_arguments();  // "sgd: momentum, dampening; ..." of those that have some
 std::vector<std::string> schedule_names();
@@ -26,7 +26,7 @@ struct TrainSettings {
   // The name of the device to train on.
   std::string device_here() const { return use_cpu ? "cpu" : device; }
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
-  // What leaves the device, and the folder of its file if that is for the disk.
+  // Spaces of offloaded values, and the folder of the file for values on disk.
   Offload offload() const {
     return {.moments = home_of(offload_optimizer_device),
             .params = home_of(offload_param_device),
@@ -34,17 +34,17 @@ struct TrainSettings {
             .activations = home_of(offload_activation_device),
             .least_elements = offload_persistence_threshold};
   }
-  // Which activations are computed again.
+  // The activations to recompute.
   Recompute recompute() const {
     Recompute r;
     r.blocks = gradient_checkpointing;
     r.share = activation_memory_budget;
     return r;
   }
-  // Weights are kept in bf16 alone.
+  // Whether weights are kept only in bf16.
   bool pure_bf16() const { return dtype == "bfloat16"; }
   bool computes_in_bf16() const { return bf16 || pure_bf16(); }
-  // --fp16 alone has one.
+  // Only with --fp16.
   std::optional<LossScaleOptions> loss_scale_options() const {
     if (!fp16) return {};
     return LossScaleOptions{.fixed = loss_scale,

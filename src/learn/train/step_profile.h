@@ -1,5 +1,5 @@
-// --profile_steps: what a few steps of a run spend their time on, as files that TensorBoard's profile
-// plugin and Perfetto read.
+// --profile_steps: writes where the time of a few steps goes, as files for TensorBoard's profile
+// plugin and Perfetto.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class StepProfile {
 
   void before_step(Session& session, int64_t step);
   // After the last one writes <folder>/plugins/profile/<YYYY_MM_DD_hh_mm_ss>/<host>.xplane.pb and
-  // <host>.trace.json beside it, and says where.
+  // <host>.trace.json beside it, and logs the path.
   Status after_step(Session& session, int64_t step);
 
  private:

@@ -172,7 +172,7 @@ Result<TrainOutcome> Trainer::train() {
     if (Status works = task_.session().check(); !works.ok())
       return std::move(works.error())
           .todo(
-              "the last checkpoint is as it was: the same command continues from it; "
+              "the last checkpoint is unchanged: the same command continues from it; "
               "--offload_optimizer_nvme_path names a folder on another disk");
     if (!taken.ok() || (taken->stopped && done_ > 0)) {
       outcome.stopped_by = stop_signal();

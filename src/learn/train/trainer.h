@@ -29,26 +29,26 @@ struct StepSums {
   double loss = 0;               // of the whole optimizer step, per label token (or row)
   int64_t tokens = 0, rows = 0;  // for pairs, tokens of the sources
   int64_t all_tokens = 0;        // for pairs, of both sides
-  double grad_norm = 0;          // before clipping; of an update that was made
-  double data_seconds = 0;       // that the step waited for its rows
-  bool without_labels = false;   // there is nothing to learn, and no loss
+  double grad_norm = 0;          // before clipping; of an applied update
+  double data_seconds = 0;       // time that the step waited for its rows
+  bool without_labels = false;   // nothing to learn, and no loss
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
 
   bool finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
 };
 
-// What an update depends on besides its gradients.
+// Arguments of an update besides its gradients.
 struct StepUpdate {
   double rate = 0;        // the learning rate
-  int64_t number = 1;     // of the update, from 1: steps that are skipped have none
-  double loss_scale = 1;  // loss and norm of the sums are without it
+  int64_t number = 1;     // of the update, from 1: skipped steps have none
+  double loss_scale = 1;  // loss and norm of the sums are unscaled
 };
 
 // Why the loss or a gradient of a step is not finite.
 struct NotFiniteStep {
   std::optional<NotFinite> first;  // none: every value of the step is finite
-  // Where the rows that hold it, or all of its micro-batch, come from: "train.csv:7". At most a few,
-  // the last one then says how many there are besides.
+  // Places of the rows that hold it, or of all rows of its micro-batch: "train.csv:7". At most a
+  // few; the last one then counts the others.
   std::vector<std::string> rows;
 };
 
@@ -59,27 +59,27 @@ class TrainTask {
   virtual const StepCount& steps() const = 0;
   virtual int64_t train_rows() const = 0;
 
-  // Optimizer step `step` (from 0): forward and backward of every micro-batch, and the update, which
-  // changes nothing unless loss and norm are finite. Gives up between micro-batches, before the
-  // update, when a stop is requested.
+  // Runs optimizer step `step` (from 0): forward and backward of every micro-batch, and the update,
+  // which changes nothing unless loss and norm are finite. Returns between micro-batches, before
+  // the update, if a stop is requested.
   virtual Result<StepSums> take_step(int64_t step, const StepUpdate& update) = 0;
-  // Makes that step again, which changed nothing, and looks at every value.
+  // Repeats that step, which changed nothing, and checks every value.
   virtual Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) = 0;
 
   virtual bool can_evaluate() const = 0;
   // Metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as "samples".
-  // Empty when a stop was requested before the end.
+  // Empty if a stop was requested before the end.
   virtual Result<OrderedJson> evaluate() = 0;
 
   // Saves config and tokenizer. The trainer saves the weights that weight_names() lists.
   virtual Status save_model_files(const std::string& folder) = 0;
   virtual std::vector<std::string> weight_names() const = 0;
   virtual std::string weights_stem() const { return "model"; }  // of their file: model.safetensors
-  // The name under which a saved model holds that weight once more; "": under none.
+  // A second name for that weight in a saved model; "": none.
   virtual std::string second_name(const std::string&) const { return ""; }
   virtual double flops_of_step(
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
-  // Where the next step's rows are in data that are streamed; null when a step is found by its
+  // The place of the next step's rows in streamed data; null if a step's rows follow from its
   // number. Saved with a checkpoint and given back by seek(); `name` (the checkpoint) appears in
   // messages.
   virtual Json data_place() const { return nullptr; }
@@ -87,17 +87,17 @@ class TrainTask {
     (void)place, (void)name;
     return Ok{};
   }
-  // Memory for a copy of all that a checkpoint holds of the session (copied_bytes() of each), to write it
-  // from while steps change the states; empty: there is none.
+  // Memory for a copy of everything that a checkpoint saves of the session (copied_bytes() of
+  // each), to write from while steps change the states; empty: none.
   virtual std::span<std::byte> save_copy() { return {}; }
-  // What decides the results (ledger.h). Compared on resume.
+  // Facts that decide the results (ledger.h). Compared on resume.
   virtual Json fingerprint() const = 0;
 };
 
-// Where a run begins, as the settings and the output folder say.
+// The start of a run, from the settings and the output folder.
 struct TrainStart {
-  std::string checkpoint;      // to continue from; "" to begin
-  std::optional<Split> split;  // of the run that continues, where the checkpoint says it
+  std::string checkpoint;      // to resume; "": a new run
+  std::optional<Split> split;  // of the resumed run, if the checkpoint has it
   bool finished = false;       // the folder holds a run that ended, and `checkpoint` is its last
   Json ended;                  // fingerprint of that run
   std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins
@@ -114,41 +114,41 @@ class Trainer {
  public:
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // Restores what a killed process left in the folder; otherwise it only reads. Errors: H2410,
-  // H2403 the folder holds other files or another process trains into it, H2408 no checkpoint where
-  // one was asked for, those of the checkpoint room.
+  // Repairs the remains of a killed process in the folder; otherwise it only reads. Errors: H2410,
+  // H2403 the folder holds other files or another process trains into it, H2408 there is no
+  // checkpoint and the settings require one, those of the checkpoint room.
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
-  // Training stops, as after a signal, instead of a step that would end later than this from now; at
-  // least one step is made.
+  // Training stops, as after a signal, before a step that would end later than this from now; at
+  // least one step runs.
   void limit_seconds(double seconds, Clock& clock = system_clock());
 
   void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
 
   // Restores weights, moments, place and log from the checkpoint, if there is one. True: the run
-  // has ended already, perhaps by an early stop, and nothing is left to train. Errors: H2403 a run
+  // has ended already, perhaps by early stopping, and nothing is left to train. Errors: H2403 a run
   // with other settings ended in the folder and left no checkpoint, H2405.
   Result<bool> begin(const TrainStart& start);
 
-  // From the current place to the last step, then saves the model into output_dir with
-  // trainer_state.json; with --load_best_model_at_end the best one. Errors: H2406, H2411 and those
-  // of the task and the callbacks. H0109 after a request to stop is that stop, also in evaluate().
+  // Trains to the last step, then saves the model into output_dir with trainer_state.json; with
+  // --load_best_model_at_end the best one. Errors: H2406, H2411 and those of the task and the
+  // callbacks. H0109 after a stop request means that stop, also in evaluate().
   Result<TrainOutcome> train();
 
   // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing
-  // logged, when a stop was requested before the end.
+  // logged, if a stop was requested before the end.
   Result<OrderedJson> evaluate();
 
-  // The training metrics of a run that has ended (begin() gave true), as train_results.json has
-  // them; null when that file is not there any more.
+  // The training metrics of a run that has ended (begin() returned true), from train_results.json;
+  // null if that file no longer exists.
   OrderedJson ended_metrics() const;
-  // Takes the weights of the model in the output folder, to evaluate it or to predict with it.
+  // Loads the weights of the model in the output folder, to evaluate it or to predict with it.
   Status load_ended();
 
   // Writes train_results.json or eval_results.json and merges them into all_results.json.
   Status write_results(const std::string& which, const OrderedJson& metrics);
   Status write_state() const;
-  // Marks the output folder as that of a finished run.
+  // Marks the output folder as finished.
   Status finish() const;
 
  private:
@@ -158,30 +158,30 @@ class Trainer {
   bool every(double interval, int64_t step) const;
   RunPlace place() const;
   Status log_step(double rate, double grad_norm);
-  Status append_log(const OrderedJson& logs);  // and tells the callbacks
+  Status append_log(const OrderedJson& logs);  // and calls the callbacks
   Result<bool> evaluate_in_training();         // true: the best so far
   bool stops_early() const;
   StepUpdate next_update() const;
-  Status not_finite(const StepSums& sums);     // the step counts as made, or why the run ends
+  Status not_finite(const StepSums& sums);     // Ok: the step counts; an Error ends the run
   Status roll_back(Error why);                 // the same
-  Error why_not_finite(const StepSums& sums);  // H2406, or why that cannot be found
+  Error why_not_finite(const StepSums& sums);  // H2406, or why the cause cannot be found
   std::string checkpoint_path(int64_t step) const;
   Status load_best();
   Status save_model();
-  // `extra`: only because the run stops here. It does not count among those of save_total_limit,
-  // and goes when the next one is there or the run has ended.
-  // Into a bucket it is written while training continues. The next update waits until the states are
-  // copied; where there is no memory for that, until they are written. finish_save() waits for the end
-  // and tells the callbacks; a checkpoint that cannot be written is missed, not fatal, until kSavesMissed
-  // in a row. `last`: no step follows.
+  // `extra`: saved only because the run stops here. It does not count for save_total_limit, and is
+  // deleted after the next one or the end of the run.
+  // In a bucket it is written while training continues. The next update waits until the states are
+  // copied; without memory for the copy, until they are written. finish_save() waits for the end
+  // and calls the callbacks. A checkpoint that cannot be written is skipped; kSavesMissed in a row
+  // are fatal. `last`: no step follows.
   Status save_checkpoint(bool extra, bool last);
-  // What follows that save: the last one of the run is tried however many were missed.
+  // The step after that save: the last save of a run is tried, however many failed before.
   enum class Next { steps, last_save, end };
   Status finish_save(Next next);
-  // The same, and add the time that they take to save_seconds_, or to last_save_seconds_.
+  // The same, with the time added to save_seconds_ or last_save_seconds_.
   Status save_in_training(bool extra, bool last);
   Status finish_in_training(bool last);
-  double save_seconds() const;  // that steps waited for checkpoints, also for the one being written
+  double save_seconds() const;  // time that steps waited for checkpoints, including the current one
   struct Saving {
     std::unique_ptr<BackgroundSave> job;  // null: it was written at once
     RunPlace place;
@@ -189,18 +189,18 @@ class Trainer {
     bool extra = false;
     int64_t best_step = 0;  // BestModel::checkpoint_step once it is written
     struct Done {
-      double seconds = 0;     // that writing took
-      Status deleted = Ok{};  // of older checkpoints, which a background job deletes after it
+      double seconds = 0;     // writing time
+      Status deleted = Ok{};  // result of deleting older checkpoints after it
     };
     std::shared_ptr<Done> done = std::make_shared<Done>();  // the job's, until it has ended
   };
   Status after_save(const Saving& saving, Status written, Next next);
   int64_t best_with_this(bool extra) const;  // that best_step
-  // Checkpoints that could not be deleted are in nobody's way: the log says it, and the run continues.
+  // A checkpoint that could not be deleted is logged; the run continues.
   void after_deletion(const Status& deleted);
   Status delete_at_end();
   Status drop_extra_checkpoints();
-  // Delete older checkpoints after that of `step` was written; from any thread.
+  // Deletes older checkpoints after the checkpoint of `step` was written; from any thread.
   Status drop_extra_but(int64_t step) const;
   Status rotate(int64_t step, int64_t best_step) const;
   static std::vector<std::string> optimizer_states(const Session& s);
@@ -214,9 +214,9 @@ class Trainer {
   bool evaluation_due_ = false;    // a signal cut short the evaluation after step done_
   bool trained_ = false;           // train() was called: metrics say the epoch
   int64_t skipped_ = 0;            // of the steps done
-  int64_t not_finite_in_row_ = 0;  // that a lower loss scale could not help
+  int64_t not_finite_in_row_ = 0;  // not solved by a lower loss scale
   struct {
-    int64_t to = -1, times = 0;  // the updates that were made then, how often in a row
+    int64_t to = -1, times = 0;  // updates made then; times in a row
   } rolled_back_;
   std::optional<LossScale> loss_scale_;
   TrainLoss loss_;
@@ -232,7 +232,7 @@ class Trainer {
   std::optional<Saving> saving_;
   int saves_missed_ = 0;                             // in a row
   bool left_over_ = false;                           // parts of checkpoints may be in the folder
-  double save_seconds_ = 0, last_save_seconds_ = 0;  // that training waited, since train()
+  double save_seconds_ = 0, last_save_seconds_ = 0;  // waits of training since train()
   Clock* clock_ = &system_clock();
   double deadline_ = std::numeric_limits<double>::infinity();  // of clock_
 };

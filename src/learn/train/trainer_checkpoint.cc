@@ -1,4 +1,4 @@
-// Where a run begins, and what it continues from.
+// The start of a run: new, or from a checkpoint.
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "learn/checkpoint/open_weights.h"
@@ -79,8 +79,8 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
                                                       s.output_dir, join(dir.foreign, ", ")))
         .at("--output_dir " + s.output_dir)
         .todo(
-            "name another folder, or use --overwrite_output_dir (the files stay, those of the same "
-            "name are replaced)");
+            "name another folder, or use --overwrite_output_dir (files of the same names are "
+            "replaced, others stay)");
   if (dir.kind != OutputDirKind::absent && dir.kind != OutputDirKind::foreign_files) {
     // A checkpoint that was being replaced when its process was killed comes back.
     RunLock lock = HONE_TRY(RunLock::take(s.output_dir));
@@ -198,7 +198,7 @@ Status Trainer::resume(const std::string& checkpoint) {
       if (best_.checkpoint_step > 0 &&
           !HONE_TRY(
               file_store().exists(checkpoint_path(best_.checkpoint_step) + "/" + kManifestFile))) {
-        log_warning("the best checkpoint '{}' is not there any more",
+        log_warning("the best checkpoint '{}' no longer exists",
                     checkpoint_path(best_.checkpoint_step));
         best_.checkpoint_step = 0;
       }
@@ -238,13 +238,12 @@ Status Trainer::load_best() {
     HONE_TRY(read_into(*from.weights, name, s, checkpoint));
   if (best_.checkpoint_step != best_.step) {
     log_warning(
-        "no checkpoint of the best evaluation, after step {}, was saved: {} is the model that "
-        "stays",
+        "no checkpoint of the best evaluation, after step {}, was saved: {} is the final model",
         best_.step, checkpoint);
     return Ok{};
   }
-  log_info("{:<11} {} ({} {:.6g}) is the model that stays", "best", checkpoint,
-           best_metric_of(s_)->name, *best_.metric);
+  log_info("{:<11} {} ({} {:.6g}) is the final model", "best", checkpoint, best_metric_of(s_)->name,
+           *best_.metric);
   return Ok{};
 }
 

@@ -51,9 +51,9 @@ Status Trainer::not_finite(const StepSums& sums) {
 }
 
 // Weights, optimizer states and loss scale become those of the newest checkpoint; the number of the
-// step stays, and with it the place in the data. So the rows since that checkpoint are not used again
-// (as Chowdhery et al., "PaLM", JMLR 2023, section 5.1, pass over the batches of a spike), and
-// neither the schedule nor the optimizer counts their steps.
+// step stays, and with it the place in the data. So the rows since that checkpoint are not used
+// again (as Chowdhery et al., "PaLM", JMLR 2023, section 5.1, pass over the batches of a spike),
+// and neither the schedule nor the optimizer counts their steps.
 Status Trainer::roll_back(Error why) {
   HONE_TRY(finish_save(Next::steps));
   std::optional<CheckpointInfo> newest;
@@ -75,7 +75,7 @@ Status Trainer::roll_back(Error why) {
   not_finite_in_row_ = 0;
   if (loss_scale_) loss_scale_->restore(from.state.value("loss_scale", Json()));
   log_warning(
-      "{}; weights and optimizer states are those of {} again, and the rows of {} are passed over",
+      "{}; weights and optimizer states are those of {} again, and the rows of {} are skipped",
       in_one_line(why), newest->path,
       newest->step == done_ ? fmt::format("step {}", done_ + 1)
                             : fmt::format("the steps {} to {}", newest->step + 1, done_ + 1));
@@ -97,7 +97,7 @@ Error Trainer::why_not_finite(const StepSums& sums) {
   return std::move(
       e.todo(fmt::format("use {}a smaller --learning_rate or more --warmup_steps{}",
                          s_.fp16 ? "--bf16, which holds larger values, or " : "",
-                         last_saved_ > 0 ? "; the last checkpoint is as it was" : "")));
+                         last_saved_ > 0 ? "; the last checkpoint is unchanged" : "")));
 }
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What a run saves, and which of it stays.
+// Saves of a run, and the rotation of checkpoints.
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "learn/checkpoint/state_tensor.h"
@@ -35,7 +35,7 @@ Result<bool> is_extra(const std::string& checkpoint) {
   return state.is_object() && state.value(kExtra, false);
 }
 
-// What a checkpoint holds of the session.
+// Tensors of the session in a checkpoint.
 struct SavedTensors {
   std::vector<TensorData> weights, moments;
 
@@ -93,7 +93,7 @@ std::string Trainer::state_text(const BestModel& best) const {
   return dump_json(j, {.indent = 2}) + "\n";
 }
 
-// What only hone needs to continue; null with --save_only_model.
+// State that only hone needs to continue; null with --save_only_model.
 Json Trainer::resume_state(bool extra, const BestModel& best) const {
   if (s_.save_only_model) return nullptr;
   const TrainLoss::State l = loss_.state();
@@ -180,7 +180,8 @@ Status Trainer::save_checkpoint(bool extra, bool last) {
   };
   if (!beside || (!host_reads && room.empty()))
     return after_save(saving, timed([] {}), last ? Next::end : Next::steps);
-  // A bucket needs several requests to read or delete a checkpoint: training does not wait for them.
+  // A bucket needs several requests to read or delete a checkpoint: training does not wait for
+  // them.
   saving.job = std::make_unique<BackgroundSave>(
       [this, timed = std::move(timed), step = done_, best = saving.best_step,
        out = saving.done](const std::function<void()>& all_read) mutable -> Status {

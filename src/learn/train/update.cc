@@ -32,7 +32,7 @@ struct Group {
   size_t begin = 0, end = 0;
 };
 
-// What one node updates.
+// Tensors that one node updates.
 struct Update {
   size_t group = 0;                // the first weight of its group
   std::vector<size_t> weights;     // all by one rule
@@ -102,7 +102,7 @@ std::vector<Update> updates_of(const std::vector<UpdateWeight>& weights, const U
   return updates;
 }
 
-// What a rule keeps for some weights, in the order of its op's operands.
+// States of a rule for some weights, in the order of its op's operands.
 std::vector<OptimizerState> states_of(const std::vector<UpdateWeight>& weights,
                                       const std::vector<size_t>& which, const Rule& rule) {
   std::vector<OptimizerState> states;

@@ -190,7 +190,8 @@ TEST(Update8bit, TenStepsOfBitsandbytes) {
 std::vector<std::byte> bytes_after_three_steps(const Backend& backend, UpdateOptions options,
                                                int64_t group_bytes, Space home,
                                                const std::string& folder, int parts) {
-  // Rows of 192: a block ends with every fourth row. Rows of 75 elements: never before the last one.
+  // Rows of 192: a block ends with every fourth row. Rows of 75 elements: never before the last
+  // one.
   const std::vector<UpdateWeight> weights{{"even", {DType::f32, {31, 192}}},
                                           {"odd", {DType::f32, {61, 75}}},
                                           {"small", {DType::f32, {50, 4}}, false},

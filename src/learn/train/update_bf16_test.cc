@@ -1,5 +1,5 @@
-// Updates of weights that are kept in bf16: the same bits for any threads, places and parts, and on the
-// mean the weights of f32.
+// Updates of weights that are kept in bf16: the same bits for any threads, places and parts, and on
+// the mean the weights of f32.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -105,8 +105,8 @@ TEST(UpdateBf16, SeedAndStepChangeTheRounding) {
   EXPECT_EQ(first.at("exp_avg.large"), other.at("exp_avg.large"));
 }
 
-// Many steps, each smaller than half of the weight's last bit: to the nearest nothing changes, at random
-// the mean weight is that of f32.
+// Many steps, each smaller than half of the weight's last bit: to the nearest nothing changes, at
+// random the mean weight is that of f32.
 TEST(UpdateBf16, SmallStepsCountOnAverage) {
   const auto backend = open_backend("cpu", {.threads = 2}).value();
   constexpr int64_t kCount = 1 << 14;

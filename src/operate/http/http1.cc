@@ -9,14 +9,14 @@
 namespace hone {
 namespace {
 
-// What is read ahead of the parser, beyond a request's headers. Beast reads up to 64 KiB at once.
+// Bytes that the parser may read beyond a request's headers. Beast reads up to 64 KiB at once.
 constexpr size_t kReadAheadBytes = 128 << 10;
 
 class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> {
  public:
   Http1(std::shared_ptr<Wire> wire, HttpShared& shared, beast::flat_buffer begun)
       : wire_(std::move(wire)), shared_(shared), buffer_(std::move(begun)) {
-    // Beast keeps the line of a chunk's size and the trailers here until they are whole.
+    // Beast buffers the line of a chunk's size and the trailers here until they are complete.
     buffer_.max_size(shared_.options.most_header_bytes + kReadAheadBytes);
     beast::error_code failed;
     const auto peer = wire_->tcp().socket().remote_endpoint(failed);
@@ -30,7 +30,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     parser_->header_limit(static_cast<uint32_t>(shared_.options.most_header_bytes));
     parser_->on_chunk_header(on_chunk_);
     extension_bytes_ = 0;
-    // The time of a request begins with its first byte.
+    // The time limit of a request begins with its first byte.
     if (buffer_.size() > 0) return read_begun_head();
     wire_->tcp().expires_after(seconds_of(shared_.options.idle_seconds));
     idle_ = true;
@@ -62,8 +62,8 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
                             });
   }
 
-  // Beast takes a coding that it does not know as a request without a body, so that the body would
-  // be the next request (RFC 9112, 6.1 and 6.3). It refuses Content-Length beside "chunked" itself.
+  // Beast treats a request with an unknown coding as one without a body, and would read the body as
+  // the next request (RFC 9112, 6.1 and 6.3). Beast itself refuses Content-Length beside "chunked".
   std::pair<int, const char*> bad_framing() const {
     const auto& head = parser_->get();
     const auto [first, last] = head.equal_range(http::field::transfer_encoding);
@@ -96,7 +96,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
 
   void answer();
 
-  // A request that cannot be read. What follows it cannot either.
+  // Refuses a malformed request and everything after it on this connection.
   void refuse(beast::error_code failed) {
     int status = 400;
     std::string text = "this is not a request of HTTP/1.1";
@@ -151,7 +151,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     read_head();
   }
 
-  // Ends what is sent, and waits a little for the client to read it.
+  // Ends the sending side, and waits briefly for the client to read the rest.
   void shut() {
     beast::error_code ignored;
     if (wire_->tls() != nullptr && !closed_) {
@@ -181,7 +181,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
   }
   static void left(Reply& reply);
 
-  // Whether the client leaves while its request is worked on.
+  // Notices a client that leaves during its request.
   void watch() {
     if (closed_ || watching_) return;
     watching_ = true;
@@ -192,7 +192,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
           char byte;
           const ssize_t n = ::recv(self->wire_->tcp().socket().native_handle(), &byte, 1,
                                    MSG_PEEK | MSG_DONTWAIT);
-          // Bytes of a next request say that it is there; nothing more is asked then.
+          // More bytes mean a next request: the client is still there, and watching ends.
           if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) self->close();
         });
   }
@@ -226,7 +226,7 @@ class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this
     if (done_) return;
     asio::post(connection_->wire_->get_executor(),
                [c = connection_, begun = begun_.load(), v = version_, n = no_body_] {
-                 if (begun) return c->close();  // the client sees that it is not whole
+                 if (begun) return c->close();  // the client sees that it is incomplete
                  c->send(web_error(500, "the request was dropped"), v, n);
                });
   }
@@ -299,7 +299,7 @@ class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this
     };
     Wire& wire = *connection_->wire_;
     if (!pieces_.empty()) {
-      // All that waits goes in one chunk.
+      // All pending data go in one chunk.
       sent_.clear();
       for (const std::string& p : pieces_) sent_ += p;
       pieces_.clear();

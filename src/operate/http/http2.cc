@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 
 constexpr uint32_t kMostStreams = 128;
-// Streams that a client may end before their answer, beyond those that it lets finish.
+// Streams that a client may reset before their answer, beyond the number that it lets finish.
 constexpr int64_t kMostResets = 500;
 constexpr size_t kMostFrameBytes = 64 << 10;  // gathered for one write
 constexpr double kLingerSeconds = 2;          // for a client to read the last answers
@@ -55,7 +55,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     if (take(static_cast<const uint8_t*>(begun.data().data()), begun.size())) read();
   }
 
-  // Streams that are open are answered first. Then nghttp2 wants no more, and pump() ends the
+  // Answers open streams first. Then nghttp2 has nothing left to do, and pump() ends the
   // connection.
   void finish() override {
     if (streams_.empty()) {
@@ -74,15 +74,15 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   struct Stream {
     WebRequest request;
     size_t header_bytes = 0;
-    bool refused = false;  // answered before it was whole
+    bool refused = false;  // answered before the whole request came
     bool asked = false, reset = false;
     Clock2::time_point begun = Clock2::now();
     std::weak_ptr<Reply> reply;
-    // What is sent.
+    // The answer.
     std::deque<std::string> pieces;
     size_t sent_of_first = 0, unsent = 0;
     bool ending = false, deferred = false;
-    Clock2::time_point progressed;  // when there was last nothing to take, or some was taken
+    Clock2::time_point progressed;  // last time that nothing was pending, or some of it was read
   };
 
   static Http2& self_of(void* user) { return *static_cast<Http2*>(user); }
@@ -145,7 +145,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     }
     if (c.body_bytes_ + size > most_of_all) {
       c.refuse(id, *s,
-               web_error(503, "this connection has begun bodies of more than " +
+               web_error(503, "this connection has incomplete bodies of more than " +
                                   std::to_string(most_of_all) +
                                   " bytes: end some requests before you begin others"));
       return 0;
@@ -166,7 +166,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     return 0;
   }
 
-  // A client that got its answer need not send the rest of its request.
+  // Once a client has its answer, the rest of its request is not needed.
   static int on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     Http2& c = self_of(user);
     if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
@@ -181,7 +181,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
 
   static int on_close(nghttp2_session*, int32_t id, uint32_t error, void* user);
 
-  // Within nghttp2's callbacks: take() sends it.
+  // For use within nghttp2's callbacks: take() sends it.
   void refuse(int32_t id, Stream& s, WebAnswer a) {
     s.refused = true;
     forget_body(s);
@@ -194,10 +194,10 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   }
   void forget_body(Stream& s) {
     body_bytes_ -= s.request.body.size();
-    std::string().swap(s.request.body);  // gives the memory back
+    std::string().swap(s.request.body);  // frees the memory
   }
 
-  // Status and headers; then `first`, and the rest by resume(). The caller pumps.
+  // Sends status and headers, then `first`; resume() sends the rest. The caller pumps.
   void respond(int32_t id, Stream& s, const WebAnswer& a, std::string first, bool whole) {
     WebHeaders headers{{":status", std::to_string(a.status)}};
     if (!a.type.empty()) headers.emplace_back("content-type", a.type);
@@ -282,7 +282,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     wire_->async_read_some(
         asio::buffer(in_), [self = shared_from_this()](beast::error_code failed, size_t bytes) {
           if (failed) return self->close();
-          if (self->shut_) return self->read();  // what is sent now reaches nobody
+          if (self->shut_) return self->read();  // further data are discarded
           if (self->take(reinterpret_cast<const uint8_t*>(self->in_.data()), bytes)) self->read();
         });
   }
@@ -313,7 +313,8 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
                       });
   }
 
-  // Nothing follows. A close at once could take from the client what it has not read yet.
+  // Ends the sending side and lingers: an immediate close could drop data that the client has not
+  // read.
   void end() {
     if (!lingers_) return close();
     shut_ = true;
@@ -322,7 +323,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     wire_->tcp().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   }
 
-  // Once a second: what takes too long.
+  // Runs once a second: ends streams and connections that take too long.
   void tick() {
     timer_.expires_after(std::chrono::seconds(1));
     timer_.async_wait([weak = weak_from_this()](beast::error_code failed) {
@@ -338,7 +339,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       for (auto& [id, s] : self->streams_) {
         const bool asks_slowly =
             !s.asked && !s.refused && now - s.begun > seconds_of(o.request_seconds);
-        // The last frame of an answer may wait for the client too, with nothing unsent.
+        // The last frame of an answer may also wait for the client, with no unsent bytes.
         const bool takes_slowly = (s.refused || s.ending || s.unsent > 0) &&
                                   now - s.progressed > seconds_of(o.write_seconds);
         if (s.reset || (!asks_slowly && !takes_slowly)) continue;
@@ -361,9 +362,9 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   std::deque<int32_t> asked_;
   std::array<char, 16 << 10> in_;
   std::string out_;
-  size_t body_bytes_ = 0;  // of the requests that are not whole
+  size_t body_bytes_ = 0;  // of incomplete requests
   int64_t resets_ = 0;
-  int32_t last_id_ = 0;  // of the streams that are answered while finishing_
+  int32_t last_id_ = 0;  // last stream that is answered while finishing_
   bool writing_ = false, closed_ = false, finishing_ = false, lingers_ = false, shut_ = false;
   Clock2::time_point write_begun_, shut_at_, active_ = Clock2::now();
 };

@@ -1,4 +1,4 @@
-// Where a server listens, and what a client may cost it.
+// The address of a server, and the limits for its clients.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@ namespace hone {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";                  // an address, or "localhost"
-  int port = 0;                                    // 0: one that is free
+  int port = 0;                                    // 0: a free one
   std::string tls_certificate = {}, tls_key = {};  // PEM files; none: no TLS
-  size_t most_body_bytes = 16 << 20;               // more is answered with 413
-  // HTTP/2 has many requests on a connection. The bodies that are begun and not whole may take this
-  // number times most_body_bytes together (64 MiB by default); a request beyond is answered with 503.
+  size_t most_body_bytes = 16 << 20;               // a larger body gets status 413
+  // HTTP/2 has many requests on a connection. Incomplete bodies of one connection may use up to
+  // this number times most_body_bytes (64 MiB by default); a request beyond that gets status 503.
   size_t most_open_bodies = 4;
-  size_t most_header_bytes = 16 << 10;  // 431; HTTP/1: of the extensions of chunks too
-  size_t most_unsent_bytes = 4 << 20;   // of a client that reads slowly; more ends its connection
-  size_t most_connections = 1024;       // more are closed at once
-  double request_seconds = 30;          // for a client to send a request, after its first byte
+  size_t most_header_bytes = 16 << 10;  // 431; HTTP/1: extensions of chunks too
+  size_t most_unsent_bytes = 4 << 20;   // of a slow reader; above this its connection ends
+  size_t most_connections = 1024;       // further ones are closed at once
+  double request_seconds = 30;          // from the first byte of a request to its last
   double idle_seconds = 75;             // between two requests
-  double write_seconds = 30;            // for a client to take what is sent
-  // What takes longer than these ends the connection.
+  double write_seconds = 30;            // for a client to read the pending bytes
+  // A connection that exceeds one of these times ends.
 };
 
 }  // namespace hone

@@ -22,7 +22,8 @@
 
 namespace hone {
 
-// Threads of handlers that answer later. They hold replies, which use the server: it ends after them.
+// Threads of handlers that answer later. They hold replies, which use the server, so it must end
+// after them.
 class LateAnswers {
  public:
   template <class Answer>
@@ -75,7 +76,7 @@ class Client {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  // Until the bytes end in this, or the server ends the connection.
+  // Reads until the bytes end with `until`, or the server ends the connection.
   std::string read(const std::string& until = "\n\n\n") {
     std::string all;
     char buffer[4096];
@@ -144,7 +145,7 @@ class Client2 : public Client {
   int32_t last_id() const { return last_id_; }
   uint32_t going_error() const { return going_error_; }
   bool ended() const { return ended_; }
-  // What the server sent last of a setting.
+  // The last value of a setting from the server.
   uint32_t setting(nghttp2_settings_id id) const {
     return nghttp2_session_get_remote_settings(session_, id);
   }

@@ -1,4 +1,4 @@
-// A request and its answer, whatever the version of HTTP. Names of headers are in lower case.
+// A request and its answer, for every version of HTTP. Names of headers are in lower case.
 #pragma once
 
 #include <functional>
@@ -49,7 +49,7 @@ class WebReply : public WebClient {
  public:
   // A whole answer, once.
   virtual void send(WebAnswer answer) = 0;
-  // Or an answer in pieces, as they come: status and headers, then any number of write(), then end().
+  // Alternatively an answer in pieces: status and headers, then any number of write(), then end().
   virtual void begin(WebAnswer head) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end() = 0;
@@ -59,9 +59,9 @@ using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
 
 // {"error": "..."} with a line for people.
 WebAnswer web_error(int status, const std::string& text);
-// "%2F" and "+" of a query or of a part of a path; nothing where an escape is broken.
+// Decodes "%2F" and "+" of a query or of a part of a path; nothing if an escape is malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
-// "a/b/c" as its parts, each decoded; nothing for an empty part in the middle, "." or "..", or a
+// Splits "a/b/c" into decoded parts; nothing for an empty part in the middle, "." or "..", or a
 // part with a NUL or a slash.
 std::optional<std::vector<std::string>> path_parts(std::string_view path);
 

@@ -51,7 +51,7 @@ Result<std::unique_ptr<asio::ssl::context>> tls_context(const HttpOptions& o) {
   return tls;
 }
 
-// A new connection until it is known which version of HTTP it speaks.
+// A new connection, until its version of HTTP is known.
 class Greeting : public HttpConnection, public std::enable_shared_from_this<Greeting> {
  public:
   using Begin = std::function<void(const std::shared_ptr<HttpConnection>&)>;
@@ -106,7 +106,7 @@ class Greeting : public HttpConnection, public std::enable_shared_from_this<Gree
 }  // namespace
 
 struct HttpServer::Impl {
-  HttpShared shared;  // outlives the connections, which go with the context
+  HttpShared shared;  // outlives the connections; they end with the context
   asio::io_context context{1};
   std::unique_ptr<asio::ssl::context> tls;
   tcp::acceptor acceptor{context};

@@ -2,7 +2,7 @@
 // bytes; handlers run on it, and answer there or later from any thread.
 //
 //   auto server = HONE_TRY(HttpServer::start({.port = 8080}, handler));
-//   server->drain(30);                              // no new connections; what runs is finished
+//   server->drain(30);                              // no new connections; open requests finish
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@ namespace hone {
 
 class HttpServer {
  public:
-  // `names`: the flags of host and port for errors. H3301 cannot listen, H3302 bad TLS files.
+  // Binds and starts the thread. `names`: the flags of host and port, for errors. H3301 cannot
+  // listen, H3302 bad TLS files.
   static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options, WebHandler handler,
                                                    const std::string& names = "--host --port");
-  // Ends all connections. Replies must be gone before.
+  // Ends all connections. Replies must be destroyed before.
   ~HttpServer();
-  // Answers nothing any more; replies that others hold may still be used, and reach nobody.
+  // Stops answering. Replies still held elsewhere are safe to use and are discarded.
   void stop();
 
   int port() const;
   std::string url() const;  // "http://127.0.0.1:8080"
 
-  // Takes no new connections, lets requests be answered, and ends the connections that have none;
-  // false: some were not done in this time.
+  // Refuses new connections, waits until open requests are answered, and ends idle connections.
+  // False: some requests were not answered in time.
   bool drain(double seconds);
-  int64_t requests() const;  // that are being answered
+  int64_t requests() const;  // open ones
 
  private:
   struct Impl;

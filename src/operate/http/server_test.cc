@@ -1,4 +1,5 @@
-// The server against bytes by hand; http2_test.cc has HTTP/2, tests/faults/serve_peers.py curl and TLS.
+// The server against bytes by hand; http2_test.cc has HTTP/2, tests/faults/serve_peers.py curl and
+// TLS.
 #include <atomic>
 #include <thread>
 

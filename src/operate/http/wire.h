@@ -48,7 +48,8 @@ class Wire {
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
 };
 
-// What connections of a server share. Used on its thread only, but for the counters.
+// State that the connections of a server share. Used only on the server's thread, except the
+// counters.
 struct HttpShared {
   HttpOptions options;
   WebHandler handler;
@@ -64,18 +65,18 @@ inline std::chrono::steady_clock::duration seconds_of(double s) {
 class HttpConnection {
  public:
   virtual ~HttpConnection() = default;
-  // The server drains: ends it once it answers nothing.
+  // Called when the server drains: ends the connection once it has no open request.
   virtual void finish() = 0;
 };
 
-// `begun`: bytes that were read already. The connection keeps itself alive, and the counter of
-// connections one lower when it ends.
+// Starts a connection. `begun`: bytes that were read already. The connection owns itself and
+// decrements `connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);
 std::shared_ptr<HttpConnection> start_http2(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);
 
-// What a client sends first when it speaks HTTP/2.
+// The first bytes of an HTTP/2 client.
 inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 }  // namespace hone

@@ -1,5 +1,4 @@
-// The numbers of a run that others read while it runs: one set, which Prometheus scrapes.
-//
+// Numbers of a running process, in one set: Prometheus scrapes it, reporters send it.
 //   Metrics metrics;
 //   LiveMetric& steps = metrics.counter("hone_train_steps_total", "Optimizer steps that are done.");
 //   steps.add(1);                                    // from any thread; allocates nothing
@@ -28,7 +27,7 @@ class LiveMetric {
   std::atomic<double> value_{0};
 };
 
-// How often values fell into ranges.
+// Counts of values by range.
 class MetricHistogram {
  public:
   explicit MetricHistogram(std::vector<double> bounds)
@@ -36,7 +35,7 @@ class MetricHistogram {
   void observe(double value);
   struct Reading {
     std::vector<double> bounds;    // upper, rising
-    std::vector<uint64_t> counts;  // of each range, one more than bounds; not summed up
+    std::vector<uint64_t> counts;  // of each range, one more than bounds; not cumulative
     double sum = 0;
     uint64_t count = 0;
   };
@@ -53,8 +52,9 @@ class Metrics {
  public:
   enum class Kind : uint8_t { gauge, counter, histogram };
 
-  // The one of this name and these labels, made when it is new. It lives as long as the set. The name
-  // says the unit, as Prometheus asks: ..._seconds, ..._bytes, ..._ratio, ..._total.
+  // The metric of this name and these labels, created if it is new. It lives as long as the set.
+  // The name ends with the unit, by Prometheus' rules: ..._seconds, ..._bytes, ..._ratio,
+  // ..._total.
   //   https://prometheus.io/docs/practices/naming/
   LiveMetric& gauge(const std::string& name, const std::string& help,
                     const MetricLabels& labels = {});
@@ -69,7 +69,7 @@ class Metrics {
     std::vector<std::pair<MetricLabels, double>> values;
     std::vector<std::pair<MetricLabels, MetricHistogram::Reading>> histograms;  // of that kind
   };
-  std::vector<Reading> read() const;  // in the order in which they were made
+  std::vector<Reading> read() const;  // in the order of creation
 
  private:
   struct Family {
@@ -86,7 +86,7 @@ class Metrics {
   std::deque<Family> families_;
 };
 
-// All of it in Prometheus' text format, version 0.0.4.
+// The whole set in Prometheus' text format, version 0.0.4.
 //   https://prometheus.io/docs/instrumenting/exposition_formats/
 std::string prometheus_text(const Metrics& metrics);
 inline constexpr const char* kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";

@@ -1,4 +1,4 @@
-// GET /metrics for Prometheus, during a run.
+// Serves GET /metrics to Prometheus during a run.
 #pragma once
 
 #include <memory>

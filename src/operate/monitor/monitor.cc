@@ -68,7 +68,7 @@ struct Monitor::RunMetrics {
   LiveMetric &saves, &saved_step, &save_seconds, &planned_bytes;
 };
 
-// What the trainer tells, to the metrics, the run's log and every reporter.
+// Passes the trainer's events to the metrics, the run's log and every reporter.
 class Monitor::Callback : public TrainCallback {
  public:
   explicit Callback(Monitor& m) : m_(m), x_(*m.run_metrics_) {}

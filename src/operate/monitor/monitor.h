@@ -1,6 +1,5 @@
-// A run as others see it during its time: its log in the output folder, its metrics, what it uses, and
-// those that --report_to names.
-//
+// The outside view of a running run: its log in the output folder, its metrics, its use of the
+// machine, and the reporters of --report_to.
 //   auto monitor = HONE_TRY(Monitor::begin(settings, info));
 //   trainer.add_callback(monitor->callback());
 //   ...
@@ -20,25 +19,25 @@
 
 namespace hone {
 
-// The reporters that --report_to names; "all" takes those that are configured.
+// The reporters of --report_to; "all" takes the configured ones.
 std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to);
 
 class Monitor {
  public:
-  // The settings must outlive it. Errors: H3301; those of the reporters (Reporter::begin) and of the
-  // store.
+  // The settings must outlive it. Errors: H3301; those of the reporters (Reporter::begin) and of
+  // the store.
   static Result<std::unique_ptr<Monitor>> begin(const TrainSettings& s, RunInfo info);
-  // Without end() before, the run has failed by a bug.
+  // If end() was not called, the run counts as failed by a bug.
   ~Monitor();
 
   // For the trainer; it must not outlive the monitor.
   std::unique_ptr<TrainCallback> callback();
-  // The run fits and is about to begin. The session must live until the trainer is gone.
+  // Called when the run fits and is about to start. The session must outlive the trainer.
   void ready(int64_t planned_bytes, const Session* session = nullptr);
-  // `results` are the metrics of the run, as all_results.json has them. Later calls do nothing.
+  // `results` are the run's metrics, as in all_results.json. Later calls do nothing.
   void end(RunEnd end, const OrderedJson& results = {});
-  // With what an Error that ends the run is: refused before the first step, else failed. After H2403 a log
-  // in a bucket is left as it is: the folder is another process's.
+  // Ends with an Error: refused before the first step, else failed. After H2403 a log in a bucket
+  // is not written: the folder belongs to another process.
   void end(const Error& error);
 
   Usage usage() const;  // the last reading
@@ -60,7 +59,7 @@ class Monitor {
   std::vector<std::unique_ptr<Reporter>> reporters_;
   std::unique_ptr<MetricsServer> server_;
   UsageReader reader_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   Usage usage_;
   UsageSummary summary_;

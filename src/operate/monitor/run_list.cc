@@ -109,7 +109,7 @@ Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& 
   return Error(err::kNoRun, fmt::format("no run has the id, name or folder '{}'", run))
       .at(join(folders, " "))
       .todo(rows.empty() ? "name a folder that holds runs by --folder"
-                         : "hone runs table lists those that are there");
+                         : "hone runs table lists all runs");
 }
 
 std::vector<std::string> run_columns() {

@@ -1,4 +1,4 @@
-// The runs whose logs are in some folders, as rows of a table.
+// The runs whose logs are in given folders, as rows of a table.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@
 namespace hone {
 
 struct RunRow {
-  std::string log;       // the file that tells of it
+  std::string log;       // file with its log
   OrderedJson run;       // RunInfo::json()
-  OrderedJson end = {};  // members of the event end; null while there is none
-  int64_t attempts = 0;  // 2: --restarts started it again once
+  OrderedJson end = {};  // members of the event end; null: no end yet
+  int64_t attempts = 0;  // 2: --restarts restarted it once
   int64_t step = 0;
   OrderedJson metrics = {};  // the last value of each metric of log_history
   int64_t planned_bytes = -1;
   std::string last_time = {};
-  // finished, stopped, refused or failed; running, or lost where its last line is older than two minutes
-  // and it has no end.
+  // finished, stopped, refused or failed; without an end: running, or lost if its last line is
+  // older than two minutes.
   std::string status(double now_s) const;
 };
 
-// The runs of a log, in the order of their beginnings. Lines that are not JSON, as a crash leaves the last
-// one, are left out.
+// The runs of a log, in the order of their starts. Skips lines that are not JSON, such as the last
+// line after a crash.
 std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name);
 
-// The logs in these folders and in folders below them, three levels deep; URLs too. Errors: those of the
+// Finds the logs in these folders and below them, three levels deep; URLs too. Errors: those of the
 // store.
 Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders);
 // All runs of these logs. Errors: those of the store.
@@ -35,7 +35,7 @@ Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);
 // One run by its id, its name or its output folder; the newest of several. H3112.
 Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders);
 
-// Column names and, for each run, their texts; "" where nothing is known.
+// Names of columns and, for each run, their texts; "": unknown.
 std::vector<std::string> run_columns();
 std::vector<std::string> run_cells(const RunRow& row, double now_s);
 

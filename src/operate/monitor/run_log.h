@@ -1,5 +1,5 @@
-// The log of a run in its output folder: what it is, every line that it printed, every entry of its
-// log_history, what it used, how it ended. `hone runs` reads it during the run and after it.
+// The log of a run in its output folder: its settings and machine, every printed line, every entry
+// of log_history, its use of the machine, its end. `hone runs` reads it during the run and later.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,22 @@
 
 namespace hone {
 
-// <output_dir>/hone_log.jsonl, one object a line, as log_json() writes it. What was not printed has a
-// member "event": begin, plan, log, usage, save, end. Runs in one folder follow each other.
+// <output_dir>/hone_log.jsonl, one object a line, in the form of log_json(). Lines that were not
+// printed have a member "event": begin, plan, log, usage, save, end. Several runs of one folder
+// follow each other.
 class RunLog {
  public:
-  // Adds to the file of output_dir. In a bucket, where a write replaces the whole object, nothing is
+  // Appends to the file in output_dir. In a bucket a write replaces the whole object, so nothing is
   // written before release(): another process may be training into the folder.
   static Result<std::unique_ptr<RunLog>> open(const std::string& output_dir, LogLabels labels);
 
   void add_line(const LogRecord& line);
-  // `members` come into the line beside "event"; NaN and Infinity, which JSON lacks, as null.
+  // `members` follow "event" in the line; NaN and Infinity, which JSON lacks, become null.
   void add_event(const std::string& event, const OrderedJson& members, int64_t step = -1);
-  void release();  // the folder is this process's
-  void drop();     // it is another one's: what is not written yet never is
+  void release();  // the folder belongs to this process
+  void drop();     // it belongs to another: discards unwritten lines
   void close();
-  // What could not be written since the last call, "" without: to be logged.
+  // The error of writes since the last call, to be logged; "": none.
   std::string take_failure();
 
  private:

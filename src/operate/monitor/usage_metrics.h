@@ -1,5 +1,5 @@
-// What a machine uses, as metrics: GPUs under the names of NVIDIA's DCGM exporter, the process under
-// those of Prometheus' client libraries.
+// Use of the machine as metrics: GPUs under the names of NVIDIA's DCGM exporter, the process under
+// the names of Prometheus' client libraries.
 #pragma once
 
 #include "operate/metrics/metrics.h"
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// Sets them all; those that a card does not say are left out. `host` labels GPUs.
+// Sets all of them, except values that a card does not report. `host` labels GPUs.
 void put_usage(Metrics& metrics, const Usage& u, const std::string& host);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What steps write: folders whose content has a hash.
+// Folders that steps write, with a hash of their content.
 #pragma once
 
 #include <string>
@@ -19,18 +19,18 @@ struct Artifact {
   std::vector<ArtifactFile> files;
 };
 
-// A folder and all below it, or one file (its path is then ""); a URL too. Errors: H3166 it is not
-// there, those of the store.
+// Reads a folder with everything below it, or one file (its path is then ""); a URL too. Errors:
+// H3166 it is missing, those of the store.
 Result<Artifact> content_of(Store& store, const std::string& place);
 
-// Makes `to` hold what `from` holds: hard links where the disk can, copies elsewhere. `to` is made.
+// Creates `to` with the content of `from`: hard links if the disk can, copies elsewhere.
 Status link_folder(Store& store, const std::string& from, const std::string& to);
 
-// The folder appears at `to`, and what was there before is gone.
+// Moves the folder to `to` and replaces what was there.
 Status replace_folder(Store& store, const std::string& from, const std::string& to);
 
-// Copies a finished step's folder into the bucket, and then its description, by which readers know that
-// the folder is whole.
+// Copies a finished step's folder into the bucket, then its description, which marks the folder
+// complete.
 Status publish_step(Store& store, const std::string& folder, const std::string& description,
                     const std::string& target);
 

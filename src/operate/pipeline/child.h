@@ -1,4 +1,4 @@
-// The command of a step as a process: started so that no second one can run beside it.
+// Runs the command of a step as a process, never two at the same time.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// Who a process is: its number and when it started, in clock ticks since boot. The second is "" where
+// The start of a process, in clock ticks since boot; with the number it identifies a process. "" if
 // there is no such process.
 std::string start_of_process(int64_t pid);
 
@@ -35,9 +35,9 @@ Result<Child> start_child(const ChildRequest& request, const std::function<Statu
 
 void signal_group(pid_t pid, int signal);
 
-// Ends what a process that is gone had started, and returns when nothing of it is alive: the process
-// with this number and start, and those of its group that have the token. It gets SIGTERM, and SIGKILL
-// after `patience_s`. True if there was any.
+// Ends the remains of a dead process, and returns when none is alive: the process with this number
+// and start, and processes of its group with the token. Sends SIGTERM, and SIGKILL after
+// `patience_s`. True if there were any.
 bool end_leftovers(int64_t pid, const std::string& start, const std::string& token,
                    double patience_s);
 

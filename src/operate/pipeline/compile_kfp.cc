@@ -137,7 +137,7 @@ class KfpCompiler {
   const char* type_of(const std::string& step, const std::string& member) const {
     return is_number(step, member) ? "NUMBER_DOUBLE" : "STRING";
   }
-  // The folder that a deployment serves: that of the step that trained.
+  // The folder that a deployment serves: the training step's.
   std::string model_step() const {
     for (const PipelineStep& s : p_.steps)
       if (artifact_type(s) == "system.Model") return s.name;

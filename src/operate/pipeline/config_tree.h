@@ -1,4 +1,4 @@
-// A pipeline's file, YAML or JSON, as values that know their places.
+// A pipeline's file, YAML or JSON, as values with their places.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 namespace hone {
 
 struct ConfigTree {
-  std::string name;  // in messages
+  std::string name;  // for messages
   OrderedJson value;
   JsonPlaces places;
 
-  // "run.json:3:5" of a JSON pointer; the file's name where nothing is known.
+  // "run.json:3:5" of a JSON pointer; the file's name if the place is unknown.
   std::string place(const std::string& pointer) const;
 };
 
-// JSON when `name` ends in .json, YAML otherwise. Errors: H3161 too many values; H3162 a key is given
-// twice; H0001, H0002, H0208 what is not JSON or YAML.
+// Parses JSON if `name` ends in .json, YAML otherwise. Errors: H3161 too many values; H3162 a key
+// is given twice; H0001, H0002, H0208 malformed JSON or YAML.
 Result<ConfigTree> read_config_tree(std::string_view text, const std::string& name);
 
-// A key as it is in a JSON pointer: "~" and "/" are escaped.
+// Escapes a key for a JSON pointer: "~" and "/".
 std::string pointer_part(const std::string& key);
 
-// One YAML document that has this value.
+// One YAML document with this value.
 std::string yaml_text(const OrderedJson& value);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The steps of a run on standard error: on a terminal a line for each that is redrawn in place, plain
-// lines elsewhere.
+// Shows the steps of a run on standard error: on a terminal one line a step, redrawn in place;
+// plain lines elsewhere.
 #pragma once
 
 #include <map>
@@ -18,9 +18,9 @@ class StepDisplay {
   StepDisplay(const StepDisplay&) = delete;
   StepDisplay& operator=(const StepDisplay&) = delete;
 
-  // A step changed: "running", "done", "failed", "skipped", with more to say.
+  // Shows a change of a step: "running", "done", "failed", "skipped", with details.
   void set(const std::string& step, const std::string& status, const std::string& detail);
-  // What a running step printed last. Plain lines have it every 30 seconds.
+  // Shows the last output of a running step; plain lines do so every 30 seconds.
   void tell(const std::string& step, const std::string& line);
   void redraw();  // a few times a second
   void finish();
@@ -35,10 +35,10 @@ class StepDisplay {
   std::map<std::string, Row> rows_;
   Clock& clock_;
   bool terminal_, finished_ = false;
-  std::string drawn_;  // what the terminal shows
+  std::string drawn_;  // current lines of the terminal
 };
 
-// The last line of a text, without what a terminal was to do: after "\r", and without escapes.
+// The last line of a text as a terminal shows it: after "\r", and without escapes.
 std::string last_line_of(std::string_view text);
 
 }  // namespace hone

@@ -23,7 +23,7 @@
 
 namespace hone {
 
-// The machines that a step asks for where it is compiled for a cluster.
+// Machines of a step in a cluster, for compiled pipelines.
 struct StepMachine {
   std::string machine_type, gpu_type, zone;
   int64_t gpu_count = 0, node_count = 1;
@@ -37,8 +37,8 @@ struct PipelineStep {
   std::string when = {};                                         // a condition; "": always
   int64_t retries = 0;
   double timeout_s = 0;    // 0: none
-  bool reuse = true;       // take what an earlier run wrote, if nothing it depends on has changed
-  bool continues = false;  // the command continues from what it wrote before it was killed
+  bool reuse = true;       // reuse the result of an earlier run, if no dependency has changed
+  bool continues = false;  // the command can resume its own unfinished work
   StepMachine machine = {};
 
   // The steps that it waits for, sorted.
@@ -48,27 +48,28 @@ struct PipelineStep {
 struct Pipeline {
   std::string name;
   std::string root;                    // "": the caller's
-  std::vector<PipelineStep> steps;     // each after those that it needs
+  std::vector<PipelineStep> steps;     // in order of dependences
   std::vector<std::string> says = {};  // lines for the first screen
-  OrderedJson config = {};             // what it was made from
-  // hone plan for the machines that the file names, as arguments; empty: the file names none.
+  OrderedJson config = {};             // its source
+  // hone plan for the machines in the file, as arguments; empty: the file names none.
   std::vector<std::string> plan = {};
 
   const PipelineStep* find(const std::string& step) const;
 };
 
-// Names, references, conditions and the order of the steps. Fills `needs`. Errors: H3161.
+// Checks names, references and conditions, and sorts the steps. Fills `needs`. Errors: H3161.
 Status check_pipeline(Pipeline& pipeline, const std::string& where);
 
-// Words as a shell has them: blanks separate, quotes keep together; nothing else has a meaning. H3161.
+// Splits a line into words like a shell: blanks separate, quotes keep together; nothing else is
+// special. H3161.
 Result<std::vector<std::string>> split_words(std::string_view line);
-// The same back, for people.
+// The inverse, for people.
 std::string command_text(const std::vector<std::string>& command);
 
 // "90", "90s", "5m", "2h", "1d" as seconds; below 0 for anything else.
 double parse_duration(const std::string& text);
 
-// The error of a key that is not one of `known`: H3162.
+// H3162 for a key that is not one of `known`.
 Error unknown_key(const std::string& key, const std::vector<std::string>& known,
                   const std::string& place);
 

@@ -222,7 +222,7 @@ TEST(Steps, YamlIsReadAndOrdered) {
   EXPECT_EQ(p.steps[0].retries, 2);
   EXPECT_EQ(p.steps[1].timeout_s, 120);
   EXPECT_THAT(p.find("third")->needs, ElementsAre("first"));
-  // What was read is written and read again.
+  // A configuration survives writing and reading.
   const OrderedJson config = read_config_tree(kSteps, "steps.yaml").value().value;
   EXPECT_EQ(read_config_tree(yaml_text(config), "again.yaml").value().value, config);
 }
@@ -340,7 +340,7 @@ TEST(State, RowsComeBack) {
   first.begun_s = 1, second.begun_s = 2, first.status = "cancelled";
   ASSERT_TRUE(state->put(second).ok() && state->put(first).ok());
   EXPECT_EQ(state->runs().value()[0].id, "r2");
-  // Who only looks changes nothing, and takes no other program's file.
+  // Reading changes nothing, and refuses a file of another program.
   EXPECT_EQ(PipelineState::read(path).value()->runs().value().size(), 2u);
   EXPECT_FALSE(PipelineState::read(folder.path + "/none.db").ok());
   EXPECT_FALSE(file_store().exists(folder.path + "/none.db").value());
@@ -387,7 +387,7 @@ TEST(Runner, StepsRunAndAreReusedByContent) {
   ASSERT_TRUE(file_store().write(rows, "two\n").ok());
   EXPECT_EQ(status_text(run_pipeline(p, options_in(folder)).value()),
             "finished first:done second:done third:reused");
-  // What was damaged since is not reused.
+  // Damaged results are not reused.
   const PipelineOutcome again = run_pipeline(p, options_in(folder)).value();
   for (const auto& run : std::filesystem::directory_iterator(folder.path + "/runs"))
     if (run.is_directory() && std::filesystem::exists(run.path() / "first/a")) {

@@ -1,4 +1,4 @@
-// A pipeline from its file.
+// Reads a pipeline from its file.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ bool has(const Words& words, const std::string& flag) {
   return std::find(words.begin(), words.end(), flag) != words.end();
 }
 
-// What the steps are made of.
+// The parts of the steps.
 struct RecipeParts {
   Recipe recipe;
   RecipeTask task;

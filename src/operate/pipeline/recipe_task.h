@@ -1,4 +1,4 @@
-// What a recipe needs to know of a task. The caller knows the tasks; this room does not.
+// The facts of a task that a recipe needs. The caller knows the tasks; this room does not.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,10 @@
-// What a step's texts refer to:
-//
-//   ${out}                    the step's own folder for what it writes
-//   ${steps.train}            the folder that the step train wrote
+// References in a step's texts:
+//   ${out}                    the step's own folder for its files
+//   ${steps.train}            the folder of the step train
 //   ${steps.register.version} a member of the JSON object that the step register printed
 //   ${inputs.rows}            the path or URL of one of the step's inputs
 //   ${run}                    the name of the run
-//   ${cache}                  a folder of this machine that all runs share; what is there may be missing
+//   ${cache}                  a folder of this machine that all runs share; its files may be missing
 //   $${                       the two characters ${
 #pragma once
 
@@ -25,13 +24,14 @@ struct StepReference {
   std::string text() const;
 };
 
-// The references of a text, in its order. Errors: H3161.
+// The references of a text, in order. Errors: H3161.
 Result<std::vector<StepReference>> references_of(std::string_view text);
-// The text with what each reference means.
+// Replaces each reference by its value.
 Result<std::string> expand_references(
     std::string_view text, const std::function<Result<std::string>(const StepReference&)>& meaning);
 
-// REFERENCE OP VALUE with == != < <= > >=; numbers compare as numbers, other texts by == and != only.
+// REFERENCE OP VALUE with == != < <= > >=; numbers compare as numbers, other texts by == and !=
+// only.
 struct StepCondition {
   StepReference left;
   std::string op, right;

@@ -1,5 +1,5 @@
-// One run of a pipeline on disk: its folder, its rows in the state, and how what a step wrote becomes
-// visible.
+// One run of a pipeline on disk: its folder, its rows in the state, and how the files of a step
+// become visible.
 #pragma once
 
 #include <map>
@@ -29,21 +29,23 @@ class RunRecord {
   }
   bool in_bucket() const { return run.root.find("://") != std::string::npos; }
 
-  // Makes the folder and holds it until destroyed or the process ends. Errors: H3164, H3165.
+  // Creates the folder and locks it until destruction or the end of the process. Errors: H3164,
+  // H3165.
   Status take_lock();
-  // Ends what a process that was killed left running, and reads what it had reached.
+  // Ends the remains of a killed process, and reads its progress.
   Status recover(const Pipeline& pipeline);
-  // run.json: the graph and how far it is, for those who look from outside.
+  // Writes run.json: the graph and its progress, for readers outside.
   Status describe(const Pipeline& pipeline);
 
-  // True when an earlier run did the same; what it wrote is then at <step>.done.
+  // True if an earlier run did the same; its result is then at <step>.done.
   Result<bool> take_from_earlier(const PipelineStep& step);
-  // <step>.done gets its name, its description and its row, in an order that a kill at any moment allows.
+  // Renames <step>.done and writes its description and row, in an order that survives a kill at any
+  // moment.
   Status commit(const PipelineStep& step);
   // The part of commit() after the folder has its name.
   Status conclude(const PipelineStep& step);
 
-  // The text that a reference to a result means. Errors: H3161.
+  // The value of a reference to a result. Errors: H3161.
   Result<std::string> member_of(const StepReference& reference) const;
 
  private:
@@ -56,7 +58,7 @@ class RunRecord {
   std::map<std::string, StepRow> rows;
 };
 
-// The JSON object that a command printed: all of its output, or its last line; else null.
+// The JSON object in a command's output: the whole output, or its last line; else null.
 OrderedJson printed_result(const std::string& out);
 
 }  // namespace hone

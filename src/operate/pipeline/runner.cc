@@ -99,7 +99,7 @@ class PipelineRunner {
       const auto known = HONE_TRY(state_->run(options_.run));
       if (known && known->config_hash != run.config_hash)
         return Error(err::kPipelineFile,
-                     fmt::format("run '{}' was begun with another configuration", options_.run))
+                     fmt::format("run '{}' was started with another configuration", options_.run))
             .at("--run")
             .todo("give the run another name; steps that have not changed are reused");
       continues = known.has_value();
@@ -143,7 +143,7 @@ class PipelineRunner {
     }
   }
 
-  // Until a command ends, and at most a tick.
+  // Waits for the end of a command, at most one tick.
   void wait_a_little() {
     std::vector<pollfd> ends;
     for (const auto& [name, r] : running_)
@@ -372,7 +372,7 @@ class PipelineRunner {
 
   Status failed(const PipelineStep& step, Error error) {
     StepRow& row = record_->rows.at(step.name);
-    // What is done stays done where it could only not be published.
+    // A step that is done stays done if only its publication failed.
     if (row.status != "committing") row.status = "failed";
     row.message = error.what();
     row.ended_s = system_clock().wall_seconds();
@@ -412,7 +412,7 @@ class PipelineRunner {
     run.message = error_ ? error_->what() : "";
     run.ended_s = system_clock().wall_seconds();
     run.pid = 0;
-    // Where not even that can be written, the error that is known already counts.
+    // If that cannot be written either, the known error still counts.
     Status written = state_->put(run);
     if (written.ok()) written = record_->describe(pipeline_);
     if (!written.ok() && !error_) return std::move(written.error());

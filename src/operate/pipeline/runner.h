@@ -1,15 +1,13 @@
-// Runs a pipeline on this machine. What was reached is kept at once, so that a run that is killed in
-// whatever way continues where it was: a step that is done is never run again, a step at work begins
-// again, or continues if its command can, and what it wrote shows when it is whole.
-//
+// Runs a pipeline on this machine. Progress is recorded at once, so a killed run continues: a
+// finished step never runs again; a running step starts again, or resumes if its command can; its
+// files appear only when they are complete.
 //   <folder>/pipeline.db             state of all runs
-//   <folder>/<run>/<step>/           what a step wrote
-//   <folder>/<run>/<step>.json       that it is whole: its files with their hashes, its result
-//   <folder>/<run>/<step>.part/      a step at work
-//   <folder>/<run>/logs/<step>.log   what it printed; .out: its standard output
-//
-// Where pipeline_root is a bucket, <folder> is on this machine, and each step's folder is copied to
-// <pipeline_root>/<run>/<step>/ when it is done, its <step>.json last.
+//   <folder>/<run>/<step>/           the files of a step
+//   <folder>/<run>/<step>.json       marks them complete: files with their hashes, the result
+//   <folder>/<run>/<step>.part/      a running step
+//   <folder>/<run>/logs/<step>.log   its output; .out: its standard output
+// If pipeline_root is a bucket, <folder> is on this machine, and each finished step's folder is
+// copied to <pipeline_root>/<run>/<step>/, its <step>.json last.
 #pragma once
 
 #include <optional>
@@ -24,12 +22,12 @@ namespace hone {
 struct PipelineOptions {
   std::string root;    // path or URL
   std::string folder;  // on this machine; "": root, or a folder of this account for a bucket's root
-  std::string program;  // what a step's command "hone" is
-  std::string version;  // of hone: a part of what a step depends on
+  std::string program;  // program for a step's command "hone"
+  std::string version;  // of hone: steps depend on it
   std::string project;  // of Google Cloud; "": the environment's
-  std::string run;      // name of the run, new or to be continued; "": chosen
-  bool fresh = false;   // a new run that takes nothing from earlier ones
-  int64_t jobs = 1;     // steps at work at a time
+  std::string run;      // name of the run, new or to continue; "": chosen
+  bool fresh = false;   // a new run that reuses nothing
+  int64_t jobs = 1;     // steps that run at the same time
 };
 
 struct PipelineOutcome {
@@ -37,14 +35,14 @@ struct PipelineOutcome {
   int stop_signal = 0;
   std::vector<StepRow> steps;  // in the order of the pipeline
   std::optional<Error> error;  // of the step that failed
-  OrderedJson json() const;    // with "endpoint" where a step printed one
+  OrderedJson json() const;    // with "endpoint" if a step printed one
 };
 
-// Errors: H3161 (another file's run), H3164, H3165; a step that fails, H3163 or H3166, is in the outcome.
-// SIGINT and SIGTERM stop the run.
+// Errors: H3161 (another file's run), H3164, H3165; the error of a failed step, H3163 or H3166, is
+// in the outcome. SIGINT and SIGTERM stop the run.
 Result<PipelineOutcome> run_pipeline(const Pipeline& pipeline, const PipelineOptions& options);
 
-// The folder of this machine for a root.
+// This machine's folder for a root.
 std::string folder_of_root(const std::string& root);
 // A link to a run for a browser or a shell.
 std::string link_to_run(const std::string& root, const std::string& run,

@@ -1,4 +1,4 @@
-// What is known of pipeline runs, in an SQLite file: what a process that was killed had reached.
+// The state of pipeline runs in an SQLite file; it survives killed processes.
 #pragma once
 
 #include <memory>
@@ -25,22 +25,22 @@ struct PipelineRunRow {
 // pending, running, done, failed, skipped
 struct StepRow {
   std::string run, name, status = "pending";
-  std::string key = {};   // hash of all that the step depends on
-  std::string hash = {};  // of what it wrote
+  std::string key = {};   // hash of the step's dependencies
+  std::string hash = {};  // of its files
   OrderedJson result = {};
   int64_t attempts = 0;
   double begun_s = 0, ended_s = 0;
-  std::string reused_from = {};  // the run that it was taken from
+  std::string reused_from = {};  // the run whose result it reuses
   std::string message = {};
-  int64_t pid = 0;  // of the command at work
+  int64_t pid = 0;  // of the running command
   std::string pid_start = {}, token = {};
 };
 
 class PipelineState {
  public:
-  // Makes the file when it is absent. Errors: H3164.
+  // Creates the file if it is missing. Errors: H3164.
   static Result<std::unique_ptr<PipelineState>> open(const std::string& path);
-  // To look at it: changes nothing. H3164, also for a file of another program.
+  // Opens it read-only. H3164, also for a file of another program.
   static Result<std::unique_ptr<PipelineState>> read(const std::string& path);
   ~PipelineState();
 

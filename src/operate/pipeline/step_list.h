@@ -1,4 +1,4 @@
-// A pipeline of general steps, as pipeline.h shows one.
+// A pipeline of general steps, in the form that pipeline.h shows.
 #pragma once
 
 #include "operate/pipeline/config_tree.h"

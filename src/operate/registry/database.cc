@@ -25,7 +25,8 @@ double registry_timeout_seconds() {
 Result<std::unique_ptr<Database>> Database::open(const std::string& address) {
   constexpr std::string_view kSqlite = "sqlite://";
   if (address.starts_with(kSqlite)) {
-    // As SQLAlchemy and MLflow write it: sqlite:///a.db is the path a.db, sqlite:////a.db the path /a.db.
+    // The forms of SQLAlchemy and MLflow: sqlite:///a.db is the path a.db, sqlite:////a.db the path
+    // /a.db.
     const std::string path = address.substr(kSqlite.size());
     if (path.starts_with('/') && path.size() > 1) return open_sqlite(path.substr(1));
   } else if (address.starts_with("postgresql://") || address.starts_with("postgres://")) {

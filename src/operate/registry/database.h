@@ -21,24 +21,25 @@ namespace hone {
 
 using SqlValue = std::variant<std::monostate, int64_t, double, std::string>;
 using SqlValues = std::vector<SqlValue>;
-std::string sql_text(const SqlValue& value);  // "" of NULL
-int64_t sql_number(const SqlValue& value);    // 0 of what is not a whole number
+std::string sql_text(const SqlValue& value);  // "" for NULL
+int64_t sql_number(const SqlValue& value);    // 0 for anything but a whole number
 
-// One connection. May be used from several threads: one transaction at a time, the others wait.
+// One connection. Several threads may use it: one transaction at a time, the others wait.
 class Database {
  public:
-  // `address`: sqlite:///relative.db, sqlite:////absolute.db, a path, or postgresql://user@host/name. A
-  // file is made where it is missing, with its folder. Errors: H3131, H3132, H3133.
+  // `address`: sqlite:///relative.db, sqlite:////absolute.db, a path, or
+  // postgresql://user@host/name. Creates a missing file and its folder. Errors: H3131, H3132,
+  // H3133.
   static Result<std::unique_ptr<Database>> open(const std::string& address);
   virtual ~Database() = default;
 
-  // One statement, with a value for each '?'. Gives the rows of a SELECT. Errors: H3132 when another program
-  // keeps the lock for longer than the timeout, H3133 for everything else.
+  // Runs one statement, with a value for each '?'. Returns the rows of a SELECT. Errors: H3132 if
+  // another program keeps the lock for longer than the timeout, H3133 for everything else.
   Result<std::vector<SqlValues>> run(std::string_view sql, const SqlValues& values = {});
 
-  // Runs `body` in one transaction: all of it is visible afterwards, or nothing. write() has the only write
-  // lock from its beginning, read() sees one state. A transaction within a transaction is part of the outer
-  // one. Errors: those of `body` (nothing is changed then) and of run().
+  // Runs `body` in one transaction: all or nothing becomes visible. write() holds the only write
+  // lock from its beginning, read() sees one state. A transaction inside another is part of the
+  // outer one. Errors: those of `body` (nothing changes) and of run().
   Status write(const std::function<Status()>& body) { return transaction(body, true); }
   Status read(const std::function<Status()>& body) { return transaction(body, false); }
 
@@ -58,11 +59,11 @@ class Database {
   int depth_ = 0;
 };
 
-// The kinds of databases, by the beginnings of their addresses. Errors as of Database::open.
+// The kinds of databases, by the prefixes of their addresses. Errors as of Database::open.
 Result<std::unique_ptr<Database>> open_sqlite(const std::string& path);
 Result<std::unique_ptr<Database>> open_postgres(const std::string& address);
 
-// How long a statement waits for another program's lock; HONE_REGISTRY_TIMEOUT in seconds, default 30.
+// Seconds that a statement waits for another program's lock: HONE_REGISTRY_TIMEOUT, default 30.
 double registry_timeout_seconds();
 
 }  // namespace hone

@@ -20,7 +20,7 @@ RowPointers pointers(const Evaluation& e) {
   return all;
 }
 
-// The rows of `against` in the order of those of `version`; the ids are the same.
+// The rows of `against` in the order of `version`; the ids are the same.
 RowPointers in_order_of(const Evaluation& version, const Evaluation& against) {
   std::unordered_map<std::string_view, const EvaluatedRow*> by_id;
   for (const EvaluatedRow& r : against.rows) by_id[r.id] = &r;
@@ -45,7 +45,7 @@ std::map<std::string, std::vector<size_t>> groups_of(const RowPointers& rows,
   return groups;
 }
 
-// What the slices say. Later ones do not take back what an earlier one refused.
+// The verdict of the slices. A later slice does not undo an earlier refusal.
 struct SliceVerdict {
   std::string verdict = "promote", reason = {};
   OrderedJson evidence = OrderedJson::object();

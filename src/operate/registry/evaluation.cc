@@ -61,7 +61,7 @@ Result<Evaluation> read_evaluation(const std::string& folder) {
   if (HONE_TRY(file_store().exists(run))) {
     Result<OrderedJson> told = parse_ordered_json(HONE_TRY(file_store().read(run)), run);
     if (!told.ok() || !told->is_object())
-      return not_examples("what an evaluation was cannot be read", run);
+      return not_examples("the settings of an evaluation cannot be read", run);
     e.run = std::move(*told);
   }
   return e;

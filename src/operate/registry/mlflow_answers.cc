@@ -1,4 +1,4 @@
-// What an MLflow server answers, as it is used here.
+// Parses the answers of an MLflow server.
 #include <algorithm>
 #include <charconv>
 

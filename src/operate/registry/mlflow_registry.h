@@ -1,4 +1,4 @@
-// Models to and from the registry of an MLflow server, by its REST API.
+// Copies models to and from the registry of an MLflow server, through its REST API.
 // https://mlflow.org/docs/latest/api_reference/rest-api.html
 #pragma once
 
@@ -12,23 +12,24 @@
 namespace hone {
 
 struct ExchangedModels {
-  int64_t models = 0, versions = 0;  // that were new there
-  int64_t there_already = 0;         // versions with the same files
+  int64_t models = 0, versions = 0;  // new ones
+  int64_t there_already = 0;         // versions with the same files, skipped
 };
 
-// Each model (or `name` alone) with its versions in their order, the run of each in the experiment "hone", the
-// files of a local folder as artifacts below model/, and the aliases. A version that is there, by the hash in
-// its tag hone.hash, is not sent again. Errors: H0107, H0108, H3135, those of the registry and of the store.
+// Exports each model (or only `name`) with its versions in order, the run of each in the experiment
+// "hone", the files of a local folder as artifacts below model/, and the aliases. Skips a version
+// whose hash the server has in a tag hone.hash. Errors: H0107, H0108, H3135, those of the registry
+// and of the store.
 Result<ExchangedModels> export_to_mlflow(Registry& registry, MlflowClient& client,
                                          const std::string& name);
 
-// The other way: a version that hone exported is as it was; another one has MLflow's source, run, parameters
-// and metrics, and a hash that names its place there. Its files are not copied. Errors: H0107, H0108, H3135
-// without a model of that name, H3136 a name that hone does not take.
+// Imports models. A version that hone exported is restored; another one has MLflow's source, run,
+// parameters and metrics, and a hash of its place there. Files are not copied. Errors: H0107,
+// H0108, H3135 no model of that name, H3136 a name that hone does not accept.
 Result<ExchangedModels> import_from_mlflow(Registry& registry, MlflowClient& client,
                                            const std::string& name);
 
-// What the server's answers say; members of other types are left out.
+// The server's answers; members of unexpected types are left out.
 struct MlflowVersion {
   std::string number, source, run_id;
   std::map<std::string, std::string> tags;

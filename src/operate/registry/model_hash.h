@@ -1,4 +1,4 @@
-// What a model is by its content: a hash of the files that a server would load.
+// The identity of a model: a hash of the files that a server would load.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace hone {
 // Names of the files that a server would load, sorted. Errors as below.
 Result<std::vector<std::string>> model_files(const std::string& folder);
 
-// "sha256:<64 digits>" over name and SHA-256 of each file that resolve_model() of base/store/hub.h would take
-// (configuration, tokenizer, weights, adapter) and of *.gguf, in the order of their names. Results, logs and
-// checkpoints beside them do not count. A folder or URL. Errors: H3140 where there are no weights, those of
-// the store.
+// "sha256:<64 digits>" over name and SHA-256 of each file that resolve_model() of base/store/hub.h
+// would take (configuration, tokenizer, weights, adapter) and of *.gguf, in the order of their
+// names. Results, logs and checkpoints beside them do not count. A folder or URL. Errors: H3140 no
+// weights, those of the store.
 Result<std::string> hash_model(const std::string& folder);
 
-// "sha256:..." of a file, or of the names and contents of all files below a folder: of data, to compare them
+// "sha256:..." of a file, or of the names and contents of all files below a folder, to compare data
 // later. Errors: those of the store.
 Result<std::string> hash_data(const std::string& path);
 
-// The same over files of data, by their content and order alone: "" for none. Errors: those of the store.
+// The same over data files, by content and order alone: "" for none. Errors: those of the store.
 Result<std::string> hash_files(const std::vector<std::string>& files);
 
 }  // namespace hone

@@ -72,7 +72,7 @@ class PolicyReader {
     wrong_.emplace(Error(err::kPolicy, fmt::format("'{}' of the policy is {}, not {}", key,
                                                    dump_json(value).substr(0, 80), wanted))
                        .at(place_)
-                       .todo("docs/registry.md has the keys of a policy and what they mean"));
+                       .todo("docs/registry.md explains the keys of a policy"));
   }
   Status end() {
     if (wrong_) return std::move(*wrong_);

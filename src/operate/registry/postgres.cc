@@ -12,7 +12,7 @@ namespace {
 
 // Types of columns by their numbers in pg_type.
 constexpr Oid kInt8 = 20, kInt4 = 23, kFloat8 = 701;
-// One writer at a time, as SQLite has it: the advisory lock of this number ("hone").
+// One writer at a time, as with SQLite: the advisory lock of this number ("hone").
 constexpr const char* kLock = "SELECT pg_advisory_xact_lock(1752131173)";
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 constexpr std::string_view kLockNotAvailable = "55P03", kQueryCanceled = "57014";
@@ -24,7 +24,7 @@ class Postgres final : public Database {
   ~Postgres() override { PQfinish(connection_); }
 
   Status connect() {
-    // What the address says comes last and counts.
+    // Values of the address come last and win.
     const char* const keys[] = {"connect_timeout", "application_name", "dbname", nullptr};
     const char* const values[] = {"10", "hone", address_.c_str(), nullptr};
     connection_ = PQconnectdbParams(keys, values, 1);

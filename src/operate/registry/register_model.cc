@@ -41,7 +41,7 @@ Result<OrderedJson> metrics_of(const ModelToRegister& given) {
   return all;
 }
 
-// Files and folders of data that settings name, relative to `folder`; those that are not here are left out.
+// Files and folders of data in the settings, relative to `folder`; missing ones are left out.
 OrderedJson hashed_data(const OrderedJson& settings, const std::string& folder) {
   OrderedJson data = OrderedJson::array();
   for (const char* key : {"dataset_name", "train_file"}) {
@@ -59,7 +59,7 @@ OrderedJson hashed_data(const OrderedJson& settings, const std::string& folder) 
   return data;
 }
 
-// What the run says of itself, in its log and in hone_run.json beside it.
+// The record of the run, from its log and hone_run.json beside it.
 Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& log) {
   const std::vector<RunRow> rows = runs_in_log(HONE_TRY(file_store().read(log)), log);
   RegisteredRun run;

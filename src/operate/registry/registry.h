@@ -1,12 +1,10 @@
-// The registry: runs, models with versions and aliases, decisions, endpoints. One database, SQLite where
-// nothing else is named; each call is one transaction, so that a program that is killed leaves nothing half
-// done.
-//
+// The registry: runs, models with versions and aliases, decisions, endpoints. It is one database,
+// SQLite by default; each call is one transaction, so a killed program leaves nothing half done.
 //   Registry registry = HONE_TRY(Registry::open(settings.registry));
 //   ModelVersion v = HONE_TRY(resolve_model(registry, "news@champion"));   // also "news" and "news:3"
 //   serve(v.source, v.model, v.number);
-//
-// Errors of all calls: H3132 (locked), H3133 (full disk, not a database, server away), and those named here.
+// Errors of all calls: H3132 (locked), H3133 (full disk, not a database, server away), and the
+// errors listed below.
 #pragma once
 
 #include <map>
@@ -19,10 +17,11 @@
 
 namespace hone {
 
-inline constexpr const char* kChampion = "champion";  // the alias of the version that is deployed
+inline constexpr const char* kChampion = "champion";  // the alias of the deployed version
 
-// Times are UTC with milliseconds, "2026-05-04T12:30:05.123Z". Texts are "" and numbers 0 where something is
-// not known. Objects hold no secrets: whatever is written passes through redact_secrets() (redact.h).
+// Times are UTC with milliseconds, "2026-05-04T12:30:05.123Z". Unknown texts are "" and unknown
+// numbers 0. Objects hold no secrets: everything written passes through redact_secrets()
+// (redact.h).
 using Labels = std::map<std::string, std::string>;
 
 struct RegisteredRun {
@@ -30,10 +29,10 @@ struct RegisteredRun {
   std::string name = {}, task = {};
   OrderedJson params = OrderedJson::object();   // settings of the run
   OrderedJson metrics = OrderedJson::object();  // as all_results.json
-  std::string data_hash = {};                   // of the files it trained on
-  std::string model_hash = {};                  // of the model that it started from
+  std::string data_hash = {};                   // of its training files
+  std::string model_hash = {};                  // of the initial model
   std::string status = {}, started = {}, ended = {};
-  // What else decides the result: hone's version, command, machine, instruction set, threads.
+  // Other facts that decide the result: hone's version, command, machine, instruction set, threads.
   OrderedJson record = OrderedJson::object();
 };
 
@@ -54,11 +53,11 @@ struct ModelVersion {
   std::string task = {};                        // "summarization", "clm" ...
   OrderedJson metrics = OrderedJson::object();  // equal to all_results.json of the folder
   std::string evaluation = {};                  // folder with eval_examples.jsonl of this version
-  std::string parent = {};  // what it was trained from: "news:2", a folder, a name of the hub
+  std::string parent = {};  // its initial model: "news:2", a folder, a name of the hub
   std::string data_hash = {};
   Labels labels = {};
   std::string created = {};
-  std::vector<std::string> aliases = {};  // that name this version now
+  std::vector<std::string> aliases = {};  // names of this version now
   std::string uri() const { return fmt::format("models:/{}/{}", model, number); }
   std::string reference() const { return fmt::format("{}:{}", model, number); }
 };
@@ -73,7 +72,7 @@ struct AliasChange {
 struct Decision {
   int64_t id = 0;
   std::string model = {};
-  int64_t version = 0, against = 0;  // against: the version that was deployed; 0: none was
+  int64_t version = 0, against = 0;  // against: the version deployed then; 0: none
   std::string verdict = {};          // promote, refuse or hold
   std::string reason = {};           // a sentence
   OrderedJson evidence = OrderedJson::object();
@@ -84,41 +83,41 @@ struct DeployedModel {
   std::string id = {};  // numeric
   std::string model = {};
   int64_t version = 0;
-  int64_t traffic = 100;  // percent of the requests; 100 in all of an endpoint
+  int64_t traffic = 100;  // percent of the requests; an endpoint's sum is 100
   std::string created = {};
 };
 struct Endpoint {
-  std::string id = {};            // numeric; "" in set_endpoint: a new one is chosen
+  std::string id = {};            // numeric; "" in set_endpoint: choose a new one
   std::string display_name = {};  // unique
-  std::string model = {};         // what it is named after
-  std::string address = {};       // "http://127.0.0.1:8080", "" while nothing serves it
+  std::string model = {};         // model that gives it its name
+  std::string address = {};       // "http://127.0.0.1:8080"; "": not served
   std::string created = {}, changed = {};
   std::vector<DeployedModel> deployed = {};
 };
 
-// Digits as Vertex AI's ids have them; nobody else's with a chance of one to 10^18.
+// A random numeric id in Vertex AI's form; collisions have probability 1e-18.
 std::string new_numeric_id();
 
 class Registry {
  public:
-  // `address` as Database::open has it; "": $HONE_REGISTRY, else $XDG_DATA_HOME/hone/registry.db, else
+  // `address`: see Database::open; "": $HONE_REGISTRY, else $XDG_DATA_HOME/hone/registry.db, else
   // ~/.local/share/hone/registry.db. Errors: H3131, H3134.
   static Result<Registry> open(const std::string& address = "");
   const std::string& address() const { return db_->shown(); }  // without a password
-  // As it was given, with a password perhaps: for another process's HONE_REGISTRY, never for people.
+  // As given, perhaps with a password: for another process's HONE_REGISTRY, never for people.
   const std::string& whole_address() const { return address_; }
 
-  // --- runs: put adds one or replaces the one of the same id ---
+  // --- runs: put_run adds a run or replaces the one with the same id ---
   Status put_run(const RegisteredRun& run);
   Result<std::vector<RegisteredRun>> runs();         // the newest first
   Result<RegisteredRun> run(const std::string& id);  // H3135
 
   // --- models and versions ---
-  // Adds a version, and the model where it is new; `number`, `created` and `aliases` of `version` do not
-  // count. Where the model has a version of this hash already, that one is returned, so that a program that
-  // was killed may register again; metrics and evaluation are filled in if it has none,
-  // and replaced if `replaced` names them ("metrics", "evaluation"). The run, if its id
-  // is not "", is put in the same transaction; `alias`, if not "", names the version then. H3136.
+  // Adds a version, and the model if it is new; ignores `number`, `created` and `aliases` of
+  // `version`. If the model has a version with this hash already, returns that one, so a killed
+  // program may register again. Missing metrics and evaluation are then filled in; existing ones
+  // are replaced if `replaced` names them ("metrics", "evaluation"). The same transaction stores
+  // the run, unless its id is "", and sets `alias`, unless it is "". H3136.
   Result<ModelVersion> add_version(const ModelVersion& version, const RegisteredRun& run = {},
                                    const std::string& alias = "",
                                    const std::vector<std::string>& replaced = {});
@@ -131,30 +130,32 @@ class Registry {
 
   // --- aliases ---
   Result<ModelVersion> aliased(const std::string& model, const std::string& alias);  // H3135
-  // Nothing changes where the alias names this version already. H3135, H3136.
+  // Does nothing if the alias names this version already. H3135, H3136.
   Status set_alias(const std::string& model, const std::string& alias, int64_t version,
                    const std::string& reason = "");
-  // Back to the version that the alias named before; again: one further. H3135, H3137.
+  // Returns the alias to its former version; again: one more back. H3135, H3137.
   Result<ModelVersion> roll_back(const std::string& model, const std::string& alias = kChampion,
                                  const std::string& reason = "");
   Result<std::vector<AliasChange>> alias_changes(const std::string& model);  // the oldest first
 
   // --- decisions ---
-  // Records it and, where its verdict is promote, sets `alias`: one transaction. The id and the time are
-  // returned. H3135; H3138 where the alias does not name `against` (0: nothing) any more: decide again.
+  // Records a decision and, if its verdict is promote, sets `alias`, in one transaction. Returns it
+  // with id and time. H3135; H3138 if the alias no longer names `against` (0: nothing): decide
+  // again.
   Result<Decision> record(const Decision& decision, const std::string& alias = kChampion);
   Result<std::vector<Decision>> decisions(const std::string& model);  // the newest first
 
   // --- endpoints ---
-  // Adds one, or replaces the one of this id or, where the id is "", of this display name, with what is
-  // deployed there. Deployed models without an id get one. Gives what is stored. H3135 a version that is not
-  // registered, H3136 a display name that cannot be used, H3139 traffic that is not 100 % in all.
+  // Adds an endpoint, or replaces the one with this id or, if the id is "", with this display name,
+  // and its deployed models. Deployed models without an id get one. Returns the stored one. H3135 a
+  // version that is not registered, H3136 an unusable display name, H3139 traffic that does not sum
+  // to 100 %.
   Result<Endpoint> set_endpoint(const Endpoint& endpoint);
   Result<std::vector<Endpoint>> endpoints();
   Result<Endpoint> endpoint(const std::string& id_or_display_name);  // H3135
   Status remove_endpoint(const std::string& id_or_display_name);     // H3135
 
-  Database& database() { return *db_; }  // for checks of the whole
+  Database& database() { return *db_; }  // for consistency checks
 
  private:
   Registry(std::unique_ptr<Database> db, std::string address)
@@ -166,8 +167,8 @@ class Registry {
 // NAME (its champion, else its newest version), NAME@alias or NAME:3. H3135 with the nearest name.
 Result<ModelVersion> resolve_model(Registry& registry, const std::string& text);
 
-// "Letters, digits and _.-" up to 200, beginning with a letter or digit; blanks within a model's or an
-// endpoint's name are allowed. H3136.
+// Letters, digits and "_.-", at most 200, beginning with a letter or digit; a model's or an
+// endpoint's name may also have blanks. H3136.
 Status check_registry_name(const std::string& what, const std::string& name);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What the registry holds as JSON, for programs and pages.
+// The registry's content as JSON, for programs and pages.
 #pragma once
 
 #include "operate/registry/registry.h"

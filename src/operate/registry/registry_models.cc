@@ -93,7 +93,8 @@ Result<ModelVersion> Registry::add_version(const ModelVersion& given, const Regi
     if (!run.id.empty()) HONE_TRY(put_run(run));
     if (!same.empty()) {
       number = sql_number(same[0][0]);
-      // A program that was killed between an evaluation and its registration gives more the second time.
+      // A program that was killed between evaluation and registration has more values the second
+      // time.
       for (const auto& [column, nothing, value] :
            {std::tuple{"metrics", "{}", json_column(given.metrics)},
             std::tuple{"evaluation", "", redact_text(given.evaluation)}}) {
@@ -224,7 +225,7 @@ Result<ModelVersion> Registry::roll_back(const std::string& model, const std::st
   ModelVersion now;
   HONE_TRY(db_->write([&]() -> Status {
     HONE_TRY(aliased(model, alias));
-    // What the alias named, with every rollback taking the last one away.
+    // The former versions of the alias; each rollback removes the last one.
     std::vector<int64_t> former;
     for (const AliasChange& c : HONE_TRY(alias_changes(model))) {
       if (c.alias != alias) continue;

@@ -84,7 +84,7 @@ Result<RegisteredRun> Registry::run(const std::string& id) {
       HONE_TRY(db_->run(fmt::format("SELECT {} FROM hone_runs WHERE id = ?", kRunColumns), {id}));
   if (rows.empty())
     return not_registered(*db_, fmt::format("run '{}'", id),
-                          "hone models show NAME names those of a model");
+                          "hone models show NAME lists the runs of a model");
   return run_of_row(rows[0]);
 }
 

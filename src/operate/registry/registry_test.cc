@@ -1,4 +1,4 @@
-// What the registry keeps, refuses and takes back.
+// Tests of what the registry stores, refuses and rolls back.
 #include "operate/registry/registry.h"
 
 #include <gmock/gmock.h>
@@ -282,7 +282,7 @@ TEST_F(RegistryTest, RegistersAFolderWithItsMetrics) {
   EXPECT_EQ(v.source, model);
   EXPECT_EQ(v.evaluation, model);
   EXPECT_EQ(r.model("news").value().description, "short texts");
-  // A model that was trained from this one says so.
+  // A model trained from this one has it as its parent.
   const std::string next = folder_.path + "/next";
   ASSERT_TRUE(files.make_dirs(next).ok());
   ASSERT_TRUE(files.write(next + "/model.safetensors", "other weights").ok());

@@ -1,4 +1,4 @@
-// Values of columns from and to what the registry gives.
+// Conversions between column values and the registry's types.
 #pragma once
 
 #include "base/core/clock.h"
@@ -11,13 +11,13 @@ inline std::string registry_now() { return format_utc(system_clock().wall_second
 inline std::string json_column(const OrderedJson& value) {
   return dump_json(redact_secrets(value.is_null() ? OrderedJson::object() : value));
 }
-// What json_column() wrote; an empty object where somebody else has changed it.
+// The inverse of json_column(); an empty object if the text was changed by others.
 OrderedJson column_json(const SqlValue& value);
 std::string labels_column(const Labels& labels);
 Labels column_labels(const SqlValue& value);
-// The next number of a table's column `id`; within a transaction that writes.
+// The next number of a table's column `id`; call within a write transaction.
 Result<int64_t> next_id(Database& db, const std::string& table);
-// H3135: `what` ("model", "version") is not there; `todo` says what is.
+// H3135: `what` ("model", "version") is missing; `todo` names existing ones.
 Error not_registered(const Database& db, const std::string& what, const std::string& todo);
 // "there is news, weather" for the remedy of that error, with the nearest name first.
 std::string names_that_are_there(const std::string& wanted, const std::vector<std::string>& names);

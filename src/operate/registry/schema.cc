@@ -5,8 +5,8 @@
 namespace hone {
 namespace {
 
-// One entry a version: the statements that lead to it from the version before. Written entries are never
-// changed. The types are those that SQLite and PostgreSQL both know; JSON is kept as the text it was.
+// One entry a version: the statements that migrate from the version before. Published entries never
+// change. The types exist in both SQLite and PostgreSQL; JSON is stored as text.
 const std::vector<std::vector<const char*>>& migrations() {
   static const std::vector<std::vector<const char*>> all = {
       {

@@ -1,5 +1,5 @@
-// SQLite, in its write-ahead mode: a reader never waits for a writer, and a process that is killed leaves
-// what the last commit left.
+// SQLite in write-ahead mode: a reader never waits for a writer, and a killed process leaves the
+// state of the last commit.
 #include <sqlite3.h>
 
 #include <cerrno>
@@ -28,7 +28,7 @@ class Sqlite final : public Database {
       return failed(code);
     sqlite3_extended_result_codes(handle_, 1);
     sqlite3_busy_timeout(handle_, static_cast<int>(registry_timeout_seconds() * 1000));
-    // What is committed survives a power loss too. Versions, aliases and models refer to each other.
+    // Commits survive a power loss. Versions, aliases and models refer to each other.
     HONE_TRY(run("PRAGMA synchronous=FULL"));
     HONE_TRY(run("PRAGMA foreign_keys=ON"));
     return write_ahead();
@@ -40,7 +40,7 @@ class Sqlite final : public Database {
   }
 
  private:
-  // Where several programs make the same new file, SQLite refuses all but one without waiting for it.
+  // If several programs create the same file, SQLite refuses all but one without waiting for it.
   Status write_ahead() {
     constexpr double kPause = 0.02;
     const double end = system_clock().seconds() + registry_timeout_seconds();

@@ -9,15 +9,15 @@
 
 namespace hone {
 
-// LogEntry: severity, timestamp, insertId, jsonPayload, labels.step. One JSON object; a message longer
-// than the service takes is cut.
+// LogEntry: severity, timestamp, insertId, jsonPayload, labels.step. One JSON object; a message
+// above the service's limit is cut.
 std::string cloud_entry(const LogRecord& line, const std::string& insert_id);
 
 struct CloudLog {
   std::string project;
   LogLabels labels;  // of every entry
 };
-// Bodies of entries.write, each within the service's limits: 1,000 entries here, 5 MB.
+// Bodies of entries.write within the service's limits: at most 1,000 entries and 5 MB each.
 std::vector<std::string> cloud_requests(const CloudLog& log,
                                         const std::vector<std::string>& entries);
 

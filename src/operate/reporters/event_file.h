@@ -14,17 +14,17 @@ namespace hone {
 
 class EventFile {
  public:
-  // Makes <folder>/events.out.tfevents.<seconds>.<host>.<pid>.0 with the record of the version.
+  // Creates <folder>/events.out.tfevents.<seconds>.<host>.<pid>.0 with the record of the version.
   static Result<EventFile> create(const std::string& folder);
 
   void add_scalar(const std::string& tag, double value, int64_t step);
   void add_text(const std::string& tag, const std::string& text, int64_t step);
   void add_histogram(const std::string& tag, const ValueHistogram& values, int64_t step);
-  void add_graph(std::string_view graph_def);  // of program_graph()
-  // A record of hparams_records.h, under the name that the plugin gives it: "experiment".
+  void add_graph(std::string_view graph_def);  // a result of program_graph()
+  // Adds a record of hparams_records.h under the plugin's name for it: "experiment".
   void add_hparams(const std::string& name, std::string_view record);
 
-  // Writes what was added, as LiveFile does.
+  // Writes the added records, like LiveFile.
   Status flush() { return file_.flush(); }
   Status close() { return file_.close(); }
   std::string take_failure() { return file_.take_failure(); }

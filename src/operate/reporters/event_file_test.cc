@@ -59,7 +59,7 @@ TEST(EventFile, RecordsAreFramedAndReadBack) {
             "a graph");
 }
 
-// What TensorBoard's own messages give, after the time of the event: a file that
+// Reference values from TensorBoard's own messages, after the time of the event: a file that
 // TensorBoard 2.21's protobuf classes wrote.
 TEST(EventFile, RecordsOfHparamsAreThoseOfTensorBoard) {
   EventFile file = std::move(EventFile::create(testing::TempDir() + "/hparams").value());

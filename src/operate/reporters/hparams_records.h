@@ -1,5 +1,5 @@
-// The records of TensorBoard's HPARAMS dashboard, which compares runs by their settings: the messages
-// of plugins/hparams/plugin_data.proto and api.proto of TensorBoard.
+// The records of TensorBoard's HPARAMS dashboard, which compares runs by their settings: the
+// messages of plugins/hparams/plugin_data.proto and api.proto of TensorBoard.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace hone {
 
-// What can be compared: every setting that is a number, a text or true or false, and these metrics,
-// which are tags of scalars.
+// The values to compare: every setting that is a number, text or boolean, and these metrics, which
+// are tags of scalars.
 std::string hparams_experiment(const OrderedJson& settings,
                                const std::vector<std::string>& metrics);
-// A run begins. Runs of one group are one line of the dashboard; `folder` is where its model will be.
+// The start of a run. Runs of one group are one line of the dashboard; `folder` will hold its
+// model.
 std::string hparams_start(const OrderedJson& settings, const std::string& folder,
                           const std::string& group, double begun_s);
 std::string hparams_end(bool success, double ended_s);

@@ -1,4 +1,4 @@
-// Lines of the log on their way to a server or a file, in the form that it wants.
+// Buffers lines of the log on their way to a server or a file, in the receiver's form.
 #pragma once
 
 #include <mutex>
@@ -8,17 +8,17 @@
 
 namespace hone {
 
-// Lines come from any thread, and must not wait for who takes them: a writer into a bucket logs too.
+// Any thread adds lines, and must not wait for the receiver: a writer into a bucket logs too.
 class LineBox {
  public:
-  // Until open(), and after close(), lines are dropped.
+  // Lines before open() and after close() are dropped.
   void open() { set_open(true); }
   void close() { set_open(false); }
   void add(std::string line) {
     std::lock_guard lock(mutex_);
     if (open_) lines_.push_back(std::move(line));
   }
-  std::vector<std::string> take() {  // those since the last time
+  std::vector<std::string> take() {  // lines since the last call
     std::lock_guard lock(mutex_);
     return std::exchange(lines_, {});
   }

@@ -9,8 +9,8 @@ namespace {
 constexpr double kBucketSeconds = 30;
 }  // namespace
 
-// What is sent while the caller continues. No request runs in the caller's thread: a request that is tried again
-// writes a line to the log, and the caller may be the log.
+// Requests in the background. None runs in the caller's thread: a retried request writes a line to
+// the log, and the caller may be the log.
 struct LiveFile::Bucket {
   std::string path, waiting;  // waiting: not in the writer yet
   std::unique_ptr<Writer> writer;

@@ -1,4 +1,4 @@
-// A file that grows while a run writes it and that others read meanwhile: logs, events.
+// A file that grows during a run while others read it: logs, events.
 #pragma once
 
 #include <future>
@@ -10,12 +10,12 @@
 
 namespace hone {
 
-// On a disk each flush() appends, and what was flushed survives the end of the process. In a bucket each
-// write sends the whole object again, so flush() does so at most every 30 seconds and while the caller
-// continues; a failure there is kept once for take_failure() and does not end the run.
+// On a disk each flush() appends, and flushed data survive the end of the process. In a bucket each
+// write sends the whole object again, so flush() does it at most every 30 seconds, in the
+// background; a failure there is kept once for take_failure() and does not end the run.
 class LiveFile {
  public:
-  // Makes the file when it is absent, else adds to its end.
+  // Creates the file, or appends if it exists.
   static Result<LiveFile> open(std::string path);
   LiveFile(LiveFile&&) noexcept;
   LiveFile& operator=(LiveFile&&) = delete;
@@ -23,12 +23,12 @@ class LiveFile {
 
   void add(std::string_view bytes) { pending_ += bytes; }
   Status flush();
-  // The last flush: in a bucket it waits until all is there.
+  // Flushes for the last time; in a bucket it waits until everything is written.
   Status close();
 
   const std::string& path() const { return path_; }
   bool in_bucket() const { return path_.find("://") != std::string::npos; }
-  // What could not be written since the last call, "" without: to be logged.
+  // The error of writes since the last call, to be logged; "": none.
   std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:

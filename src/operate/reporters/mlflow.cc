@@ -117,7 +117,7 @@ class MlflowReporter : public Reporter {
     return tags;
   }
 
-  // MLFLOW_RUN_ID's; that of the same run before --restarts began it again; else a new one.
+  // Opens the run of MLFLOW_RUN_ID; else the same run from before --restarts; else a new one.
   Status open_run(const MlflowMarks& tags) {
     if (const std::string given = environment("MLFLOW_RUN_ID"); !given.empty()) {
       Result<MlflowRun> run = client_->open(given);
@@ -166,11 +166,11 @@ class MlflowReporter : public Reporter {
     box_->send([this, body = std::move(body)] { return client_->log_batch(run_.id, body); });
   }
 
-  // What describes the result, not the weights.
+  // Uploads files that describe the result, not the weights.
   void send_artifacts() {
     if (!run_.artifact_uri.starts_with("mlflow-artifacts:")) {
       log_warning(
-          "mlflow: artifacts stay here, the server does not take them: start it with "
+          "mlflow: artifacts are not uploaded, because the server refuses them: start it with "
           "--serve-artifacts");
       return;
     }

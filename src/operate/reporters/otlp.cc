@@ -117,9 +117,9 @@ class OtlpReporter : public Reporter {
       if (const std::string p = environment(variable); !p.empty() && p != "http/protobuf")
         return Error(err::kReporterSetting,
                      fmt::format("{}={}: hone speaks http/protobuf", variable, p))
-            .todo(fmt::format("set {}=http/protobuf and name the collector's HTTP port, which is "
-                              "4318 where it has not been changed",
-                              variable));
+            .todo(fmt::format(
+                "set {}=http/protobuf and name the collector's HTTP port, 4318 by default",
+                variable));
     std::string base = environment("OTEL_EXPORTER_OTLP_ENDPOINT");
     if (base.empty()) base = "http://localhost:4318";
     headers_ = {{"content-type", "application/x-protobuf"}};
@@ -145,7 +145,7 @@ class OtlpReporter : public Reporter {
     return Ok{};
   }
 
-  // The variables take precedence over what hone says.
+  // The variables take precedence over hone's values.
   void name_resource() {
     std::string service = environment("OTEL_SERVICE_NAME");
     OtlpAttributes given;

@@ -36,7 +36,7 @@ std::string attributes(int field, const OtlpAttributes& all) {
   return s;
 }
 
-// What UCUM calls the unit that the name of a metric says.
+// The UCUM unit in a metric's name.
 std::string_view unit_of(std::string_view name) {
   if (name.ends_with("_total")) name.remove_suffix(6);
   for (const auto& [end, unit] : {std::pair<std::string_view, std::string_view>{"_seconds", "s"},
@@ -145,7 +145,8 @@ std::string otlp_metric(const Metrics::Reading& metric, double begin, double now
 }
 
 std::string otlp_request(const OtlpAttributes& resource, const std::vector<std::string>& elements) {
-  // ResourceSpans, ...Metrics, ...Logs: 1 resource, 2 scope_...; ScopeSpans, ...: 1 scope, 2 elements
+  // ResourceSpans, ...Metrics, ...Logs: 1 resource, 2 scope_...; ScopeSpans, ...: 1 scope, 2
+  // elements
   std::string scoped = wire::bytes(1, wire::bytes(1, "hone"));
   for (const std::string& e : elements) scoped += wire::bytes(2, e);
   return wire::bytes(1, wire::bytes(1, attributes(1, resource)) + wire::bytes(2, scoped));

@@ -17,12 +17,13 @@ namespace hone {
 // Names and values: texts, numbers and booleans; other values are sent as their JSON.
 using OtlpAttributes = std::vector<std::pair<std::string, OrderedJson>>;
 
-// Where a span belongs, as W3C's traceparent has it: ids as bytes.
+// The trace and the parent of a span, as in W3C's traceparent: ids as bytes.
 struct TraceContext {
   std::string trace_id;   // 16 bytes
-  std::string parent_id;  // 8 bytes, "" without a parent
+  std::string parent_id;  // 8 bytes; "": no parent
 };
-// "00-<32 hex>-<16 hex>-<2 hex>" of another program; a new trace where the text is not like that.
+// Parses "00-<32 hex>-<16 hex>-<2 hex>" of another program; a new trace if the text has another
+// form.
 TraceContext trace_context(std::string_view traceparent);
 std::string random_bytes(size_t bytes);
 
@@ -36,11 +37,11 @@ struct OtlpSpan {
   double begin_seconds = 0, end_seconds = 0;
   OtlpAttributes attributes;
   std::vector<OtlpEvent> events;
-  int status = 0;  // 0 not said, 1 good, 2 an error
+  int status = 0;  // 0 unset, 1 good, 2 an error
   std::string message;
 };
 
-// Each is one element of what its request lists; the request is otlp_request() of all of them.
+// Each returns one element of a request; otlp_request() makes a request of them.
 std::string otlp_span(const OtlpSpan& span);
 std::string otlp_log(const LogRecord& line, const TraceContext& trace, std::string_view span_id);
 std::string otlp_metric(const Metrics::Reading& metric, double begin_seconds, double seconds);

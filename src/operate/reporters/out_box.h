@@ -1,4 +1,4 @@
-// What is to be sent to a server while training continues: jobs, one after the other, by a thread.
+// Sends jobs to a server while training continues: one after another, on a thread.
 #pragma once
 
 #include <condition_variable>
@@ -12,17 +12,17 @@
 
 namespace hone {
 
-// A job that fails is given up: the log says so once, and how often at the end. When jobs come faster
-// than the server takes them, those that wait longest are given up.
+// A failed job is dropped: the log reports the first, and the number at the end. If jobs come
+// faster than the server takes them, the oldest are dropped.
 class OutBox {
  public:
   using Job = std::function<Status()>;
   explicit OutBox(std::string name, size_t most_jobs = 1000);
-  ~OutBox();  // waits for the job that is under way, not for others
+  ~OutBox();  // waits for the running job, not for others
   OutBox(const OutBox&) = delete;
 
   void send(Job job);
-  // Waits until all is sent, at most so long.
+  // Waits until everything is sent, at most `seconds`.
   void finish(double seconds);
 
  private:

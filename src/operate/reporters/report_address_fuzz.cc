@@ -1,4 +1,5 @@
-// What the variables of reporters hold: addresses without user and password, names and values, a trace.
+// Any text as a reporter's variable: addresses without user and password, names and values, a
+// trace.
 #include "base/core/error.h"
 #include "operate/reporters/mlflow_client.h"
 #include "operate/reporters/otlp_messages.h"

@@ -1,4 +1,4 @@
-// Requests to the servers that a run is reported to, and the values in them.
+// Requests to a reporter's server, and parsing of its address and variables.
 #pragma once
 
 #include <map>
@@ -13,17 +13,18 @@
 
 namespace hone {
 
-// One request at a time. After one that failed the next are tried once only, until one arrives: a
-// server that is gone costs little, and the log does not fill with what it says about it.
+// Sends one request at a time. After a failure, further requests are tried only once until one
+// succeeds: an unreachable server costs little time and few lines in the log.
 class ReportServer {
  public:
-  // `name` is what messages call it, instead of a URL that may hold a password.
+  // `name` replaces the URL in messages, because the URL may hold a password.
   explicit ReportServer(std::string name, double timeout_seconds = 20);
 
-  // The answer, whatever its status. Errors: those of HttpClient::send.
+  // Returns the answer with any status. Errors: those of HttpClient::send.
   Result<HttpResponse> ask(const std::string& method, const std::string& url,
                            const HttpHeaders& headers, std::string_view body);
-  // The body of an answer of status 2xx; H0108 with the beginning of what the server says.
+  // Returns the body of an answer with status 2xx; H0108 with the beginning of the server's
+  // message.
   Result<std::string> send(const std::string& method, const std::string& url,
                            const HttpHeaders& headers, std::string_view body);
   Error refusal(const HttpResponse& answer) const;
@@ -33,20 +34,20 @@ class ReportServer {
   HttpClient http_;
 };
 
-// An address of the environment, taken apart.
+// The parts of an address in a variable.
 struct ServerAddress {
-  std::string url;             // without user, password and the slashes at its end
-  std::string user, password;  // decoded, "" without
+  std::string url;             // without user, password and trailing slashes
+  std::string user, password;  // decoded; "": none
 };
-// H3121 when it is not an http or https URL; `variable` is where it comes from.
+// H3121 if it is not an http or https URL; `variable` is its source.
 Result<ServerAddress> server_address(const std::string& variable, const std::string& url);
 
-// "k=v,k2=v2" with %-escapes in both, as the variables of OpenTelemetry have them. Parts without '='
-// are left out.
+// Parses "k=v,k2=v2" with %-escapes in both, the form of OpenTelemetry's variables. Parts without
+// '=' are skipped.
 std::vector<std::pair<std::string, std::string>> key_values(std::string_view text);
 
-// One line of JSON that every parser takes: numbers that are not finite are "NaN", "Infinity" and
-// "-Infinity" in quotes, as the JSON of Protocol Buffers and of W&B has them.
+// One line of JSON that every parser accepts: numbers that are not finite become "NaN", "Infinity"
+// and "-Infinity" in quotes, as in the JSON of Protocol Buffers and W&B.
 std::string report_json(const OrderedJson& value);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What reporters refuse before a run begins.
+// Checks of reporters before a run begins.
 #include <gmock/gmock.h>
 #include <stdlib.h>
 

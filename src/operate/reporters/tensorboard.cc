@@ -1,5 +1,5 @@
-// TensorBoard event files in log_folder(), with the tags of Transformers' TensorBoardCallback, and
-// besides: settings and metrics for HPARAMS, the training program, what the machine uses, histograms.
+// TensorBoard event files in log_folder(), with the tags of Transformers' TensorBoardCallback; also
+// settings and metrics for HPARAMS, the training program, use of the machine, histograms.
 #include <optional>
 #include <set>
 
@@ -15,7 +15,7 @@
 namespace hone {
 namespace {
 
-// What the machine uses, under system/; what it does not say is left out.
+// Use of the machine, under system/; unreported values are left out.
 std::vector<std::pair<std::string, double>> usage_scalars(const Usage& u) {
   std::vector<std::pair<std::string, double>> all;
   const auto add = [&](const std::string& name, double value) {
@@ -37,7 +37,7 @@ std::vector<std::pair<std::string, double>> usage_scalars(const Usage& u) {
   return all;
 }
 
-// What the HPARAMS dashboard compares runs by.
+// The metrics that the HPARAMS dashboard compares.
 std::vector<std::string> compared_metrics(const TrainSettings& s) {
   std::vector<std::string> tags;
   if (s.do_train) tags.push_back("train/loss");
@@ -117,7 +117,7 @@ class TensorBoard : public Reporter {
       values.add(dtype, block, session_->pool());
       return Status(Ok{});
     });
-    if (!read.ok()) return;  // the trainer says it
+    if (!read.ok()) return;  // the trainer reports it
     file_->add_histogram("weights/" + name, values, step);
     if (values.not_finite() > 0)
       file_->add_scalar("not_finite/" + name, static_cast<double>(values.not_finite()), step);

@@ -1,4 +1,4 @@
-// Something that is done again and again while training continues.
+// Repeats a function while training continues.
 #pragma once
 
 #include <condition_variable>
@@ -10,9 +10,9 @@ namespace hone {
 
 class Ticker {
  public:
-  // Calls `tick` by a thread of its own, `seconds` after the end of the call before.
+  // Calls `tick` on a thread of its own, `seconds` after the end of the previous call.
   Ticker(double seconds, std::function<void()> tick);
-  ~Ticker();  // waits for the call that is under way
+  ~Ticker();  // waits for the running call
   Ticker(const Ticker&) = delete;
 
  private:

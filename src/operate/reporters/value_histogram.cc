@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kHistogramChunk = 16384;  // values that are summed up in order
 
-// Finds the range of a float without a search: the floats of equal upper 16 bits are within less than
-// a hundredth of each other, so they are in one range or in two.
+// Finds the range of a float without a search: floats with equal upper 16 bits differ by less than
+// a hundredth, so they are in one range or in two.
 struct HistogramRanges {
   std::vector<double> limits;   // upper, rising
   std::vector<uint16_t> first;  // by upper 16 bits: the lowest range that they reach

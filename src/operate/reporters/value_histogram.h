@@ -1,4 +1,4 @@
-// How the values of a tensor are distributed, in the ranges of TensorFlow's summaries.
+// The distribution of a tensor's values, in the ranges of TensorFlow's summaries.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,15 @@ namespace hone {
 
 class ThreadPool;
 
-// The limits of the ranges grow by a tenth from 1e-12 to 1e20, on both sides of 0, as those of
-// InitDefaultBucketsInner() in tensorflow/core/lib/histogram/histogram.cc; a range holds its lower
-// limit. Values that are not finite are counted apart. The sums do not depend on the number of threads.
+// The limits of the ranges grow by a tenth from 1e-12 to 1e20, on both sides of 0, as in
+// InitDefaultBucketsInner() in tensorflow/core/lib/histogram/histogram.cc; a range includes its
+// lower limit. Values that are not finite are counted separately. The sums do not depend on the
+// number of threads.
 class ValueHistogram {
  public:
   ValueHistogram();
   static bool counts(DType t);  // f32, bf16, f16
-  // More values of such a type.
+  // Adds values of such a type.
   void add(DType dtype, std::span<const std::byte> values, ThreadPool& pool);
 
   int64_t num() const { return all_.num; }  // of finite values
@@ -31,7 +32,8 @@ class ValueHistogram {
   double sum() const { return all_.sum; }
   double sum_squares() const { return all_.squares; }
 
-  // The upper limit of each range and how many values are in it; neighbouring empty ranges are one.
+  // The upper limit of each range and the number of its values; neighbouring empty ranges are
+  // merged.
   std::vector<std::pair<double, int64_t>> buckets() const;
 
  private:

@@ -1,5 +1,6 @@
-// Weights & Biases, written as its client does without a network: `wandb sync` uploads the folder.
-// https://docs.wandb.ai/guides/track/environment-variables, and Transformers' WandbCallback for names.
+// Weights & Biases, with the files of its offline client: `wandb sync` uploads the folder.
+// https://docs.wandb.ai/guides/track/environment-variables, and Transformers' WandbCallback for
+// names.
 #include <time.h>
 
 #include <mutex>

@@ -48,8 +48,8 @@ Result<WandbFile> WandbFile::create(const std::string& path, std::string run_id)
   LiveFile live = HONE_TRY(LiveFile::open(path));
   WandbFile file(std::move(live), std::move(run_id));
   file.file_.add(WandbFraming::header());
-  // HeaderRecord: 1 version_info {1 producer, 2 min_consumer}; the least that the client itself asks
-  // for.
+  // HeaderRecord: 1 version_info {1 producer, 2 min_consumer}; the least that the client itself
+  // asks for.
   file.add(WandbRecord::header, pb::bytes(1, pb::bytes(1, "hone") + pb::bytes(2, "0.70.0")));
   return file;
 }

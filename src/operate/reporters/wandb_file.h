@@ -1,5 +1,5 @@
-// The transaction log of Weights & Biases, run-<id>.wandb: records of wandb_internal.proto in the log
-// format of LevelDB. `wandb sync` uploads it.
+// The transaction log of Weights & Biases, run-<id>.wandb: records of wandb_internal.proto in the
+// log format of LevelDB. `wandb sync` uploads it.
 //   https://github.com/google/leveldb/blob/main/doc/log_format.md
 //   https://github.com/wandb/wandb/blob/main/wandb/proto/wandb_internal.proto
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace hone {
 
-// Cuts records into blocks of 32 KiB, from the beginning of a file.
+// Splits records into blocks of 32 KiB, from the beginning of a file.
 class WandbFraming {
  public:
   static std::string header();  // the first bytes of the file
@@ -59,9 +59,9 @@ std::string wandb_time(double wall_seconds);
 std::string wandb_history(int64_t step, const WandbItems& items);
 std::string wandb_summary(const WandbItems& items);
 std::string wandb_stats(double wall_seconds, const WandbItems& items);
-// As standard output, or error: the page marks its lines with "ERROR".
+// A line of standard output, or of standard error: the page marks it with "ERROR".
 std::string wandb_output(double wall_seconds, std::string_view line, bool error);
-std::string wandb_config(const WandbItems& items);  // in the run's record
+std::string wandb_config(const WandbItems& items);  // for the run's record
 std::string wandb_metric(const std::string& name, const std::string& glob_name,
                          const std::string& step_metric);
 std::string wandb_exit(int code, double runtime_seconds);

@@ -1,4 +1,4 @@
-// What the transaction log of Weights & Biases says of a run, its machine and what it uses.
+// Records of Weights & Biases' transaction log: a run, its machine and its use.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace hone {
 
-// RunRecord, with what the variables WANDB_... say of it.
+// RunRecord, with the values of the variables WANDB_....
 std::string wandb_run(const RunInfo& info, const std::string& id);
-// EnvironmentRecord: what the client makes files/wandb-metadata.json of.
+// EnvironmentRecord, the source of files/wandb-metadata.json.
 std::string wandb_environment(const RunInfo& info);
-// Under W&B's own names, without the "system." that its pages put before them. Bytes of disk and
-// network are those since `first`.
+// The use of the machine under W&B's own names, without the prefix "system." of its pages. Bytes of
+// disk and network count from `first`.
 WandbItems wandb_usage(const Usage& u, const Usage& first, int64_t processors);
 
 }  // namespace hone

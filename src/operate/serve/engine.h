@@ -1,4 +1,4 @@
-// What the engines of served models have in common: a thread that works on jobs of any other thread.
+// The engine of a served model: a thread that works on jobs of other threads.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct EngineLoad {
   int64_t waiting = 0, running = 0;
   int64_t rows = 0, used_rows = 0;    // sequences that are decoded together
   int64_t pages = 0, used_pages = 0;  // of the KV cache
-  double seconds = 0;                 // that it computed
+  double seconds = 0;                 // of computing
   int64_t prompt_tokens = 0, new_tokens = 0, requests = 0;
 };
 
@@ -32,7 +32,7 @@ struct EngineLoad {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Ends a job without calling it any more. A ticket whose job is done changes nothing.
+  // Cancels a job; its callbacks are not called. Does nothing if the job is done.
   virtual void cancel(uint64_t ticket) = 0;
   // Every job gets H3412 now, later ones at once.
   virtual void stop() = 0;
@@ -54,13 +54,13 @@ class Engine {
 // How long one model takes, in `metrics` with its name and version as labels.
 struct ModelLatencies {
   ModelLatencies(Metrics& metrics, const MetricLabels& model);
-  MetricHistogram& answer;       // from the question to the whole answer
-  MetricHistogram& first_token;  // from the question to the first new token, not of beams
+  MetricHistogram& answer;       // from the request to the whole answer
+  MetricHistogram& first_token;  // from the request to the first new token; not for beams
   MetricHistogram& per_token;    // between two new tokens, the mean of an answer
 };
 std::vector<double> latency_bounds();  // seconds
 
-// Why a request gets no answer: H3411, H3412 twice, H3414.
+// Errors of requests without an answer: H3411, H3412 twice, H3414.
 Error time_is_up();
 Error engine_ends();
 Error server_ends();

@@ -114,7 +114,7 @@ InferenceServer::~InferenceServer() { stop(); }
 void InferenceServer::stop() {
   context_.ready = false;
   context_.loads.stop();
-  // Those too that were replaced and finish what they began. What the pool asks after that is refused at once.
+  // Replaced models too, which finish their running requests. Later requests of the pool are refused at once.
   for (const ModelSet::Model& model : context_.models.living()) model->join();
   doors_.clear();
   if (http_) http_->stop();
@@ -159,7 +159,7 @@ bool InferenceServer::allowed(const WebHeaders& headers) const {
   return found;
 }
 
-// On the server's thread: what needs no thought.
+// Runs on the server's thread: fast checks only.
 void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& reply) {
   WebHeaders cors = cors_of(request);
   if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty()) {

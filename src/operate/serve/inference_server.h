@@ -1,4 +1,4 @@
-// A web server with the routes: who may ask, what is counted, how it ends.
+// A web server with the routes: access keys, metrics, and the order of its end.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -11,8 +11,8 @@ namespace hone {
 
 struct InferenceOptions {
   HttpOptions http;
-  std::vector<std::string> keys;     // one of them must be sent; none: everybody may ask
-  std::vector<std::string> origins;  // of web pages that may ask (CORS); "*": all
+  std::vector<std::string> keys;     // requests must send one of them; none: no key is needed
+  std::vector<std::string> origins;  // of web pages that may send requests (CORS); "*": all
   int threads = 2;                   // that read requests
 };
 
@@ -43,7 +43,7 @@ class InferenceServer {
   // A request that came another way.
   void take(WebRequest request, const std::shared_ptr<WebReply>& reply);
 
-  // What a request of tensors got that came another way.
+  // The answer to a request of tensors that did not come by HTTP.
   struct Inferred {
     int status = 500;       // of HTTP
     std::string error;      // in one line, unless the status is 200

@@ -1,5 +1,5 @@
-// Jobs of any thread that wait for the thread of an engine. A Job has a `deadline`, and a `done` that takes an
-// Error.
+// Jobs from any thread that wait for an engine's thread. A Job has a `deadline`, and a `done` that
+// takes an Error.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ class JobQueue {
   explicit JobQueue(int64_t most) : most_(most) {}
 
   // --- any thread ---
-  // H3412 after stop(), H3414 too many wait.
+  // Errors: H3412 after stop(), H3414 too many wait.
   Result<uint64_t> submit(Job job) {
     uint64_t ticket = 0;
     {
@@ -36,7 +36,7 @@ class JobQueue {
     wake_.notify_one();
     return ticket;
   }
-  // Forgets a job that waits; the ticket of another is for take_cancelled().
+  // Removes a waiting job; the ticket of any other job is for take_cancelled().
   void cancel(uint64_t ticket) {
     {
       std::lock_guard lock(mutex_);
@@ -52,7 +52,7 @@ class JobQueue {
     }
     wake_.notify_all();
   }
-  // What the engine told last, with the jobs that wait now.
+  // The last load that the engine reported, with the current number of waiting jobs.
   EngineLoad load() const {
     std::lock_guard lock(mutex_);
     EngineLoad l = load_;
@@ -61,7 +61,7 @@ class JobQueue {
   }
 
   // --- the engine's thread ---
-  // Until there is something to do, at once where the engine is busy. False after stop().
+  // Waits for work; returns at once if the engine is busy. False after stop().
   bool wait(bool busy) {
     std::unique_lock lock(mutex_);
     if (!busy)
@@ -72,7 +72,7 @@ class JobQueue {
     std::lock_guard lock(mutex_);
     return std::exchange(cancelled_, {});
   }
-  // The first jobs, while `fits` says so.
+  // Takes jobs from the front, as long as `fits` returns true.
   template <class Fits>
   std::vector<Waiting> take(Fits fits) {
     std::vector<Waiting> jobs;
@@ -96,7 +96,7 @@ class JobQueue {
     }
     for (Waiting& w : late) w.job.done(time_is_up());
   }
-  // All that wait get H3412.
+  // Ends all waiting jobs with H3412.
   void end_all() {
     for (Waiting& w : take([](const Job&) { return true; })) w.job.done(engine_ends());
   }

@@ -21,7 +21,7 @@ Status Loader::add(Load load, OnDone done) {
 void Loader::stop() {
   {
     std::lock_guard lock(mutex_);
-    stopped_ = true;  // nobody starts the thread from now on
+    stopped_ = true;  // no thread starts from now on
   }
   wake_.notify_one();
   std::call_once(joined_, [this] {
@@ -43,7 +43,7 @@ void Loader::run() {
     } catch (const std::exception& e) {
       log_warning("a load of a model ended in a bug of hone: {}", e.what());
     }
-    job = {};  // a reply that has no answer yet sends status 500
+    job = {};  // a reply without an answer sends status 500
     lock.lock();
   }
 }

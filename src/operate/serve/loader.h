@@ -1,5 +1,5 @@
-// Loads of models, one after another on a thread of their own: they take long, and other requests must be
-// answered meanwhile.
+// Loads models one after another on a thread of its own. Loading takes long, and other requests
+// must be answered meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -19,9 +19,10 @@ class Loader {
   static constexpr size_t kMostWaiting = 16;
 
   ~Loader() { stop(); }
-  // `done` is called once, on the loader's thread. H3412 after stop(), H3414: too many wait.
+  // Queues a load. `done` is called once, on the loader's thread. H3412 after stop(), H3414: too
+  // many wait.
   Status add(Load load, OnDone done);
-  // The load that runs is finished; those that wait get H3412. Not from the loader's thread.
+  // Finishes the running load; waiting ones get H3412. Must not be called on the loader's thread.
   void stop();
 
  private:
@@ -35,7 +36,7 @@ class Loader {
   std::condition_variable wake_;
   std::deque<Job> waiting_;
   bool stopped_ = false;
-  std::thread thread_;  // from the first load on
+  std::thread thread_;  // started by the first load
   std::once_flag joined_;
 };
 

@@ -120,7 +120,7 @@ Result<ModelSet::Model> ModelSet::find(const std::string& name, const std::strin
   if (n == nullptr) return unknown(name);
   std::string chosen = version;
   if (chosen.empty()) {
-    // 37 and 100 have no common factor: each hundred requests are spread evenly.
+    // 37 and 100 have no common factor, so each hundred requests are spread evenly.
     auto place = static_cast<int64_t>(n->requests++ * 37 % 100);
     for (const auto& [v, share] : n->traffic) {
       chosen = v;

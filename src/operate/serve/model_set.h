@@ -1,4 +1,4 @@
-// The models of a server by name and version, and which version a request gets. Any thread uses it.
+// The models of a server by name and version, and the version for each request. Any thread uses it.
 #pragma once
 
 #include <map>
@@ -8,11 +8,11 @@
 
 namespace hone {
 
-// Shares of requests in percent by version; they sum to 100.
+// Shares of requests in percent by version; their sum is 100.
 using Traffic = std::map<std::string, int64_t>;
-// Whether version `a` is a larger number than `b`; false where one of them is not a number.
+// Whether version `a` is a larger number than `b`; false if one of them is not a number.
 bool is_newer(const std::string& a, const std::string& b);
-// A version gets this share, the others what is left in proportion; all of it where there is no other.
+// Gives a version this share; the others share the rest in proportion. Without others it gets all.
 Traffic with_share(Traffic now, const std::string& version, int64_t share);
 
 class ModelSet {
@@ -20,22 +20,21 @@ class ModelSet {
   using Model = std::shared_ptr<ServedModel>;
   using Traffic = hone::Traffic;
 
-  // Takes the place of the same name and version; requests that it answers are finished by the one that
-  // was there. A first version gets all requests, others none until set_traffic.
+  // Replaces the same name and version; the old one finishes its requests. A first version gets all
+  // requests, later ones none until set_traffic.
   void add(Model model);
-  // H3416 of a version that is not there, H3402 of shares that do not sum to 100.
+  // H3416: the version is not in the set. H3402: the shares do not sum to 100.
   Status set_traffic(const std::string& name, const Traffic& traffic);
-  // All versions without one. The last version cannot go while it has a share of requests, unless all
-  // go. H3416.
+  // Removes one version, or all if none is given. The last version cannot be removed alone while it
+  // has a share of requests. H3416.
   Status remove(const std::string& name, const std::string& version = "");
 
-  // "" is the first name that was added. Without a version by the shares. H3416.
+  // Picks a version by the shares, unless one is given. "" is the name that was added first. H3416.
   Result<Model> find(const std::string& name, const std::string& version = "");
-  // For who asks what a model is: counts as no request. Without a version the one with the largest share.
-  // H3416.
+  // Looks a model up without counting a request. No version: the one with the largest share. H3416.
   Result<Model> look_up(const std::string& name, const std::string& version = "");
   std::vector<Model> all() const;
-  // All, and those that are not in the set any more but still answer a request.
+  // All models of the set, and removed ones that still answer a request.
   std::vector<Model> living() const;
   std::vector<std::string> names() const;  // in the order in which they were added
   Traffic traffic(const std::string& name) const;
@@ -54,7 +53,7 @@ class ModelSet {
 
   mutable std::mutex mutex_;
   std::vector<Named> models_;
-  std::vector<std::weak_ptr<ServedModel>> left_;  // removed, perhaps not gone
+  std::vector<std::weak_ptr<ServedModel>> left_;  // removed, perhaps still alive
 };
 
 }  // namespace hone

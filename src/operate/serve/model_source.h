@@ -1,4 +1,4 @@
-// Where the models of a server come from: words of its command line, a repository in Triton's layout, the
+// Finds the models of a server: words of its command line, a repository in Triton's layout, the
 // registry.
 #pragma once
 
@@ -23,9 +23,9 @@ Result<ModelSource> model_source(const std::string& text, const std::string& reg
 // blanks at their ends, a prefix ends in one.
 ModelSource registered_source(const ModelVersion& version);
 
-// Triton's layout: FOLDER/NAME/VERSION/ with numbers for versions, of which the largest is meant, or the
-// one that is named; or FOLDER/NAME/ itself is a model's folder. Files of other backends are passed over.
-// H3416.
+// Triton's layout: FOLDER/NAME/VERSION/ with numbers for versions, of which the largest or the
+// named one is taken; or FOLDER/NAME/ itself is a model's folder. Files of other backends are
+// ignored. H3416.
 Result<ModelSource> in_repository(const std::string& folder, const std::string& name,
                                   const std::string& version = "");
 // H3402: it is not a folder.

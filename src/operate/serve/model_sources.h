@@ -1,4 +1,4 @@
-// What a server serves: the models of its command line, of an endpoint of the registry or of a repository, and their
+// The models of a server: those of its command line, of an endpoint of the registry or of a repository, and their
 // shares of requests.
 #pragma once
 
@@ -27,7 +27,7 @@ class ModelSources {
   bool has_endpoint() const { return !options_.endpoint.empty(); }
   bool has_repository() const { return !options_.model_repository.empty(); }
 
-  // What is asked for, as the registry or the repository has it now, else one of first(). H3416.
+  // The source of a requested model: from the registry or the repository now, else one of first(). H3416.
   Result<ModelSource> source_of(const LoadRequest& request) const;
   std::vector<std::string> repository() const;  // names
   // Writes the server's address to its endpoint, for those that ask the registry.

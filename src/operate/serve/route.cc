@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-// The tickets of a request, so that a client that leaves ends them.
+// The tickets of a request. A client that leaves cancels them.
 class Tickets {
  public:
   explicit Tickets(ModelSet::Model model) : model_(std::move(model)) {}

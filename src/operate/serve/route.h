@@ -1,4 +1,4 @@
-// What a route of the server is: each file of operate/serve/routes is one API.
+// A route of the server: each file of operate/serve/routes is one API.
 #pragma once
 
 #include <map>
@@ -10,16 +10,16 @@
 
 namespace hone {
 
-// A model that is to be served, or another version of one.
+// A model, or another version of one, to load and serve.
 struct LoadRequest {
   std::string name, version = "";  // "": the newest
-  // Its share of the requests, in percent. Without: all of them, but where no version is named either and the newest
-  // is served already, the shares stay as they are.
+  // Traffic in percent. Unset: 100, unless no version is named and the newest is already served;
+  // then traffic is unchanged.
   std::optional<int64_t> traffic = {};
   std::string deployed_id = "";
 };
 
-// What routes share.
+// State that routes share.
 struct ServeContext {
   Metrics metrics;
   ModelSet models;
@@ -35,8 +35,8 @@ struct ServeContext {
   std::function<Status(const LoadRequest&)> load;
   std::function<Status(const std::string&)> unload;  // by name
   std::function<std::vector<std::string>()> repository;
-  std::function<void()> before_metrics;  // brings `metrics` up to date
-  Loader loads;                          // ends before all that a load uses
+  std::function<void()> before_metrics;  // updates `metrics`
+  Loader loads;                          // destroyed before everything that a load uses
 
   Deadline deadline() const;
 };
@@ -70,9 +70,9 @@ struct Api {
   bool open = false;  // needs no key
 };
 
-// --- what routes are made of ---------------------------------------------------------------------
+// --- helpers of routes --------------------------------------------------------------------------
 
-// The HTTP status of an Error, and Retry-After where it helps.
+// The HTTP status of an Error; adds Retry-After if a retry can help.
 int status_of(const Error& e);
 WebHeaders headers_of(const Error& e);
 // One line: what, where, what to do.

@@ -10,7 +10,7 @@ class PathPattern {
  public:
   // Each way to leave out what is in brackets.
   static std::vector<PathPattern> all_of(const std::string& pattern);
-  // What the names of the pattern are in a path; nothing: it is another path.
+  // The values of the pattern's names in a path; nullopt if the path does not match.
   std::optional<PathNames> match(const std::vector<std::string>& path) const;
 
  private:

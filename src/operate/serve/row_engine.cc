@@ -17,8 +17,8 @@ bool reads_types(const ModelConfig& config) {
   return types.ok() && *types > 1;
 }
 
-// Inputs of token_graph.h without labels; token_types i32[T] for models that have them; of masked
-// language models label_rows i32[S] (-1: none). Output logits: [S, labels], or [S, V].
+// Inputs of token_graph.h without labels; token_types i32[T] for models with token types;
+// label_rows i32[S] (-1: none) for masked language models. Output logits: [S, labels], or [S, V].
 Result<Program> row_program(const ModelConfig& config, const RowLimits& limits, int64_t tokens,
                             const std::string& name) {
   Program p(op_table(), name);

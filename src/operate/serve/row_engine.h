@@ -1,5 +1,5 @@
-// A model that reads texts at once, without a cache: classifiers and masked language models. Texts that wait
-// are packed into one run, on a thread of its own.
+// A model without a cache: classifiers and masked language models. Waiting texts are packed into
+// one run, on a thread of its own.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What requests see of a model, and the parts of the server that need none.
+// A served model through requests, and the parts of the server that need no model.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -16,10 +16,10 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kLongest = 2048;  // tokens of a sequence when nothing is asked for
+constexpr int64_t kLongest = 2048;  // default number of tokens of a sequence
 constexpr int64_t kLongestRow = 512;
 
-// What is wanted, within a quarter of the device's memory where nothing else is asked for.
+// The wanted limits, within a quarter of the device's memory unless another size is given.
 Result<CacheLimits> cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t longest,
                                  const Backend& backend) {
   CacheLimits wanted{.rows = o.batch_size, .tokens = longest, .longest_prompt = longest};
@@ -48,7 +48,7 @@ std::optional<ServedTask> task_of(Head head) {
   }
 }
 
-// What a question to a classifier or masked model may set.
+// Reads the settings of a request to a classifier or masked model.
 Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t otherwise) {
   if (!shared || shared->is_null()) return otherwise;
   const Json& settings = *shared;
@@ -66,7 +66,7 @@ Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t othe
   return otherwise;
 }
 
-// The last request of a model may end on the model's own thread, which cannot end itself.
+// The last reference to a model may end on the model's own thread, which cannot join itself.
 class Unloader {
  public:
   template <class F>
@@ -203,7 +203,7 @@ Status ServedModel::load_rows(const ServedOptions& o) {
   return Ok{};
 }
 
-// Measures one answer; of the model's thread.
+// Measures one answer; used on the model's thread.
 class ServedModel::Watch {
  public:
   Watch(const std::optional<ModelLatencies>& to, const Clock& clock)
@@ -236,15 +236,15 @@ Result<const ChatTemplate*> ServedModel::chat_template(bool tools) const {
   return &**chat;
 }
 
-// What a request sets, over what the model does without.
+// The settings of a request over the defaults of the model.
 struct ServedModel::Settings {
-  std::weak_ptr<const Json> json;  // that they were read from
+  std::weak_ptr<const Json> json;  // source of these settings
   GenerationConfig config;
   bool truncates = false;
 };
 
-// The texts of a request ask one after another with the same settings: they are read once, and all that wait hold one
-// copy, however long their stop texts are.
+// The texts of a request have the same settings: they are parsed once, and all waiting texts share
+// one copy, even with long stop texts.
 Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
     const std::shared_ptr<const Json>& json) {
   if (json) {
@@ -254,7 +254,7 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
   auto s = std::make_shared<Settings>(Settings{json, defaults_});
   if (json && json->is_object() && !json->empty()) {
     Json rest = *json;
-    // As pipelines of Transformers take it: true, or the name of a strategy.
+    // Takes the values of Transformers' pipelines: true, or the name of a strategy.
     if (const auto t = rest.find("truncation"); t != rest.end()) {
       s->truncates = *t == Json(true) || (t->is_string() && *t != Json("do_not_truncate"));
       rest.erase(t);
@@ -329,7 +329,7 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
       answer.texts.push_back({continuation_text(self->tokenizer(), before, g.tokens),
                               std::move(g.tokens), g.ended, g.score});
       if (!on_piece) continue;
-      // What the decoder held back; of beams all.
+      // The text that the decoder still holds; for beams all of it.
       const std::string rest =
           decoders->empty() ? answer.texts.back().text : (*decoders)[i].finish();
       if (!rest.empty()) on_piece(i, rest);
@@ -339,7 +339,7 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
   return engine.submit(std::move(job));
 }
 
-// The most probable of softmax(logits); of a regression its number.
+// The most probable labels by softmax(logits); for a regression its number.
 std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> logits,
                                                       int64_t count) const {
   const bool masks = task_ == ServedTask::fill_mask;
@@ -401,7 +401,7 @@ Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDon
     if (job.places.empty())
       return Error(err::kServeRequest, "the text has no mask")
           .at("instances")
-          .todo(fmt::format("put {} where a word is to be found",
+          .todo(fmt::format("put {} in the place of the word to find",
                             tokenizer().decode(std::span(&mask_, 1))));
   }
   job.deadline = query.deadline;

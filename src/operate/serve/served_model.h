@@ -1,4 +1,4 @@
-// A model as requests see it: texts in; texts, labels or words for a mask out.
+// A model as requests see it: texts go in; texts, labels or words for a mask come out.
 //
 //   auto model = HONE_TRY(ServedModel::load("t5", "1", "folder", options));
 //   auto ticket = model->ask({.text = "..."}, on_piece, on_done);
@@ -12,17 +12,17 @@
 namespace hone {
 
 struct ServedOptions {
-  std::string task = "";         // of config.json's task_specific_params, such as "summarization"
+  std::string task = "";         // of task_specific_params, such as "summarization"
   std::string prefix = "";       // put before each text, such as "summarize: "
   std::string deployed_id = "";  // in the registry
   std::string device = "cpu";
   int64_t threads = 0;      // 0: one per core
-  int64_t batch_size = 32;  // sequences that are worked on together
+  int64_t batch_size = 32;  // sequences that are processed together
   int64_t max_length = 0;   // tokens of a sequence; 0: the model's positions, at most 2048
   int64_t cache_bytes = 0;  // of the KV cache; 0: what is needed, at most a quarter of the memory
   WeightStorage weights = WeightStorage::f32;
   EngineOptions engine = {};
-  Metrics* metrics = nullptr;  // gets its latencies; outlives the model
+  Metrics* metrics = nullptr;  // receives the latencies; outlives the model
   OpenOptions open = {};
 };
 
@@ -34,11 +34,11 @@ std::string name_of(ServedTask task);  // "text-generation", as pipelines of Tra
 struct TextQuery {
   std::string text;
   std::optional<std::string> pair = {};  // classification of pairs
-  std::vector<int32_t> tokens = {};      // in place of the text
-  // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}. The texts of a
-  // request share them. Null: none.
+  std::vector<int32_t> tokens = {};      // replaces the text
+  // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}. The
+  // texts of a request share them. Null: none.
   std::shared_ptr<const Json> settings = {};
-  bool special_tokens = true;  // those that the tokenizer puts around a text
+  bool special_tokens = true;  // add the tokenizer's special tokens around a text
   Deadline deadline = kNoDeadline;
 };
 struct Written {
@@ -55,12 +55,12 @@ struct Scored {
 struct TextAnswer {
   int64_t prompt_tokens = 0, new_tokens = 0;
   std::vector<Written> texts;               // of generation
-  std::vector<std::vector<Scored>> labels;  // best first; of each mask
+  std::vector<std::vector<Scored>> labels;  // best first, for each mask
 };
 
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
  public:
-  // H3401: the model cannot be served. Errors of models and devices.
+  // H3401: this kind of model cannot be served. Errors of models and devices.
   static Result<std::shared_ptr<ServedModel>> load(const std::string& name,
                                                    const std::string& version,
                                                    const std::string& source,
@@ -77,8 +77,8 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   Result<const ChatTemplate*> chat_template(bool tools) const;
   int64_t longest() const { return longest_; }  // tokens of a sequence
 
-  // Errors come at once (H3415, those of settings, texts and engines); what comes later is called on the model's thread.
-  // Text that is certain; with beams all of it at the end.
+  // Errors of settings, texts and engines come at once (H3415 and others). Later results come on
+  // the model's thread. A piece is text that can no longer change; beams give all of it at the end.
   using OnPiece = std::function<void(size_t sequence, const std::string& text)>;
   using OnDone = std::function<void(Result<TextAnswer>)>;
   Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
@@ -87,7 +87,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   void cancel(uint64_t ticket) { engine_->cancel(ticket); }
   // Every request gets H3412 now, later ones at once.
   void stop() { engine_->stop(); }
-  // Stops, and waits until no request is called any more, however long the step takes that runs. Any number of
+  // Stops, and waits for the running step; no callback runs afterwards. Any number of
   // times, from any thread but the model's.
   void join() { engine_->join(); }
 
@@ -120,7 +120,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   std::function<Result<uint64_t>(TextQuery, OnPiece, OnDone)> ask_;  // by the kind of engine_
 };
 
-// Until every model that nobody holds any more is gone. Before the process ends.
+// Waits until all unreferenced models are destroyed. Call before exit.
 void wait_for_unloads();
 
 }  // namespace hone

@@ -6,13 +6,13 @@
 
 namespace hone {
 
-// What a model reads and writes: text_input BYTES [-1]; text_output BYTES [-1] of those that write,
+// Inputs and outputs of a model: text_input BYTES [-1]; text_output BYTES [-1] of those that write,
 // label BYTES [-1] and score FP32 [-1] of classifiers and masked language models.
 struct TensorForm {
   std::string name, datatype;
 };
 std::vector<TensorForm> outputs_of(const ServedModel& model);
-// Triton's config of a model as its clients read it.
+// Triton's config of a model, for its clients.
 OrderedJson triton_config(const ServedModel& model);
 
 inline constexpr const char* kTensorApi = "v2";  // label of metrics, whatever carries a request
@@ -25,7 +25,8 @@ void infer(const ModelSet::Model& model, const TensorRequest& request, Deadline 
 // The texts of a tensor as queries. H3415 of too many.
 Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,
                                           Deadline deadline);
-// The outputs that were asked for, all without any; `shape` is that of the texts. H3415 of a name that the model does not have.
+// The requested outputs; all if none is requested. `shape` is the shape of the texts. H3415: the
+// model has no output of that name.
 Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
                                             const std::vector<TextAnswer>& answers,
                                             const std::vector<std::string>& wanted,

@@ -28,8 +28,8 @@ Status TextEngine::check(const Prompt& prompt, const GenerationConfig& config) c
   const auto begun = static_cast<int64_t>(prompt.tokens.size());
   return Error(
              err::kServeTooLarge,
-             fmt::format("{} tokens, with {} to come in up to {} sequences at once, are more than "
-                         "this server holds: {} sequences of {} tokens, {} tokens in all",
+             fmt::format("the request needs {} prompt tokens and {} new tokens in {} sequences at "
+                         "once; this server holds {} sequences of {} tokens, {} tokens in all",
                          prompt.tokens.size() + prompt.source.size(),
                          config.end_length(begun, limits_.tokens) - begun,
                          std::max(config.num_beams, config.num_return_sequences), limits_.rows,
@@ -55,7 +55,8 @@ void TextEngine::tell_load() {
   queue_.tell(l);
 }
 
-// Moves jobs to the batcher as far as it has rows; the others wait in the queue, where they are counted.
+// Moves jobs to the batcher while it has free rows; the others wait in the queue, which counts
+// them.
 void TextEngine::begin_waiting() {
   for (const uint64_t ticket : queue_.take_cancelled())
     if (const auto it = running_.find(ticket); it != running_.end()) {
@@ -98,7 +99,7 @@ void TextEngine::run() {
     begin_waiting();
     batcher_->step();
     end_late();
-    if (running_.empty()) tell_load();  // nothing else does until another request comes
+    if (running_.empty()) tell_load();  // no other call reports until the next request
   }
   batcher_->clear();
   const auto running = std::exchange(running_, {});

@@ -1,4 +1,5 @@
-// A model that writes texts, on a thread of its own: requests from any thread are decoded together.
+// A model that generates texts, on a thread of its own: it decodes requests of all threads
+// together.
 #pragma once
 
 #include <unordered_map>
@@ -26,7 +27,7 @@ class TextEngine : public QueuedEngine<TextJob> {
                                                   const EngineOptions& options);
   ~TextEngine() override { join(); }
 
-  // Whether it could ever run: H3413.
+  // H3413 if the request could never run.
   Status check(const Prompt& prompt, const GenerationConfig& config) const;
   // The ticket of a job that waits. H3412 after stop(), H3414: too many wait.
   Result<uint64_t> submit(TextJob job) { return queue_.submit(std::move(job)); }

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// What a card says of itself; -1: it does not say it.
+// A card's own readings; -1: not reported.
 struct GpuUsage {
   int64_t index = 0;
   std::string name = {}, uuid = {};

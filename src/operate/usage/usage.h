@@ -1,5 +1,4 @@
-// What the machine and this process use: processor, memory, disk, network, GPUs.
-//
+// Use of the machine and this process: processor, memory, disk, network, GPUs.
 //   UsageReader reader;
 //   const Usage u = reader.read();    // rates and shares are since the last read()
 #pragma once
@@ -29,7 +28,7 @@ struct Usage {
 
 class UsageReader {
  public:
-  // `root` precedes /proc, for tests. GPUs are left out where their library is not there.
+  // `root` precedes /proc, for tests. Without NVML there are no GPUs.
   explicit UsageReader(std::string root = "");
   ~UsageReader();
 
@@ -50,7 +49,7 @@ class UsageSummary {
   double machine_cpu_share() const { return mean(cpu_share_); }
   double process_cores() const { return mean(cores_); }
   int64_t process_memory_peak_bytes() const { return memory_peak_; }
-  // Over all GPUs; -1 without one that says it.
+  // Over all GPUs; -1 if none reports it.
   double gpu_busy_share() const { return gpu_readings_ > 0 ? gpu_busy_ / gpu_readings_ : -1; }
   int64_t gpu_memory_peak_bytes() const { return gpu_memory_peak_; }
 

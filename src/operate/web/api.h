@@ -1,5 +1,5 @@
-// What the routes of hone ui share. Each takes a request below /api and gives an answer; they may be
-// called from several threads.
+// Shared parts of hone ui's routes. Each takes a request below /api and returns an answer; several
+// threads may call it.
 #pragma once
 
 #include <map>
@@ -23,15 +23,17 @@ struct ApiRequest {
   // A whole number from 0 to `most`; `otherwise` for everything else.
   int64_t number(const std::string& key, int64_t otherwise, int64_t most) const;
 };
-// "a=b&c=d"; nothing where an escape is broken.
+// Parses "a=b&c=d"; nothing if an escape is malformed.
 std::optional<std::map<std::string, std::string>> parse_query(std::string_view query);
 
-// Values without secrets (registry/redact.h). NaN and Infinity, which browsers do not read, are texts.
+// Values without secrets (registry/redact.h). NaN and Infinity are sent as texts, because browsers
+// cannot parse them.
 WebAnswer api_answer(const OrderedJson& value);
-// Status 404 for what is not there (H3112, H3135, H3167), else `status`, with the error's code, what, where and what to do.
+// Status 404 for missing things (H3112, H3135, H3167), else `status`, with the error's code, what,
+// where and what to do.
 WebAnswer api_failure(const Error& error, int status = 500);
 
-// /api/runs, /api/runs/ID?from=BYTES: what the log of the run says after these bytes.
+// /api/runs, /api/runs/ID?from=BYTES: the content of the run's log after these bytes.
 class RunsApi {
  public:
   explicit RunsApi(std::string folder) : folder_(std::move(folder)) {}
@@ -45,7 +47,7 @@ class RunsApi {
   Result<std::vector<RunRow>> rows();
   std::string folder_;
   std::mutex mutex_;
-  std::map<std::string, Log> logs_;  // logs that did not change are not read again
+  std::map<std::string, Log> logs_;  // unchanged logs are not read again
 };
 
 // /api/pipelines, /api/pipelines/RUN, /api/pipelines/RUN/STEP: the end of a step's log.
@@ -63,11 +65,11 @@ class ModelsApi {
  public:
   explicit ModelsApi(std::string address) : address_(std::move(address)) {}
   WebAnswer answer(const ApiRequest& request);
-  // Where the files of a version are. Errors: those of resolve_model.
+  // The folder or URL of a version. Errors: those of resolve_model.
   Result<std::string> source_of(const std::string& reference);
 
  private:
-  Result<Registry*> registry();  // opened with the first request; H3131 where it cannot be
+  Result<Registry*> registry();  // opened by the first request; H3131 if it cannot be
   Result<WebAnswer> all(Registry& registry);
   Result<WebAnswer> one(Registry& registry, const std::string& name);
   std::string address_;
@@ -89,8 +91,8 @@ class DataApi {
   std::map<std::string, std::shared_ptr<Tokenizer>> tokenizers_;
 };
 
-// The real path of what `path` names below `folder`, whatever links and ".." it has; nothing where it
-// is not below it, or not there.
+// The real path of `path` below `folder`, after links and ".."; nothing if it is outside or
+// missing.
 std::optional<std::string> path_below(const std::string& folder, const std::string& path);
 
 }  // namespace hone

@@ -55,7 +55,7 @@ OrderedJson tokens_json(const Tokenizer& t, const std::string& text) {
   return tokens;
 }
 
-// What a task reads of a row.
+// The columns of a row that a task reads.
 struct Roles {
   std::vector<std::pair<std::string, size_t>> texts;  // "text", "pair", "target"
   std::optional<size_t> label, words, tags;
@@ -83,8 +83,7 @@ Result<Roles> roles_of(const std::string& task, RowReader& rows, const Row& firs
     roles.words = column_named(columns, {"tokens", "words"});
     roles.tags = column_named(columns, {"ner_tags", "pos_tags", "chunk_tags", "tags", "labels"});
     if (!roles.words) roles.words = 0;
-    roles.note =
-        fmt::format("the label of a word is that of its first token; {} stands for none", kNoLabel);
+    roles.note = fmt::format("a word has the label of its first token; {}: none", kNoLabel);
   } else if (task == "summarization" || task == "translation") {
     std::optional<size_t> source = column_named(columns, {"document", "article", "source", "text",
                                                           "dialogue", "translation"}),

@@ -1,4 +1,4 @@
-// Passes requests of the playground on to one server, and its answers back as they come: the page needs
+// Forwards requests of the playground to one server, and streams its answers back: the page needs
 // no other origin, and the server no CORS.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace hone {
 
 class EndpointProxy {
  public:
-  // `url`: http or https, host and port, perhaps a path before the routes. `key`: sent as a bearer token, ""
-  // without. Errors: H3501.
+  // `url`: http or https, host and port, perhaps a path before the routes. `key`: sent as a bearer
+  // token; "": none. Errors: H3501.
   static Result<EndpointProxy> make(const std::string& url, const std::string& key);
-  // GET or POST of `path` below the address, such as "v1/completions"; in the calling thread. A client
-  // that leaves ends it, as `ends` does.
+  // Forwards GET or POST of `path` below the address, such as "v1/completions", in the calling
+  // thread. Ends early if the client leaves or `ends` is set.
   void pass(const WebRequest& request, const std::string& path, WebReply& reply,
             const std::atomic<bool>& ends) const;
   const std::string& url() const { return url_; }

@@ -34,7 +34,7 @@ Result<WebAnswer> ModelsApi::one(Registry& registry, const std::string& name) {
               decisions = OrderedJson::array(), endpoints = OrderedJson::array();
   for (const ModelVersion& v : HONE_TRY(registry.versions(name))) {
     OrderedJson version = version_json(v);
-    // Where it comes from: run, data and the model that the run began from.
+    // The origin of a version: run, data and initial model.
     if (const Result<RegisteredRun> run = registry.run(v.run_id); !v.run_id.empty() && run.ok())
       version["lineage"] = run_json(*run);
     versions.push_back(std::move(version));

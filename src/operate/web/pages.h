@@ -1,4 +1,4 @@
-// The files of pages/, as a part of the program.
+// The files of pages/, compiled into the program.
 #pragma once
 
 #include <string_view>

@@ -38,7 +38,7 @@ OrderedJson summary_of(const RunRow& row) {
           {"log", row.log}};
 }
 
-// The lines of a run in a part of its log, by what they tell.
+// The lines of a run in a part of its log, by kind.
 class LogPart {
  public:
   explicit LogPart(std::string id) : id_(std::move(id)) {}

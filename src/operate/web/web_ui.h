@@ -13,16 +13,16 @@ namespace hone {
 
 struct WebUiOptions {
   HttpOptions http = {};
-  std::string folder = ".";   // runs, pipelines and data below it are shown
-  std::string registry = {};  // as Registry::open has it
+  std::string folder = ".";   // shows the runs, pipelines and data below it
+  std::string registry = {};  // address for Registry::open
   std::string endpoint_url = "http://127.0.0.1:8080";
-  std::string endpoint_key = {};  // of that server; it never leaves this process but there
+  std::string endpoint_key = {};  // of the endpoint; sent only to it
   std::string version = {};       // of hone
 };
 
 class WebUi {
  public:
-  // Errors: H3501 a folder or an endpoint that cannot be used, those of HttpServer::start.
+  // Errors: H3501 an unusable folder or endpoint, those of HttpServer::start.
   static Result<std::unique_ptr<WebUi>> start(const WebUiOptions& options);
   ~WebUi();  // ends all connections
   std::string url() const;

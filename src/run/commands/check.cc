@@ -87,7 +87,7 @@ Result<int> fix_files(const Task& task, const std::string& folder, bool json) {
     const std::string name = std::filesystem::path(file).filename();
     const std::string to = fmt::format("{}/{}", folder, without_packing(name));
     if (HONE_TRY(file_store().exists(to)))
-      return Error(err::kFileExists, fmt::format("'{}' is there already", to))
+      return Error(err::kFileExists, fmt::format("'{}' exists already", to))
           .at("--fix " + folder)
           .todo("name another folder, or remove the file");
     const FixReport r = HONE_TRY(fix_text(file, to, encoding));

@@ -1,5 +1,5 @@
-// What a command of the program is. Each file of run/commands is one and defines
-// `Command command_<file>();`; its name is the file's with '-' for '_', unless `name` says another.
+// A command of the program. Each file of run/commands is one and defines `Command
+// command_<file>();`; its name is the file's with '-' for '_', unless `name` gives another.
 //
 //   Result<int> run_words(const std::vector<std::string>& args) {
 //     WordsSettings settings;
@@ -39,7 +39,7 @@ struct Command {
 
 std::vector<Command> all_command();  // the shelf, by name of file
 
-// Runs another command of the shelf, as aliases do after they have rewritten their arguments.
+// Runs another command of the shelf; aliases call it with rewritten arguments.
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args);
 
 // Alone as argument: the command prints its reference in Markdown.

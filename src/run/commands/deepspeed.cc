@@ -39,7 +39,7 @@ Result<int> run_deepspeed(const std::vector<std::string>& args) {
 Command command_deepspeed() {
   return {.name = "deepspeed",
           .summary =
-              "run what a deepspeed command line asks for: hone deepspeed [--num_gpus N] "
+              "run a deepspeed command line: hone deepspeed [--num_gpus N] "
               "run_clm.py ...",
           .run = run_deepspeed};
 }

@@ -76,7 +76,7 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
       return Error(err::kDeployNotReady,
                    fmt::format("the server of the endpoint ended: {}", said.empty() ? "" : said[0]))
           .at(server_log(e))
-          .todo("its log says why; correct that and deploy again");
+          .todo("see its log, correct the cause and deploy again");
     }
     if (stop_requested()) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -84,7 +84,7 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
   return Error(err::kDeployNotReady,
                fmt::format("the server of the endpoint is not ready after {} s", s.wait))
       .at(server_log(HONE_TRY(registry.endpoint(id))))
-      .todo("its log says why; where the model is only slow to load, give more time with --wait");
+      .todo("see its log; if the model is only slow to load, give more time with --wait");
 }
 
 Result<int> run_deploy(const std::vector<std::string>& args) {

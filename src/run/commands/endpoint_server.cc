@@ -46,7 +46,7 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
                fmt::format("the endpoint's server does not take {}:{}: {}", version.model,
                            version.version, said ? text_at(json, "error") : answer.body))
       .at(endpoint.address)
-      .todo("what was deployed before is still served; correct the model and deploy again");
+      .todo("the versions deployed before are still served; correct the model and deploy again");
 }
 
 bool is_own_server(const Endpoint& endpoint, int64_t pid) {

@@ -15,7 +15,7 @@ ServerFacts ask_server(const Endpoint& endpoint);
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
 // Whether the process is a server of this endpoint on this machine: the number alone may be another machine's.
 bool is_own_server(const Endpoint& endpoint, int64_t pid);
-// Where a server that is started writes to.
+// The log file of a server that is started.
 std::string server_log(const Endpoint& endpoint);
 
 }  // namespace hone

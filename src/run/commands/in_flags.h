@@ -1,4 +1,4 @@
-// What a command says about the data, with its own flags: rooms of data name settings alone
+// Errors and findings of data with the flags of the command: rooms of data name settings alone
 // (base/settings/flag_names.h). Text that is not UTF-8 gets a command that writes a clean copy.
 #pragma once
 

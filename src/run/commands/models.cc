@@ -117,8 +117,7 @@ Result<int> run_models(const std::vector<std::string>& args) {
                           registry);
   }
   if (s.verb == "export" || s.verb == "import") return exchange(s, registry);
-  if (s.reference.empty())
-    return lacks(s, "a model", "name it; hone models list says which are there");
+  if (s.reference.empty()) return lacks(s, "a model", "name it; hone models list shows them");
   const std::string alias = s.alias.empty() ? kChampion : s.alias;
   if (s.verb == "promote") {
     const ModelVersion v = HONE_TRY(resolve_model(registry, s.reference));

@@ -14,10 +14,10 @@ struct DecideRequest {
   bool json = false;
 };
 
-// Compares, records and, on promote, sets the alias. Where the deployed version was evaluated on other rows, or
-// not at all, it is evaluated again as the version was, by another process of this program. The exit status
-// is 0 whatever the verdict. Errors: H3011 where that process fails, H3142 where the version has no saved
-// rows, those of decide() and of the registry.
+// Compares, records and, on promote, sets the alias. If the deployed version was evaluated on other
+// rows, or not at all, another process of this program evaluates it again with the settings of the
+// version. The exit status is 0 for every verdict. Errors: H3011 that process fails, H3142 the
+// version has no saved rows, those of decide() and of the registry.
 Result<int> decide_version(const DecideRequest& request, Registry& registry);
 
 }  // namespace hone

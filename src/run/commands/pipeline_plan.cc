@@ -24,7 +24,7 @@ Status check_commands(const Pipeline& pipeline, const std::string& hone_program)
             return r.kind == StepReference::kResult ? std::string("1") : r.name + "_";
           })));
     words[0] = hone_program;
-    // What is after "--" belongs to another command.
+    // Words after "--" belong to another command.
     words.insert(std::find(words.begin(), words.end(), "--"), "--dump-config");
     const CommandOutput done = HONE_TRY(run_command(words, {.timeout_seconds = kLongestCheck}));
     if (done.status == 0) continue;

@@ -1,4 +1,4 @@
-// What hone pipeline says before it runs anything.
+// The output of hone pipeline before it runs anything.
 #pragma once
 
 #include <string>

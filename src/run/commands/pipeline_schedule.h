@@ -12,12 +12,14 @@ struct PipelineSchedule {
   std::string cron, on;  // one of the two
   double every_s = 60;
   int64_t max_runs = 0;  // 0: no end
-  // What was seen at `on` by the last run, so that the same command does not run it again.
+  // File with the data that the last run saw at `on`, so that the same command does not run them
+  // again.
   std::string seen_file;
 };
 
-// Until SIGINT or SIGTERM, or after max_runs. A run that fails is logged, and the next one is waited for; with
-// `on` the same data is tried again when it has changed. Errors: H3169, those of the place at the first look.
+// Runs until SIGINT or SIGTERM, or for max_runs runs. A failed run is logged, and the schedule
+// continues; with `on` it runs again once the data have changed. Errors: H3169, those of the place
+// at the first look.
 Result<int> follow_schedule(const PipelineSchedule& options,
                             const std::function<Result<int>()>& run);
 

@@ -128,7 +128,7 @@ Result<int> run_pull(const std::vector<std::string>& given) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   if (s.prepare.empty() && !flags.empty())
     return Error(err::kMissingArgument,
-                 "flags after -- are for hone prepare, which was not asked for")
+                 "flags after -- are for hone prepare, and --prepare is missing")
         .at(flags[0])
         .todo("add --prepare TASK");
   const std::string to = without_end_slash(s.to);

@@ -29,7 +29,7 @@ Result<Pipeline> recipe_with(const std::string& task, const std::string& flag) {
 TEST(RecipeTask, EachFlagReachesTheStepsThatNeedIt) {
   for (const Task& task : all_task()) {
     int rows = 0, reading = 0;
-    // What hone prepare takes of the task.
+    // The settings that hone prepare takes from the task.
     Schema prepared("hone prepare", "");
     task.settings->DataSettings::bind(prepared);
     task.bind(prepared);

@@ -1,4 +1,4 @@
-// hone reproduce MODEL: what differs here from how a registered model was trained, and the command that trains it
+// hone reproduce MODEL: what differs here from the training of a registered model, and the command that trains it
 // again.
 #include "base/core/log.h"
 #include "base/core/text.h"
@@ -124,13 +124,13 @@ std::string command_of(const RegisteredRun& run) {
 
 Result<int> run_reproduce(const std::vector<std::string>& args) {
   ReproduceSettings s;
-  Schema schema("hone reproduce", "what differs here from how a registered model was trained");
+  Schema schema("hone reproduce", "what differs here from the training of a registered model");
   s.bind(schema);
   schema.positional("reference");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   if (s.reference.empty())
     return Error(err::kMissingArgument, "'hone reproduce' needs a model")
-        .todo("name it; hone models list says which are there");
+        .todo("name it; hone models list shows them");
   Registry registry = HONE_TRY(Registry::open(s.registry));
   const ModelVersion v = HONE_TRY(resolve_model(registry, s.reference));
   if (v.run_id.empty())
@@ -177,7 +177,7 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
 
 Command command_reproduce() {
   return {.name = "reproduce",
-          .summary = "say what differs from how a registered model was trained",
+          .summary = "show what differs from the training of a registered model",
           .run = run_reproduce};
 }
 

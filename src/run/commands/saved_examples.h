@@ -1,5 +1,5 @@
-// What hone eval --save_examples leaves: one line a row, and what the evaluation was, so that another model
-// can be evaluated in the same way.
+// The files of hone eval --save_examples: one line a row, and the settings of the evaluation, so
+// that another model can be evaluated in the same way.
 #pragma once
 
 #include "learn/harness/example_scores.h"

@@ -87,7 +87,7 @@ Result<int> copy_files(const StoreSettings& s) {
       s.source == "-" ? Store::Info{true, false, 0} : HONE_TRY(store.info(s.source));
   if (!info.exists)
     return Error(err::kStoreMissing, fmt::format("'{}' does not exist", s.source))
-        .todo("check the name; 'hone store ls' shows what is there");
+        .todo("check the name; 'hone store ls' lists the names");
   if (info.folder && !sync && !s.recursive)
     return Error(err::kMissingArgument, fmt::format("'{}' is a folder", s.source))
         .todo("add --recursive to copy all that is in it");
@@ -131,7 +131,7 @@ Result<int> remove_files(const StoreSettings& s) {
   const Store::Info info = HONE_TRY(file_store().info(s.source));
   if (!info.exists)
     return Error(err::kStoreMissing, fmt::format("'{}' does not exist", s.source))
-        .todo("check the name; 'hone store ls' shows what is there");
+        .todo("check the name; 'hone store ls' lists the names");
   if (info.folder && !s.recursive)
     return Error(err::kMissingArgument, fmt::format("'{}' is a folder", s.source))
         .todo("add --recursive to remove all that is in it");

@@ -28,7 +28,7 @@ struct TrainEnd {
 };
 
 Result<TrainEnd> run_child(const std::vector<std::string>& args) {
-  // Without its supervisor it saves and ends. Ctrl-C comes through the supervisor, once.
+  // If its supervisor ends, it saves and ends. Ctrl-C comes through the supervisor, once.
   ChildSpec spec{.command = {"hone", "train"},
                  .program = "/proc/self/exe",
                  .environment = {{kSupervisorVariable, std::to_string(::getpid())}},
@@ -114,8 +114,8 @@ Result<int> supervise(const std::vector<std::string>& args, const TrainSettings&
         signal != 0 ? fmt::format("by signal {}", signal)
                     : fmt::format("with status {}{}", status,
                                   end.error ? fmt::format(" ({})", end.error->code()) : "");
-    // Without an answer nothing is started: a child that does not know of the checkpoints of this run
-    // may delete them.
+    // If there is no answer nothing is started: a child that does not know of the checkpoints of
+    // this run may delete them.
     for (bool paused = false;; paused = true) {
       const Result<std::string> found = newest_since(s.output_dir, *before);
       // A checkpoint that was saved meanwhile says that the run gets on. One that vanished was being

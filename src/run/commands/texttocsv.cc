@@ -26,7 +26,7 @@ bool same_bytes(const std::string& a, const std::string& b) {
   return std::equal(std::istreambuf_iterator<char>(x), {}, std::istreambuf_iterator<char>(y), {});
 }
 
-// A csv that nobody named stays as it is when it says something else.
+// An existing csv that was not named is kept if its content differs.
 Status convert_file(const std::string& in, const std::string& out, bool overwrite) {
   std::error_code ec;
   if (fs::equivalent(in, out, ec))
@@ -44,9 +44,9 @@ Status convert_file(const std::string& in, const std::string& out, bool overwrit
   fs::remove(made, ec);
   HONE_TRY(written);
   if (!same)
-    return Error(err::kFileExists, fmt::format("'{}' is there and holds something else", out))
+    return Error(err::kFileExists, fmt::format("'{}' exists and holds something else", out))
         .todo(fmt::format("name another file, or replace it: `hone texttocsv {} {}`", in, out));
-  log_info("{} -> {}: is there already", in, out);
+  log_info("{} -> {}: exists already", in, out);
   return Ok{};
 }
 

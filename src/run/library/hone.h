@@ -1,5 +1,5 @@
-/* libhone: open a model that hone or Transformers wrote, tokenise, generate. A C interface, which any
- * language can call.
+/* libhone: opens a model of hone or Transformers, tokenises, generates. A C interface for any
+ * language.
  *
  *   hone_model *m = hone_open("finetuned", NULL);
  *   const char *prompts[] = {"Once upon a time", "The"};
@@ -8,10 +8,10 @@
  *   hone_batch_free(b);
  *   hone_close(m);
  *
- * Errors: a function that fails returns NULL or -1, and hone_error() of the same thread says code,
- * what, where and what to do. Nothing is printed, nothing is thrown, the process is never ended.
- * Threads: different models may be used at once; calls on one model wait for each other.
- * Text is UTF-8. All memory of a model is taken by hone_open: no later call needs more of it.
+ * Errors: a function that fails returns NULL or -1, and hone_error() of the same thread has code,
+ * what, where and what to do. No function prints, throws or ends the process.
+ * Threads: different models may be used at the same time; calls on one model wait for each other.
+ * Text is UTF-8. hone_open allocates all memory of a model: later calls need no more.
  */
 #ifndef HONE_H
 #define HONE_H
@@ -35,11 +35,12 @@ typedef struct hone_tokens {
 /* "0.1.0" */
 HONE_API const char* hone_version(void);
 
-/* What went wrong in this thread's last call that failed; "" before the first. Valid until the next
- * one that fails. */
+/* The error of this thread's last failed call; "" before the first. Valid until the next failed
+ * call. */
 HONE_API const char* hone_error(void);
 
-/* A model folder, a .safetensors or .gguf file, or a hub name. `options` is a JSON object, or NULL:
+/* Opens a model folder, a .safetensors or .gguf file, or a hub name. `options` is a JSON object, or
+ * NULL:
  *   threads (0: one per core), batch_size (8: sequences held at once, beams included),
  *   max_length (0: the model's positions, at most 2048: tokens of a sequence, prompt included),
  *   tokenizer_name, model_revision, cache_dir, token. */
@@ -47,23 +48,23 @@ HONE_API hone_model* hone_open(const char* name, const char* options);
 /* NULL is allowed. */
 HONE_API void hone_close(hone_model* model);
 
-/* The ids of a text with the model's own special tokens, as tokenizer(text) of Transformers. Writes
- * at most `capacity` ids and returns how many there are; -1: failed. */
+/* The ids of a text with the model's own special tokens, as Transformers' tokenizer(text). Writes
+ * at most `capacity` ids and returns their whole number; -1: failed. */
 HONE_API int64_t hone_tokenize(hone_model* model, const char* text, int32_t* ids, int64_t capacity);
-/* The text of ids. Writes at most `capacity` bytes, the closing 0 among them, and returns the
- * length of the whole text without it; -1: failed. */
+/* The text of ids. Writes at most `capacity` bytes, including the closing 0, and returns the length
+ * of the whole text without it; -1: failed. */
 HONE_API int64_t hone_detokenize(hone_model* model, hone_tokens tokens, char* text,
                                  int64_t capacity);
 
 /* Continues prompts of different lengths together. `settings` is a JSON object with keys of
- * generation_config.json and `seed`, which override the model's own, or NULL. Returns NULL if it
- * fails. */
+ * generation_config.json and `seed`, which override the model's own, or NULL. NULL: failed. */
 HONE_API hone_batch* hone_generate(hone_model* model, const hone_tokens* prompts, int64_t count,
                                    const char* settings);
 HONE_API hone_batch* hone_generate_text(hone_model* model, const char* const* prompts,
                                         int64_t count, const char* settings);
-/* Continuations: num_return_sequences of each prompt, in the order of the prompts. An index outside
- * of 0 to size - 1 gives no tokens and NULL. What they point to lives as long as the batch. */
+/* Continuations: num_return_sequences of each prompt, in the order of the prompts. For an index
+ * outside of 0 to size - 1 the tokens are empty and the text is NULL. The results live as long as
+ * the batch. */
 HONE_API int64_t hone_batch_size(const hone_batch* batch);
 HONE_API hone_tokens hone_batch_tokens(const hone_batch* batch, int64_t index);
 HONE_API const char* hone_batch_text(const hone_batch* batch, int64_t index);

@@ -126,7 +126,7 @@ Result<hone_batch*> generate(hone_model& model, const std::vector<PromptRow>& ro
   const std::vector<Generated> all = HONE_TRY(model.generator->run(prompts, config));
   for (const Generated& g : all) {
     batch->tokens.push_back(g.tokens);
-    // What an encoder-decoder writes begins a text.
+    // The output of an encoder-decoder begins a text.
     const Prompt& prompt = prompts[g.prompt];
     const std::span<const int32_t> before =
         prompt.source.empty() ? std::span(prompt.tokens) : std::span<const int32_t>();

@@ -148,7 +148,7 @@ Result<AwsKeys> AwsCredentials::from_machine() {
       environment_or("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254");
   const std::string roles = server + "/latest/meta-data/iam/security-credentials/";
   const std::string source = "the metadata server of this machine";
-  // Where no keys came from so far, this may be a machine on which nobody answers.
+  // This may be a machine without a metadata server, unless an earlier search has found keys.
   constexpr int kRetries = 2;
   const bool known = !keys_.id.empty();
   HttpClient http({.connect_timeout_seconds = 1,

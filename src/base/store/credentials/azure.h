@@ -17,15 +17,16 @@ namespace hone {
 
 class AzureCredentials {
  public:
-  // `account` is "" when the address names none. H0119: no account, or a value that cannot be read.
+  // Finds credentials; `account` is "" if the address names none. H0119: no account, or a malformed
+  // value.
   static Result<std::unique_ptr<AzureCredentials>> find(const std::string& account,
                                                         HttpClient::Options http = {});
 
   const std::string& account() const { return account_; }
-  const std::string& endpoint() const { return endpoint_; }  // without a slash at its end
-  const std::string& sas() const { return sas_; }            // query of a URL, "" without
+  const std::string& endpoint() const { return endpoint_; }  // without a trailing slash
+  const std::string& sas() const { return sas_; }            // query of a URL; "": none
 
-  // The value of the header Authorization; "" when there is none. `text` is what Shared Key signs.
+  // The value of the header Authorization; "": none. `text` is the text for a Shared Key signature.
   Result<std::string> authorization(const std::string& text, const std::string& refused = "");
   bool signs() const { return !key_.empty(); }
 

@@ -1,4 +1,4 @@
-// A token that says who a request is from, fetched when it is needed.
+// An access token, fetched when it is needed.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,22 @@
 
 namespace hone {
 
-// OAuth 2.0 (RFC 6749). May be used from several threads; one of them fetches.
+// OAuth 2.0 (RFC 6749). Several threads may use it; one of them fetches.
 class BearerToken {
  public:
   struct Token {
     std::string value;
-    double seconds = 0;  // how long it lives from now on
+    double seconds = 0;  // lifetime from now on
   };
   using Fetch = std::function<Result<Token>()>;
   explicit BearerToken(Fetch fetch, Clock& clock = system_clock())
       : fetch_(std::move(fetch)), clock_(clock) {}
 
-  // Renewed four minutes before its end, or when `refused` is the one that a server refused.
+  // Returns the token; renews it four minutes before its end, or if the server refused it
+  // (`refused`).
   Result<std::string> get(const std::string& refused = "");
-  // The same as values of the header Authorization: "Bearer ..."; `refused` is one, or "".
+  // The same as a value of the header Authorization: "Bearer ..."; `refused` is such a value, or
+  // "".
   Result<std::string> header(std::string_view refused);
 
  private:
@@ -35,8 +37,8 @@ class BearerToken {
   double end_ = 0;
 };
 
-// The token in the JSON answer of a token server: access_token and expires_in. H0119 with the
-// server's error, never with what was sent; `where` says whose credentials.
+// Reads the token from the JSON answer of a token server: access_token and expires_in. H0119 with
+// the server's error, never with the sent data; `where` names the credentials.
 class HttpClient;
 struct HttpRequest;
 struct HttpResponse;

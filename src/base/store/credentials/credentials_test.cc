@@ -1,5 +1,5 @@
-// Credentials against the token and metadata servers of tools/fake_buckets.py, and signatures against
-// published examples.
+// Credentials against the token and metadata servers of tools/fake_buckets.py, and signatures
+// against published examples.
 #include <gtest/gtest.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>

@@ -14,8 +14,8 @@ namespace hone {
 std::string hmac_sha256(std::string_view key, std::string_view text);
 std::string md5(std::span<const std::byte> bytes);  // 16 raw bytes
 
-// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518, RS256) by a PEM key; the raw signature. `where` is in
-// the message of H0119.
+// Signs with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 7518, RS256) by a PEM key; returns the raw
+// signature. `where` is for the message of H0119.
 Result<std::string> sign_rs256(const std::string& pem, std::string_view text,
                                const std::string& where);
 

@@ -19,7 +19,7 @@ std::string field(const Json& j, const char* key) {
   return it != j.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-// Asks token servers; one request at a time, as BearerToken has it.
+// Asks token servers, one request at a time under BearerToken's lock.
 struct Asker {
   std::shared_ptr<HttpClient> http;
   std::string where;

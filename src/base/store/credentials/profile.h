@@ -10,8 +10,8 @@ namespace hone {
 
 using Profile = std::map<std::string, std::string>;  // keys in lower case
 
-// The section [name], or [profile name] as ~/.aws/config has it; empty without it. Nested lines (of
-// "s3 =") are left out. Other lines are left out.
+// The section [name], or [profile name] in ~/.aws/config; empty if it is missing. Nested lines (of
+// "s3 =") and other lines are skipped.
 Profile profile_of(std::string_view file, const std::string& name);
 
 }  // namespace hone

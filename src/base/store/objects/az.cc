@@ -41,7 +41,7 @@ struct Az {
     return fmt::format("az://{}{}{}", container, key.empty() ? "" : "/", key);
   }
 
-  // What Shared Key signs.
+  // The text that Shared Key signs.
   //   learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
   std::string text_to_sign(const HttpRequest& request, const std::string& path,
                            const AzQuery& query) const {

@@ -1,5 +1,5 @@
-// What an S3 server does that tools/fake_buckets.py does not: ETags that are not an MD5 (SSE-KMS, SSE-C),
-// conditional deletes, and none of them.
+// Behaviour of S3 servers that tools/fake_buckets.py lacks: ETags that are not an MD5 (SSE-KMS,
+// SSE-C), conditional deletes, and servers without them.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -122,7 +122,8 @@ class GsUpload : public Upload {
     sum_ = crc32c(bytes, sum_);
     const int64_t end = offset + static_cast<int64_t>(bytes.size());
     int64_t at = offset;
-    // The server may have kept less than was sent, also when a connection broke: it says what it has.
+    // The server may have kept less than was sent, also if a connection broke: its answer has the
+    // count.
     for (int without_progress = 0; at < end || (last && !answer_);) {
       const auto rest = bytes.subspan(static_cast<size_t>(at - offset));
       const std::string total = last ? fmt::format("{}", end) : "*";

@@ -49,7 +49,7 @@ struct S3 {
     return fmt::format("s3://{}{}{}", bucket, key.empty() ? "" : "/", key);
   }
 
-  // Where requests go: the server, and the path before a key.
+  // The target of requests: the server, and the path before a key.
   std::pair<std::string, std::string> place(const std::string& area) const {
     if (!endpoint.empty()) {
       const size_t slash = endpoint.find('/', endpoint.find("://") + 3);
@@ -277,7 +277,7 @@ class S3Bucket : public Bucket {
   }
 
   Status remove(const std::string& key, const std::string& version) override {
-    // S3 says yes to the removal of nothing.
+    // S3 reports success for removing a missing object.
     if (version.empty() && !HONE_TRY(stat(key))) return s3_.refused(no_answer(404), key);
     HttpRequest request{.method = "DELETE"};
     if (!version.empty() && deletes_conditionally_) {
@@ -323,7 +323,8 @@ class S3Bucket : public Bucket {
     return r.status == 200 ? Status(Ok{}) : s3_.refused(r, "");
   }
 
-  // 10,000 parts at most, 5 MiB at least: up to 78 GiB in parts of 8 MiB, then larger ones, 5 TiB in all.
+  // At most 10,000 parts of at least 5 MiB: up to 78 GiB in parts of 8 MiB, then larger ones, 5 TiB
+  // in all.
   int64_t part_bytes(int64_t number) const override {
     return int64_t{8} << (20 + std::min<int64_t>(number / 1000, 7));
   }
@@ -337,7 +338,7 @@ class S3Bucket : public Bucket {
   }
 
   S3 s3_;
-  std::atomic<bool> deletes_conditionally_{true};  // until the server says that it cannot
+  std::atomic<bool> deletes_conditionally_{true};  // until the server reports that it cannot
 };
 
 Result<std::unique_ptr<Bucket>> open_s3(const std::string&, const std::string& bucket,

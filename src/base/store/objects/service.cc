@@ -29,7 +29,7 @@ Error refused_by_store(const HttpResponse& r, const std::string& name,
     case 404:
       return Error(err::kStoreMissing, fmt::format("{} does not exist", name))
           .at(fmt::format("status 404{}", why.empty() ? "" : ": " + why.substr(0, 300)))
-          .todo("check the name; 'hone store ls' shows what is there");
+          .todo("check the name; 'hone store ls' lists the names");
     case 401:
     case 403:
       return Error(err::kStoreDenied, said)
@@ -53,7 +53,7 @@ Error refused_by_store(const HttpResponse& r, const std::string& name,
 }
 
 Status all_there(const HttpResponse& r, int64_t offset, size_t bytes, const std::string& name) {
-  // "bytes 5-9/100"; rclone says it with status 200.
+  // "bytes 5-9/100"; rclone sends it with status 200.
   const std::string range = r.header("content-range");
   const size_t space = range.find(' ');
   const int64_t start = space == std::string::npos ? 0 : number_of(range.substr(space + 1));

@@ -1,4 +1,4 @@
-// What clients of all object stores share: connections, and errors in hone's words.
+// Shared parts of all object store clients: connections, and errors in hone's words.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// Connections that are used in turn: one for each request that runs.
+// A pool of connections: one for each running request.
 class Connections {
  public:
   explicit Connections(HttpClient::Options options) : options_(options) {}
@@ -24,31 +24,31 @@ class Connections {
   std::vector<std::unique_ptr<HttpClient>> free_;
 };
 
-// The Error of an answer that is not what was hoped for: H0101, H0102, H0105, H0108, H0118. `name` is the object as users write it;
-// `credentials` says where they came from. `why` is the server's own word, "" without.
+// The Error for an unexpected answer: H0101, H0102, H0105, H0108, H0118. `name` is the object as
+// users write it; `credentials` names their source. `why` is the server's own text; "": none.
 Error refused_by_store(const HttpResponse& response, const std::string& name,
                        const std::string& credentials, std::string why = "");
 
-// H0117: the version that a read is pinned to is gone.
+// H0117: the version that a read is pinned to no longer exists.
 Error changed_while_read(const std::string& name);
-// H0113: what is there after an upload has another size than what was sent.
+// H0113: after an upload the object has another size than the sent bytes.
 Error damaged_upload(const std::string& name, int64_t there, int64_t sent);
 
-// As if the server had said so.
+// An answer with this status, made locally.
 HttpResponse no_answer(int status);
 
-// Did the answer to a read of a range bring all `bytes` from `offset` on? H0105, H0108 otherwise.
+// Checks that the answer to a ranged read has all `bytes` from `offset` on: else H0105, H0108.
 Status all_there(const HttpResponse& response, int64_t offset, size_t bytes,
                  const std::string& name);
 
-// A read that has to do with long data heeds a request to stop; the small ones that a run needs in
-// order to stop do not.
+// Reads of large data stop when the user asks; the small ones that a run needs in order to stop do
+// not.
 inline bool is_long(size_t bytes) { return bytes > (size_t{1} << 20); }
 
-// 16 letters and digits that nobody else has.
+// 16 random letters and digits.
 std::string random_name();
 
-// The number in "bytes 5-9/100" or a header, -1 when there is none.
+// The number in "bytes 5-9/100" or a header; -1: none.
 int64_t number_of(const std::string& text);
 
 }  // namespace hone

@@ -34,7 +34,7 @@ class HubStore : public Store {
     const HubPlace p = HONE_TRY(place(url));
     if (!p.repository->has(p.path))
       return Error(err::kStoreMissing, fmt::format("{} does not exist", url))
-          .todo("check the name; 'hone store ls' shows what is there");
+          .todo("check the name; 'hone store ls' lists the names");
     std::string local;
     {
       std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Repositories of the Hugging Face hub as a Store that is only read, through the hub's cache:
+// Repositories of the Hugging Face hub as a read-only Store, through the hub's cache:
 // hf://org/name/file, hf://datasets/org/name@revision/folder/file.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// A list does not know how long files are: their bytes are -1 there.
+// Lists do not give the length of files: their bytes are -1.
 Store& hub_store();
 
 }  // namespace hone

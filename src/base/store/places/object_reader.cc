@@ -69,8 +69,9 @@ Status ObjectReader::check(int64_t offset, std::span<const std::byte> bytes) {
   checked_ += static_cast<int64_t>(bytes.size());
   if (checked_ < object_.bytes || sum_ == *object_.crc32c) return Ok{};
   return Error(err::kChecksum,
-               fmt::format("what was read of {} differs from what is kept there", name_))
-      .todo("run the same command again; when it stays so, the object is damaged: write it again");
+               fmt::format("the bytes read from {} differ from the stored object", name_))
+      .todo(
+          "run the same command again; if it happens again, the object is damaged: write it again");
 }
 
 void ObjectReader::read_ahead() {

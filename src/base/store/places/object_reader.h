@@ -1,4 +1,4 @@
-// An object as a Reader: large reads in parallel ranges, small ones from a window that is read ahead.
+// An object as a Reader: large reads in parallel ranges, small ones from a read-ahead window.
 #pragma once
 
 #include <future>
@@ -20,7 +20,7 @@ class ObjectReader : public Reader {
   ~ObjectReader() override;
 
   int64_t bytes() const override { return object_.bytes; }
-  // Reads from the first byte to the last, in order, are checked against the sum that the store keeps:
+  // Reads from the first byte to the last, in order, are checked against the store's checksum:
   // H0113. H0105: the object ends before.
   Status read(int64_t offset, std::span<std::byte> out) override;
 
@@ -40,9 +40,9 @@ class ObjectReader : public Reader {
   std::string name_;
   std::mutex mutex_;
   Window window_;
-  int64_t next_bytes_ = 0;  // of the next window: grows while reads are in order
+  int64_t next_bytes_ = 0;  // of the next window; grows during sequential reads
   std::future<Result<Window>> ahead_;
-  int64_t checked_ = 0;  // bytes from the beginning that `sum_` is of
+  int64_t checked_ = 0;  // bytes from the beginning that `sum_` covers
   uint32_t sum_ = 0;
 };
 

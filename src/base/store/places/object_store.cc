@@ -24,7 +24,7 @@ Result<Place> place_of(const std::string& url) {
 
 Error missing(const std::string& name) {
   return Error(err::kStoreMissing, fmt::format("{} does not exist", name))
-      .todo("check the name; 'hone store ls' shows what is there");
+      .todo("check the name; 'hone store ls' lists the names");
 }
 
 Error no_file(const std::string& name) {

@@ -1,8 +1,7 @@
 // Buckets as a Store: paths are whole URLs ("gs://bucket/folder/file").
-//
-// A folder is the beginning that keys have in common; it comes with its first file and goes with its
-// last. What differs from a disk: rename() of a folder moves file by file, append() writes the object
-// again at each sync() and keeps its text in memory.
+// A folder is a common prefix of keys; it appears with its first file and disappears with its last.
+// Unlike on a disk, rename() of a folder moves file by file, and append() writes the object again
+// at each sync() and keeps its text in memory.
 #pragma once
 
 #include "base/store/objects/bucket.h"
@@ -27,7 +26,7 @@ class ObjectStore : public Store {
   bool renames_folders_at_once(const std::string&) override { return false; }
 };
 
-// Every object below the folder, or the one that the URL names; keys are whole.
+// Every object below the folder, or the one that the URL names; keys are complete.
 Result<std::vector<ObjectInfo>> all_objects(Bucket& bucket, const std::string& prefix);
 
 }  // namespace hone

@@ -16,10 +16,10 @@ class ObjectWriter : public Writer {
       : bucket_(bucket), key_(std::move(key)), condition_(std::move(condition)) {}
   ~ObjectWriter() override;
 
-  // Pieces of several parts' size are sent straight from `bytes`; smaller ones are gathered, and sent
-  // while the caller continues. An Error of an earlier part may come with a later call.
+  // Pieces of several parts' size are sent straight from `bytes`; smaller ones are collected, and
+  // sent in the background. A later call may return the Error of an earlier part.
   Status write(std::span<const std::byte> bytes) override;
-  Status sync() override { return Ok{}; }  // nothing is kept before commit()
+  Status sync() override { return Ok{}; }  // nothing is stored before commit()
   Status commit() override;
 
   const ObjectInfo& written() const { return written_; }  // after commit()

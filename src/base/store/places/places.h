@@ -1,8 +1,7 @@
-// Every path that hone takes: plain paths and file:// on this machine, gs://, s3://, az://, abfss:// and
-// hf:// in object stores, http(s):// on the web.
-//
+// Every path that hone takes: plain paths and file:// on this machine, gs://, s3://, az://,
+// abfss:// and hf:// in object stores, http(s):// on the web.
 //   Places places;
-//   FileStoreInstead everywhere(places);   // from here on file_store() takes URLs, and so does read_file()
+//   FileStoreInstead everywhere(places);   // from here on file_store() and read_file() take URLs
 #pragma once
 
 #include "base/store/store.h"

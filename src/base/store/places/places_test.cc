@@ -1,4 +1,5 @@
-// Buckets against tools/fake_buckets.py: what every store promises, and what servers and networks do.
+// Buckets against tools/fake_buckets.py: the guarantees of every store, under faults of servers and
+// networks.
 #include "base/store/places/places.h"
 
 #include <gtest/gtest.h>
@@ -144,7 +145,7 @@ TEST_P(PlacesTest, ARemovalOfOneVersionLeavesAnother) {
   const std::string own = put("own"), other = put("other");
   EXPECT_EQ(code(bucket.remove(url->key, own)), "H0118");
   EXPECT_EQ(*places_.read(root_ + "/x"), "other");
-  // A list says the version as a write does.
+  // A list gives the same version as a write.
   EXPECT_EQ(bucket.list(url->key, false, "")->objects.at(0).version, other);
   EXPECT_EQ(code(bucket.remove(url->key, other)), "");
   EXPECT_EQ(code(bucket.remove(url->key, other)), "");

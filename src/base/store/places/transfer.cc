@@ -64,7 +64,7 @@ std::string url_without_end_slash(std::string path) {
   return path;
 }
 
-// What an object store says of an object without reading it.
+// The metadata of an object, without reading it.
 Result<std::optional<ObjectInfo>> said_of(const std::string& url) {
   const std::optional<ObjectUrl> u = HONE_TRY(parse_object_url(url));
   if (!u || u->key.empty()) return std::optional<ObjectInfo>();

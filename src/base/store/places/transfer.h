@@ -1,4 +1,4 @@
-// Whole files and folders from place to place, by file_store().
+// Copies files and folders between places, through file_store().
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ struct TransferFile {
   std::string path;  // below the folder
   int64_t bytes = 0;
 };
-// Every file below a folder, sorted; a file is one with the path "".
+// Every file below a folder, sorted; a single file has the path "".
 Result<std::vector<TransferFile>> files_below(Store& store, const std::string& folder);
 
-using OnBytes = std::function<void(int64_t bytes)>;  // more bytes are copied
+using OnBytes = std::function<void(int64_t bytes)>;  // called when more bytes are copied
 
-// One file; reading and writing overlap, in two blocks of 32 MiB. Returns its bytes. "-" is standard
-// input or output.
+// Copies one file and returns its bytes; reading and writing overlap, in two blocks of 32 MiB. "-"
+// is standard input or output.
 Result<int64_t> copy_file(Store& store, const std::string& from, const std::string& to,
                           const OnBytes& on_bytes = {});
 
@@ -27,8 +27,8 @@ struct TransferResult {
   int64_t files = 0, bytes = 0;  // copied
   int64_t same = 0, removed = 0;
 };
-// Makes `to` hold every file of the folder `from`. Files that are the same already (by their sizes and
-// by a checksum, never by a date) are left alone; `remove` deletes what `from` does not have.
+// Copies every file of the folder `from` to `to`. Files that are equal already (by size and
+// checksum, never by date) are skipped; `remove` deletes files that `from` lacks.
 Result<TransferResult> sync_folder(Store& store, const std::string& from, const std::string& to,
                                    bool remove, const OnBytes& on_bytes = {});
 

@@ -12,7 +12,7 @@ namespace hone {
 // Its kernels decline with H1401.
 Result<std::unique_ptr<Backend>> open_cpu_backend(int threads, const std::string& isa = "");
 
-// What the CPU's kernels need on such a machine, with the instruction set that is in use here.
+// The needs of the CPU's kernels on such a machine, with the instruction set in use here.
 Result<Choice> choose_cpu(const NodeView& n, const DeviceSpec& spec);
 // This machine, without its speed.
 DeviceSpec cpu_spec(int threads);

@@ -10,7 +10,8 @@ namespace {
 
 int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Where the operands are that attention and its gradient share; those of absent ones are not used.
+// Indices of the operands that attention and its gradient share; indices of absent ones are not
+// used.
 struct Slots {
   explicit Slots(const NodeView& n)
       : q(n.slot("q")),

@@ -24,8 +24,8 @@ std::string gemm_id(const Gemm& g) {
   return fmt::format("cpu.gemm{}{}.k{}", *sums.parts ? "_" : "", sums.parts, sums.block_k);
 }
 
-// How the operands of dequantize, or those of linear with a scheme, keep a matrix: with pointers once
-// they are known.
+// How the operands of dequantize, or those of linear with a scheme, keep a matrix: with pointers
+// once they are known.
 struct BlockOperands {
   Blocks blocks;
   size_t scales = 0, nested = 0, offset = 0;

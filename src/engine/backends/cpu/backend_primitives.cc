@@ -380,8 +380,8 @@ Result<Kernel> rounded_stochastic(const NodeView& n, int) {
                 }};
 }
 
-// A loop for one element type, wrapped for the table. `loop` is called as loop(n, T{}); an empty Run
-// says that it has none for T. `operand`: the one whose type T is; kResult: the result's.
+// A loop for one element type, wrapped for the table. `loop` is called as loop(n, T{}); an empty
+// Run says that it has none for T. `operand`: the one whose type T is; kResult: the result's.
 constexpr size_t kResult = static_cast<size_t>(-1);
 
 Result<Kernel> looped(const NodeView& n, Run run) {
@@ -399,7 +399,7 @@ auto over_type(size_t operand, Loop loop) {
   };
 }
 
-// f(x, y) for each pair of elements; a scalar goes with every element.
+// f(x, y) for each pair of elements; a scalar pairs with every element.
 template <class F>
 auto of_two(F f) {
   return over_type(

@@ -42,7 +42,8 @@ inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count
   copy_bytes_if_apart(a, i, k, count * static_cast<int64_t>(sizeof(float)));
 }
 
-// The same maker for nodes whose operands of a floating-point type are all f32; others are declined.
+// The same maker for nodes whose operands of a floating-point type are all f32; others are
+// declined.
 template <class Make>
 auto for_f32(Make make) {
   return [make](const NodeView& n, int threads) -> Result<Kernel> {

@@ -13,7 +13,7 @@ Element element_of(DType t) {
   return t == DType::bf16 ? Element::bf16 : t == DType::f16 ? Element::f16 : Element::f32;
 }
 
-// Where the operands after the lists of tensors are.
+// Indices of the operands after the lists of tensors.
 struct Scalars {
   explicit Scalars(const NodeView& n)
       : lr(n.slot("lr")), step(n.slot("step")), g_scale(n.slot("g_scale")) {}
@@ -192,8 +192,8 @@ Kernel squares_kernel(const NodeView& n) {
 
 bool is_kept(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
-// A rule's gradients may be in f32, bf16 or f16. Its weights and states must be f32 or codes; with `bf16`
-// weights and the states of their type may all be bf16 too.
+// A rule's gradients may be in f32, bf16 or f16. Its weights and states must be f32 or codes; with
+// `bf16` weights and the states of their type may all be bf16 too.
 template <class Make>
 auto with_tensors(bool bf16, Make make) {
   return [=](const NodeView& n, int) -> Result<Kernel> {

@@ -100,7 +100,7 @@ class Prepared {
   std::vector<Access> accesses_;  // of whole tensors
 };
 
-// What is launched for a node, with or without a GPU.
+// Chooses the launches of a node, with or without a GPU.
 class LaunchChooser {
  public:
   explicit LaunchChooser(const LaunchOptions& options)

@@ -1,4 +1,4 @@
-// Computes on an NVIDIA GPU: kernels of ../kernels, started through a driver.
+// Computes on an NVIDIA GPU: starts the kernels of ../kernels through a driver.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@ namespace hone {
 
 struct CudaOptions {
   std::string name = "cuda";
-  // Kernels of the lane host_compute; null: that lane has none.
+  // Kernels of the lane host_compute; null: the lane has none.
   std::shared_ptr<Backend> host = {};
-  std::optional<cuda::Blas> blas = {};     // without it products are hone's own kernels
-  std::optional<int64_t> blas_bytes = {};  // of its workspace, if not that of the device's spec
-  std::string folder = {};                 // where algorithms of products are kept; "": nowhere
+  std::optional<cuda::Blas> blas = {};     // none: products use hone's own kernels
+  std::optional<int64_t> blas_bytes = {};  // of its workspace; none: the device spec's
+  std::string folder = {};                 // keeps algorithms of products; "": none
   bool graphs = true;                      // a run of a program is one call of the driver
-  int threads = 0;                         // of the host; 0: all that this process may use
-  std::shared_ptr<void> owner = {};        // kept as long as the backend
+  int threads = 0;                         // of the host; 0: all of this process
+  std::shared_ptr<void> owner = {};        // lives as long as the backend
 };
 
 // A module with the kernels for an architecture ("sm_90"), as cuModuleLoadData takes it.
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, i
                                                    const KernelImage& image,
                                                    const CudaOptions& options = {});
 
-// The same choices on a machine that has no such GPU; all libraries are taken to be there.
+// Makes the same choices without the GPU; assumes all libraries exist.
 std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec);
 
 }  // namespace hone

@@ -12,7 +12,8 @@ namespace {
 
 CUdeviceptr address(const void* at) { return reinterpret_cast<CUdeviceptr>(at); }
 
-// Memory of the device, or of the host in pages that stay where they are, so that copies need no other ones.
+// Memory of the device, or of the host in pages that stay where they are, so that copies need no
+// other ones.
 class DriverMemory : public Memory {
  public:
   DriverMemory(CudaDevice& device, Space space, void* at, int64_t bytes)
@@ -194,7 +195,7 @@ Status CudaDevice::read_spec() {
     return Error(err::kOldGpu, fmt::format("{} has compute capability {}.{}, and {}.0 is needed",
                                            g.name, g.major, g.minor, Gpu::kOldestMajor))
         .todo("use the device cpu, or a GPU from V100 on; hone doctor lists what is here");
-  // What other processes hold is not there for this one.
+  // Memory that other processes hold is not available to this one.
   size_t free = 0, all = 0;
   HONE_TRY(cuda_status(driver_, driver().cuMemGetInfo(&free, &all), "cuMemGetInfo"));
   if (const DeviceSpec* sheet = known_gpu(g.name)) spec_ = *sheet;

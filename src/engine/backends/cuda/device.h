@@ -16,16 +16,16 @@ namespace hone::cuda {
 class CudaDevice;
 class CudaQueue;
 
-// What a function of the host does for a queue: a copy, or zeros, of bytes on disk.
+// Work of a host function for a queue: a copy, or zeros, of bytes on disk.
 struct DiskWork {
   CudaQueue* queue = nullptr;
   Copy copy = {};
-  bool once = true;  // not in a graph, which does it again and again
+  bool once = true;  // not in a graph, which repeats it
 };
 
-// A stream. What it is given is begun later; the first error of the driver is kept by the device. What
-// is on disk is read and written by functions of the host that the stream calls, by way of a piece of
-// pinned memory where the other side is the device's.
+// A CUDA stream. Work is asynchronous; the device keeps the driver's first error. Host functions
+// that the stream calls read and write blocks on disk, through a piece of pinned memory if the
+// other side is on the device.
 class CudaQueue : public Queue {
  public:
   CudaQueue(CudaDevice& device, CUstream stream);
@@ -36,13 +36,13 @@ class CudaQueue : public Queue {
   uint64_t record() override;
   void wait(Queue& other, uint64_t mark) override;
   void finish() override;
-  // Makes what copies from and to a disk need, so that the first one need not.
+  // Allocates everything for copies from and to a disk, so that the first one allocates nothing.
   Status prepare_disk();
   CUstream stream() const;
   CudaDevice& device() const { return device_; }
 
  private:
-  // A mark's event; marks of long ago share one with later ones, for which a wait is long enough.
+  // Number of events. Old marks share an event with later ones; waiting for a later one is enough.
   static constexpr uint64_t kEvents = 256;
   CUevent event_of(uint64_t mark) const { return events_[mark % kEvents]; }
   void copy_memory(void* to, const void* from, int64_t bytes);
@@ -67,8 +67,8 @@ class CudaQueue : public Queue {
 
 class CudaDevice : public Device {
  public:
-  // Takes the driver's primary context of a device. threads: of pool(); has_host_lane: kernels of the
-  // host run beside the device's. Errors H1342, H1344.
+  // Retains the driver's primary context of a device. threads: of pool(); has_host_lane: kernels of
+  // the host run in parallel with the device's. Errors H1342, H1344.
   static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads,
                                                   bool has_host_lane);
   ~CudaDevice() override;
@@ -82,8 +82,8 @@ class CudaDevice : public Device {
   bool host_memory() const override { return false; }
   std::string disk_access() const override { return disk_.how(); }
 
-  // For a call from this thread, which may be another one than before: a server's thread, or the one that
-  // ends it.
+  // Sets the context for a call from this thread, which may differ from the last one: a server's
+  // thread, or the one that ends it.
   const Driver& driver() const {
     make_current();
     return driver_;
@@ -91,14 +91,14 @@ class CudaDevice : public Device {
   void make_current() const { driver_.cuCtxSetCurrent(context_); }
   DiskBlocks& disk() { return disk_; }
   bool is_on_disk(const void* at) const { return disk_.place_of(at).file >= 0; }
-  // Whether it is in memory that the driver has given, in the device or pinned.
+  // Whether it is in memory of the driver, on the device or pinned.
   bool is_on_device(const void* at) const { return space_of(at) == Space::device; }
   bool is_pinned(const void* at) const { return space_of(at) == Space::host; }
   void add_block(const Memory& block, Space space);
   void remove_block(const Memory& block);
 
-  // What queues are given from now on is only noted, for a graph that begins on the compute queue;
-  // `works` lives as long as the graph.
+  // Records work of queues from now on, for a graph that starts on the compute queue; `works` lives
+  // as long as the graph.
   Status begin_capture(std::deque<DiskWork>& works);
   Result<CUgraph> end_capture();
   std::deque<DiskWork>* captured() const { return captured_; }
@@ -117,7 +117,7 @@ class CudaDevice : public Device {
 
   const Driver driver_;
   const CUdevice device_;
-  CUcontext context_ = nullptr;  // the primary one, from the moment that it is retained
+  CUcontext context_ = nullptr;  // the primary one, once it is retained
   DeviceSpec spec_;
   ThreadPool pool_;
   DiskBlocks disk_;
@@ -125,7 +125,7 @@ class CudaDevice : public Device {
     const std::byte* end = nullptr;
     Space space = Space::host;
   };
-  std::map<const std::byte*, Block> blocks_;  // by their first bytes
+  std::map<const std::byte*, Block> blocks_;  // by their first addresses
   std::array<std::unique_ptr<CudaQueue>, kLaneCount> queues_;
   std::deque<DiskWork>* captured_ = nullptr;
   std::atomic<bool> failed_ = false;

@@ -1,4 +1,4 @@
-// The NVIDIA GPUs of this machine, as their driver lists them.
+// The driver's list of this machine's NVIDIA GPUs.
 #pragma once
 
 #include <string>

@@ -6,9 +6,9 @@
 
 namespace hone::cuda {
 
-// Runs `list` as it is the first time, so that libraries load what they need, and notes a second run of it
-// as a graph, which is all later runs. A watched run is always the list's, and waits for each node. What the driver needs for graphs
-// is taken in the first run.
+// Runs `list` directly the first time, so that libraries and the driver allocate what they need,
+// and records a second run as a graph for all later runs. A watched run always uses the list, and
+// waits for each node.
 std::unique_ptr<Executable> make_graphs(CudaDevice& device, std::unique_ptr<Executable> list,
                                         size_t programs);
 

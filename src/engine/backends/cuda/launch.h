@@ -1,4 +1,4 @@
-// What the CUDA backend does for a node, as data: kernels of ../kernels by their names, with grids and
+// The CUDA backend's work for a node, as data: kernels of ../kernels by their names, with grids and
 // arguments. It is made without a device, and checked before one is used.
 #pragma once
 
@@ -36,7 +36,7 @@ struct LaunchArgument {
     return {.of = Of::output, .index = k, .offset = offset};
   }
   static LaunchArgument work(int64_t offset = 0) { return {.of = Of::workspace, .offset = offset}; }
-  // The type must be that of the kernel's parameter.
+  // T must be the type of the kernel's parameter.
   template <class T>
   static LaunchArgument of_value(T x) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -53,10 +53,10 @@ struct Launch {
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = kBlock, block_y = 1;
   int shared_bytes = 0;  // dynamic shared memory
-  // Instead of a kernel, with arguments x, y, bias, onto, z, workspace, pre. A gelu that the library does
-  // not have is a kernel after it.
+  // Replaces the kernel, with arguments x, y, bias, onto, z, workspace, pre. A kernel after it
+  // computes a gelu that the library lacks.
   std::optional<LibraryProduct> library = {};
-  bool only_apart = false;  // its first two arguments are the same bytes: it need not run
+  bool only_apart = false;  // skipped if its first two arguments are the same bytes
   std::vector<LaunchArgument> arguments = {};
 
   explicit Launch(std::string name) : kernel(std::move(name)) {}
@@ -72,7 +72,7 @@ struct Launch {
   Launch& value(T x) {
     return argument(LaunchArgument::of_value(x));
   }
-  // A thread for each of n elements, as far as that makes sense; kernels stride over the rest.
+  // One thread for each of n elements, up to a sensible number; kernels stride over the rest.
   Launch& over(int64_t n);
   // A block for each of n.
   Launch& blocks(int64_t n);

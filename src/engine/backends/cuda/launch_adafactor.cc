@@ -16,7 +16,8 @@ Result<Launches> adafactor(const NodeView& n) {
     if (p.dtype != DType::f32 || !is_fused(g.dtype))
       return no_kernel(n,
                        fmt::format("{} with a gradient in {}", name_of(p.dtype), name_of(g.dtype)));
-    // Operands: p, g, row and column; results: p, row and column. A vector has a state in place of a row.
+    // Operands: p, g, row and column; results: p, row and column. A vector has a state in place of
+    // a row.
     const bool is_factored = p.rank() >= 2;
     const size_t gradient = count + i, row = 2 * count + i, to_row = count + i;
     const size_t column = 3 * count + columns, to_column = 2 * count + columns;

@@ -6,7 +6,7 @@
 namespace hone::cuda {
 namespace {
 
-// What both ops say to their kernels, and where the parts of a fused q begin.
+// Arguments that both ops give to their kernels, and the offsets of the parts of a fused q.
 struct Described {
   AttentionDims dims;
   Attention arguments;

@@ -29,8 +29,8 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
   const size_t dw = place_of("dw"), dx = place_of("dx"), dbias = place_of("dbias");
   const bool has_gradients = dw + dx + dbias > 0, is_narrow = t != DType::f32;
 
-  // Workspace: logits and their gradient (in place for f32), sums in f32 for gradients that are kept in
-  // fewer bits, parts of sums over rows.
+  // Workspace: logits and their gradient (in place for f32), sums in f32 for gradients that are
+  // kept in fewer bits, parts of sums over rows.
   const DType rounded = rounded_to(n);
   Launches all;
   const DType of_w = in_blocks ? HONE_TRY(add_widened(all, n, t, rounded)) : w.dtype;

@@ -34,7 +34,7 @@ Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   const bool in_blocks = !n.text("scheme").empty();
   if (w.dtype == DType::i8) return no_kernel(n, "a weight in i8 is widened first");
   if (!is_fused(y.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(y.dtype)));
-  // Without an attribute to round to, a weight in another type is widened first.
+  // If no attribute rounds the operands, a weight of another type is widened first.
   if (w.dtype != x.dtype && !in_blocks && rounded_to(n) == DType::f32)
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(x.dtype), name_of(w.dtype)));
   if (n.has("bias") && n.in("bias").dtype != y.dtype)

@@ -1,4 +1,4 @@
-// What the backend starts for an op: tables, which files of this room fill.
+// Tables of launches by op; the files of this room fill them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace hone::cuda {
 
-// Kernels, in the order in which they run; none where there is nothing to do.
+// Kernels in the order of their run; none if there is nothing to do.
 struct Launches {
   std::vector<Launch> launches;
   int64_t workspace_bytes = 0;
@@ -17,7 +17,7 @@ struct Launches {
   std::string note = {};      // Choice::note
 };
 struct LaunchOptions {
-  bool library = false;       // products by cuBLASLt where it has them
+  bool library = false;       // products by cuBLASLt if it has them
   int64_t library_bytes = 0;  // of its workspace
   bool tensor_cores = false;  // those of sm_80 and later
 };
@@ -26,7 +26,7 @@ using LaunchTable =
     std::map<std::string, std::function<Result<Launches>(const NodeView&)>, std::less<>>;
 
 LaunchTable launch_table(const LaunchOptions& options);
-// An Error of code kDeclined for what has no kernel.
+// An Error kDeclined if there is no kernel.
 Result<Launches> launches_of(const LaunchTable& table, const NodeView& n);
 
 void add_elementwise(LaunchTable& t);
@@ -58,12 +58,12 @@ struct ProductForm {
   DType rounded = DType::f32;
   int act = kNoActivation;  // of kernels/activations.cuh
 };
-// pre: x y + bias, kept. Those that are not there are null.
+// pre: x y + bias, saved. Absent ones are null.
 struct ProductArguments {
   LaunchArgument x, y, bias = LaunchArgument::null(), onto = LaunchArgument::null(),
                        pre = LaunchArgument::null(), z;
 };
-// A product and its gelu, where the library does not have them in one.
+// A product and a separate gelu, if the library cannot fuse them.
 std::vector<Launch> without_gelu(const Launch& l);
 // Adds the launches of a product; `all` has its own workspace already.
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
@@ -71,23 +71,24 @@ void add_product(Launches& all, const ProductForm& form, const ProductArguments&
 
 // Widens the weight of a node with attribute scheme, which is in blocks, to a matrix of that type.
 Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArgument& to);
-// The same before a product: `all` begins with it, and has the matrix first in its workspace. The type is
-// that of the product's operand.
+// The same before a product: adds it as the first of `all`, with the matrix at the beginning of the
+// workspace. The type is the product's operand type.
 Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded);
 
 // bitsandbytes' numbers of 8 bits.
 Map map_of(bool is_signed);
 
-// Sums over the rows of a matrix have parts, whose number depends on the rows alone, so bits do too.
+// Sums over the rows of a matrix have parts. Their number depends only on the rows, and so do the
+// bits.
 int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
 
-// What is written over operand `i` as a rule: result k begins as a copy of it elsewhere.
+// Copies operand i to result k unless they share storage.
 Launch copy_if_apart(const NodeView& n, size_t i, size_t k);
 // Rows of the table that is operand 0, by the ids in operand 1.
 Result<Launches> gather_rows(const NodeView& n);
-// The bytes of a part of a workspace, so that the next one is aligned.
+// Rounds the bytes of a part of a workspace up, so that the next one is aligned.
 inline int64_t whole_part(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 inline Launches one(Launch launch) { return {{std::move(launch)}}; }
@@ -98,9 +99,9 @@ inline std::string kernel_of(std::string_view name, DType t) {
 inline std::string kernel_of_size(std::string_view name, DType t) {
   return fmt::format("{}_{}", name, size_of(t));
 }
-// The floats that fused kernels take; f64 is decomposed.
+// The float types of fused kernels; f64 is decomposed.
 inline bool is_fused(DType t) { return is_float(t) && t != DType::f64; }
-// Whether `t` is one of those.
+// Whether `t` is one of `types`.
 inline bool is_one_of(DType t, std::initializer_list<DType> types) {
   return std::find(types.begin(), types.end(), t) != types.end();
 }

@@ -28,7 +28,8 @@ Update rule_of(const NodeView& n, Rule rule) {
   return u;
 }
 
-// One of the tensors that a node updates: its elements [first, first + size), to which its states belong.
+// One of the tensors that a node updates: its elements [first, first + size), to which its states
+// belong.
 struct Part {
   size_t i = 0, g = 0;
   int64_t first = 0, size = 0;

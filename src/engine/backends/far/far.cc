@@ -29,7 +29,7 @@ class Window {
     munmap(at, static_cast<size_t>(blocks_.at(at).bytes));
     blocks_.erase(at);
   }
-  // Where the bytes of an address are: a host address is its own place.
+  // The host address of the bytes at a far address; a host address maps to itself.
   void* real(const void* address) const {
     auto* a = static_cast<std::byte*>(const_cast<void*>(address));
     auto after = blocks_.upper_bound(a);

@@ -14,7 +14,8 @@ using Numbers = std::vector<double>;
 Numbers load(const void* data, const Type& type);
 void store(const Numbers& values, void* data, const Type& type);  // rounds to nearest even
 
-// What a primitive is made from: its operand and result types (absent operands: an empty type).
+// The facts from which a primitive is made: its operand and result types (absent operands: an empty
+// type).
 struct Call {
   Types in, out;
   Attrs attrs;

@@ -4,7 +4,8 @@
 namespace hone::reference {
 namespace {
 
-// Where element i of the input goes in the result: the dimensions that are kept, row-major.
+// Strides that map element i of the input to its place in the result: the kept dimensions,
+// row-major.
 std::vector<int64_t> reduced_strides(const Call& c) {
   std::vector<int64_t> axes = c.attrs.integers("axes"), kept = strides_of(c.out[0].shape), step;
   size_t next = 0;

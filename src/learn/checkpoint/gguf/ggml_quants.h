@@ -19,7 +19,7 @@ struct GgmlFormat {
   void (*encode)(const float* in, int64_t blocks, std::byte* out) = nullptr;
 };
 
-// nullptr when ggml knows no such format. Small letters name it too, as the engine's schemes have them.
+// nullptr if ggml has no such format. Small letters name it too, the form of the engine's schemes.
 const GgmlFormat* ggml_format(uint32_t id);
 const GgmlFormat* ggml_format(std::string_view name);
 

@@ -24,7 +24,7 @@ class Cursor {
 
   Error damaged(std::string what) const {
     return Error(err::kGgufDamaged, fmt::format("'{}': {}", file_.path(), std::move(what)))
-        .todo("download the file again; it is not what it says");
+        .todo("download the file again; it is damaged");
   }
 
   Status bytes(std::span<std::byte> out) {

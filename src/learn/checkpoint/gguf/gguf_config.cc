@@ -54,8 +54,7 @@ Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const 
   const auto unsupported = [&](std::string what) {
     return Error(err::kGgufUnsupported, fmt::format("'{}': {}", file.path(), what))
         .todo(
-            "use the model's safetensors checkpoint, whose config.json says how its positions are "
-            "scaled");
+            "use the model's safetensors checkpoint: its config.json has the scaling of positions");
   };
   const auto* type = gguf.get<std::string>(arch + ".rope.scaling.type");
   if (type != nullptr && *type != "none") {

@@ -1,5 +1,5 @@
-// A GGUF file as a Hugging Face checkpoint: names, orientation and config as Transformers' loader
-// has them, for the types of models that declare a layout (learn/models/gguf_layout.h).
+// A GGUF file as a Hugging Face checkpoint: names, orientation and config of Transformers' loader,
+// for the types of models that declare a layout (learn/models/gguf_layout.h).
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace hone {
 
-// Quantised tensors read as f32 (or as what is asked for), bit-equal to ggml's dequantisation; matrices
-// also as their blocks, with rows in the order of Transformers.
-// H2208, H2209 (architecture, element format or tensor without a place), H2201 (a vocabulary only); to read
-// one as integers is H2206.
+// Quantised tensors read as f32 (or as what is asked for), bit-equal to ggml's dequantisation;
+// matrices also as their blocks, with rows in the order of Transformers.
+// H2208, H2209 (architecture, element format or tensor without a place), H2201 (a vocabulary only);
+// to read one as integers is H2206.
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
 

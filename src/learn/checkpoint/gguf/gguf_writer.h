@@ -20,7 +20,7 @@ struct GgufOutput {
   std::vector<int64_t> shape;  // outermost first
   const GgmlFormat* format;    // with `encode`; rows are whole blocks
 };
-// The elements of outputs[i], as the file has them; asked for once, in order.
+// Returns the elements of outputs[i] in the file's order; called once for each, in order.
 using ReadFloats = std::function<Status(size_t i, std::span<float> out)>;
 
 // The file appears whole or not at all; its folder must be there. Errors: those of the store and of

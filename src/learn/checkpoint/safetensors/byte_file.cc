@@ -31,7 +31,7 @@ class MemoryFile final : public ByteFile {
   Status read_at(int64_t offset, std::span<std::byte> out) const override {
     if (offset < 0 || offset > size() || static_cast<int64_t>(out.size()) > size() - offset)
       return Error(err::kWeightFileUnreadable,
-                   fmt::format("'{}' has {} bytes; {} bytes at {} were wanted", name_, size(),
+                   fmt::format("'{}' has {} bytes; {} bytes at {} were requested", name_, size(),
                                out.size(), offset));
     if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
     return Ok{};

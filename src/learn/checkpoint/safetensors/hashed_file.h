@@ -1,5 +1,5 @@
-// A file of a store (whole and durable after commit(), else nothing is left) that is hashed on the
-// way, for the manifest of a checkpoint. Failures are those of the store.
+// A file of a store (complete and durable after commit(), else nothing is left) that is hashed
+// while it is written, for the manifest of a checkpoint. Errors: the store's.
 #pragma once
 
 #include <cstddef>

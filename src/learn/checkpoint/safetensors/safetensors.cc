@@ -50,7 +50,7 @@ const Format* format_named(std::string_view name) {
 
 Error damaged(const ByteFile& file, std::string what) {
   return Error(err::kSafetensorsDamaged, fmt::format("'{}': {}", file.path(), std::move(what)))
-      .todo("download or save the file again; it is not what its header says");
+      .todo("download or save the file again; it does not match its header");
 }
 
 // A whole number from 0 to 2^62.

@@ -56,8 +56,8 @@ Result<std::unique_ptr<WeightSource>> open_shard_index(
     if (!shard.is_string()) return wrong(fmt::format("tensor '{}' has no file name", name));
     const std::string file = shard.get<std::string>();
     if (file.empty() || file.find('/') != std::string::npos || file.front() == '.')
-      return wrong(fmt::format("tensor '{}' is said to be in '{}', which is not a plain file name",
-                               name, file));
+      return wrong(fmt::format(
+          "the index puts tensor '{}' into '{}', which is not a plain file name", name, file));
     by_shard[file].insert(name);
   }
   auto source = std::make_unique<ShardedSource>();

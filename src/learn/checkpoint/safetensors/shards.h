@@ -1,4 +1,4 @@
-// Weights in several files beside an index that says which tensor is where.
+// Weights in several files, with an index of the tensors' files.
 #pragma once
 
 #include <memory>

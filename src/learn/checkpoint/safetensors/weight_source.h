@@ -14,8 +14,8 @@
 namespace hone {
 
 struct TensorInfo {
-  std::string name;  // Hugging Face name
-  Type type;  // shape as Transformers has it; dtype as stored, f32 when `scheme` decodes to f32
+  std::string name;    // Hugging Face name
+  Type type;           // Transformers' shape; dtype as stored, f32 if `scheme` decodes to f32
   std::string file;    // path of the file that holds it
   int64_t offset = 0;  // its first byte there
   int64_t bytes = 0;   // its bytes there
@@ -39,8 +39,8 @@ class WeightSource {
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
   // The same for as many of its elements as `out` has room for, from element `first` on.
   Status read_range(std::string_view name, DType as, int64_t first, std::span<std::byte> out) const;
-  // A matrix in blocks as it is kept: bytes of one of its parts, from byte `first` on. `part` is "" for
-  // the payload, rows of the linear layer's [out,in] one after the other, or the name of scales
+  // A matrix in blocks as it is kept: bytes of one of its parts, from byte `first` on. `part` is ""
+  // for the payload, rows of the linear layer's [out,in] one after the other, or the name of scales
   // (models/quantization.h). H2202.
   Status read_blocks(std::string_view name, std::string_view part, int64_t first,
                      std::span<std::byte> out) const;

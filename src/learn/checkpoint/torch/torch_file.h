@@ -15,8 +15,8 @@ bool is_torch_file_name(const std::string& path);
 
 // The tensors of a dict by name, also of one under 'state_dict', 'model_state_dict', 'model' or
 // 'module'; other values are left out. Contiguous tensors are read straight from their place in the
-// file; views with other strides come out contiguous. H2207 names what is wrong; a class that is no
-// tensor among the weights is H2703; H2701 to H2704 as Pickle::read.
+// file; views with other strides come out contiguous. H2207 names the fault; H2703: a class among
+// the weights is not a tensor; H2701 to H2704: see Pickle::read.
 Result<std::unique_ptr<WeightSource>> open_torch(std::unique_ptr<ByteFile> file);
 Result<std::unique_ptr<WeightSource>> open_torch(const std::string& path,
                                                  Store& store = file_store());

@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 constexpr uint64_t kLimit32 = 0xFFFFFFFF;
-constexpr int64_t kAlignment = 64;  // of tensors in the file, as torch has it
+constexpr int64_t kAlignment = 64;  // of tensors in the file, torch's own value
 
 void put(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
@@ -120,7 +120,7 @@ class ZipWriter {
       put(extra, 1, 2), put(extra, 16, 2);
       put(extra, static_cast<uint64_t>(e.bytes), 8), put(extra, static_cast<uint64_t>(e.bytes), 8);
     }
-    // Padding ("FB", as torch has it) so that the bytes begin at a multiple of the alignment.
+    // Padding ("FB", like torch) so that the bytes begin at a multiple of the alignment.
     const int64_t begin = e.offset + 30 + static_cast<int64_t>(name.size() + extra.size()) + 4;
     const int64_t pad = (kAlignment - begin % kAlignment) % kAlignment;
     extra += "FB";
@@ -178,7 +178,7 @@ class ZipWriter {
     int64_t offset = 0, bytes = 0;
     uint64_t crc = 0;
   };
-  // What local and central headers have alike.
+  // The common fields of local and central headers.
   static void common(std::string& to, const Entry& e, uint64_t size, size_t extra) {
     put(to, kVersion, 2), put(to, 0x0800, 2), put(to, 0, 2);  // names are UTF-8; stored
     put(to, 0, 2), put(to, 0x21, 2);                          // 1 January 1980

@@ -16,7 +16,8 @@ namespace hone {
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   Store& store = file_store());
 
-// The same of tensors without bytes: `read` gives those of tensors[i] when they are written.
+// The same for tensors without bytes: `read` supplies the bytes of tensors[i] when they are
+// written.
 using ReadTensor = std::function<Status(size_t i, std::span<std::byte> out)>;
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   const ReadTensor& read, Store& store = file_store());

@@ -30,7 +30,7 @@ Error damaged(const ByteFile& file, std::string what) {
 Result<std::string> read_text(const ByteFile& file, uint64_t offset, int64_t bytes) {
   if (offset > static_cast<uint64_t>(file.size()) ||
       bytes > file.size() - static_cast<int64_t>(offset))
-    return damaged(file, fmt::format("{} bytes at {} are wanted and the file has {}: is it cut?",
+    return damaged(file, fmt::format("{} bytes at {} are needed and the file has {}: is it cut?",
                                      bytes, offset, file.size()));
   std::string text(static_cast<size_t>(bytes), '\0');
   HONE_TRY(file.read_at(static_cast<int64_t>(offset),
@@ -57,7 +57,7 @@ Result<Directory> find_directory(const ByteFile& file) {
   if (at<uint32_t>(l, 0) != kLocatorMark) return d;
   const std::string e = HONE_TRY(read_text(file, at<uint64_t>(l, 8), kEnd64Bytes));
   if (at<uint32_t>(e, 0) != kEnd64Mark)
-    return damaged(file, "its 64-bit table of contents is not there");
+    return damaged(file, "it lacks its 64-bit table of contents");
   return Directory{at<uint64_t>(e, 48), at<uint64_t>(e, 40), at<uint64_t>(e, 32)};
 }
 
@@ -109,7 +109,7 @@ Result<std::map<std::string, ZipEntry>> read_zip_entries(const ByteFile& file) {
 
     const std::string local = HONE_TRY(read_text(file, offset, kLocalBytes));
     if (at<uint32_t>(local, 0) != kLocalMark)
-      return damaged(file, fmt::format("'{}' is not where it is said to be", path));
+      return damaged(file, fmt::format("'{}' is not at its place in the table of contents", path));
     ZipEntry e;
     e.stored = method == 0 && (flags & 1) == 0 && packed == size;
     e.offset = static_cast<int64_t>(offset) + kLocalBytes + at<uint16_t>(local, 26) +

@@ -1,4 +1,4 @@
-// Where the files in a zip archive are, so that stored (uncompressed) ones are read in place.
+// Offsets of the files in a zip archive, so that stored (uncompressed) ones are read in place.
 // Reference: PKWARE's APPNOTE.TXT, with the 64-bit records.
 #pragma once
 

@@ -114,9 +114,9 @@ Status pack_rows(const TokenRows& data, const BatchRows& batch, const SequenceIn
 // labels [T] of packed ids: the next id of the same sequence, kIgnoreLabel at its end and in slack.
 void next_labels(const TokenRows& data, const BatchRows& batch, std::span<const int32_t> ids,
                  std::span<int32_t> labels);
-// What the decoder of packed targets reads, ids [T], and its labels [T]: ids are the labels moved on
-// by one after the start token; `decoder_start` < 0: each decoder starts with the last token of its
-// labels (mBART). `ids` holds the packed targets and is changed.
+// The inputs of a decoder of packed targets, ids [T], and its labels [T]: ids are the labels
+// shifted by one after the start token; `decoder_start` < 0: each decoder starts with the last
+// token of its labels (mBART). `ids` holds the packed targets and is changed.
 void decoder_inputs(const TokenRows& data, const BatchRows& batch, int64_t decoder_start,
                     std::span<int32_t> ids, std::span<int32_t> labels);
 

@@ -1,5 +1,5 @@
-// What a classifier's micro-batch has beside that of batch.h: token types, and a label for each
-// sequence or each token.
+// Additions of a classifier's micro-batch to batch.h: token types, and a label for each sequence or
+// each token.
 #pragma once
 
 #include "learn/data/batches/batch.h"

@@ -33,7 +33,7 @@ class StepCount {
   int64_t batches_per_epoch() const { return batches_; }
   int64_t steps_per_epoch() const { return steps_; }
   int64_t total_steps() const { return total_; }
-  int64_t epochs() const { return epochs_; }  // begun, the last one perhaps not finished
+  int64_t epochs() const { return epochs_; }  // started ones; the last one may be unfinished
   int64_t rows_per_step() const { return options_.batch_rows * options_.accumulation; }
   StepRows rows_of_step(int64_t step) const;  // 0-based; the last of an epoch may be shorter
   // `epoch` of the log after `done` optimizer steps: whole epochs plus batches seen of the next.

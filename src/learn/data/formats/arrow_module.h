@@ -44,7 +44,7 @@ struct HoneArrowCell {
 
 struct HoneArrowFile;
 
-// Where the bytes of a file are: a local path, bytes in memory, or a function that reads a part.
+// The source of a file's bytes: a local path, bytes in memory, or a function that reads a part.
 // Bytes and reader outlive the file.
 struct HoneArrowInput {
   const char* path;

@@ -38,9 +38,9 @@ Result<const HoneArrowApi*> arrow_api() {
   return loaded;
 }
 
-// {"info": {"features": {"label": {"names": ["negative", "positive"], "_type": "ClassLabel"}}}}, as
-// the `datasets` library keeps it; of a column of lists the feature of its elements. What cannot be
-// understood names no labels.
+// {"info": {"features": {"label": {"names": ["negative", "positive"], "_type": "ClassLabel"}}}},
+// the form of the `datasets` library; for a column of lists the feature of its elements. Other
+// content gives no label names.
 LabelNames label_names_of(const char* text) {
   LabelNames labels;
   const Result<Json> json = parse_json(text, "huggingface");

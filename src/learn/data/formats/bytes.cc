@@ -143,7 +143,7 @@ Result<std::string_view> Source::head() {
     head_.resize(kHeadBytes);
     Result<int64_t> n = read_more(head_.data() + had, static_cast<int64_t>(kHeadBytes - had));
     head_.resize(had + (n.ok() ? static_cast<size_t>(*n) : 0));
-    // What comes before a damaged place is given first; the next read meets the damage again.
+    // Bytes before a damaged place are returned first; the next read meets the damage again.
     if (!n.ok() && had == 0) return std::move(n.error());
     if (!n.ok() || *n == 0) break;
   }

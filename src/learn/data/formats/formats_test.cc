@@ -360,7 +360,7 @@ TEST(Formats, AreFoundByExtension) {
   EXPECT_THAT(find_format("a.jsnl", {}).error().text(),
               AllOf(HasSubstr("H2103"), HasSubstr("did you mean .jsonl?")));
   EXPECT_THAT(find_format("dir.d/data", {}).error().text(),
-              HasSubstr("has no extension that tells its format"));
+              HasSubstr("has no extension to name its format"));
 }
 
 TEST(Encodings, AreReadWhenNamed) {

@@ -4,12 +4,12 @@
 //   {"data": [{...}, ...], ...}           the array under "data", or RowOptions::json_field
 //   {"0": {...}, "1": {...}}              an object of rows: pandas' orient="index"; the keys are
 //                                         not read
-//   {...}  {...}                          a row a line, as many files of that name are
+//   {...}  {...}                          a row a line, common in files of that name
 //
-// An object whose values are all objects and that is the whole file is an object of rows. Where the
-// first of these values has a number as its first key, it is pandas' orient="columns"
-// ({"text": {"0": ..., "1": ...}}): that one cannot be streamed and is refused.
-// The file is streamed: memory is that of one row.
+// An object whose values are all objects and that is the whole file is an object of rows. If the
+// first of these values has a number as its first key, it is pandas' orient="columns" ({"text":
+// {"0": ..., "1": ...}}), which cannot be streamed and is refused. The file is streamed: memory
+// holds one row.
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"

@@ -94,7 +94,7 @@ class FrameReader {
     return Ok{};
   }
 
-  // Where the rows of a block are among the columns: slice(start, stop, step) or numbers.
+  // Indices of a block's rows among the columns: slice(start, stop, step) or numbers.
   Result<std::vector<int64_t>> read_places(const PickleValue& v) {
     std::vector<int64_t> places;
     const auto columns = static_cast<int64_t>(table_.columns.size());
@@ -112,8 +112,7 @@ class FrameReader {
       }
     } else {
       const Ndarray a = HONE_TRY(read_ndarray(v, file_));
-      if (a.kind == 'O' || a.shape.size() != 1)
-        return damaged_table(file_, "a block does not say where it is");
+      if (a.kind == 'O' || a.shape.size() != 1) return damaged_table(file_, "a block has no place");
       const auto cells = cells_of(a, 0, file_);
       for (int64_t i = 0; i < cells->size(); ++i) {
         const Cell cell = HONE_TRY(cells->cell(i));
@@ -133,7 +132,7 @@ class FrameReader {
     const Ndarray a = HONE_TRY(read_ndarray(values, file_));
     const bool flat = a.shape.size() == 1;
     if (a.shape.empty() || places.size() != (flat ? 1 : static_cast<size_t>(a.shape[0])))
-      return damaged_table(file_, "a block has other columns than it says");
+      return damaged_table(file_, "a block has other columns than its list");
     for (size_t i = 0; i < places.size(); ++i)
       HONE_TRY(put(places[i], cells_of(a, static_cast<int64_t>(i), file_)));
     return Ok{};

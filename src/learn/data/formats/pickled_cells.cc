@@ -178,7 +178,7 @@ class ArrowCells final : public CellArray {
         end > INT64_MAX / 8 - 8 ||
         (c.length > 0 && static_cast<int64_t>(c.offsets.size()) / c.width < end + 1) ||
         (!c.valid.empty() && static_cast<int64_t>(c.valid.size()) < (end + 7) / 8))
-      return damaged_table(file_, "a column of text is shorter than it says");
+      return damaged_table(file_, "a column of text is shorter than its length");
     c.before = size_;
     size_ += c.length;
     if (c.length > 0) chunks_.push_back(c);
@@ -331,7 +331,7 @@ Result<Ndarray> read_ndarray(const PickleValue& v, const std::string& file) {
   int64_t needed = 0;
   if (!fits || __builtin_mul_overflow(count, a.bytes, &needed) ||
       (a.kind == 'O' ? data.size() != count : static_cast<int64_t>(a.data.size()) != needed))
-    return damaged_table(file, "a NumPy array is not of the size that it says");
+    return damaged_table(file, "a NumPy array does not have its stated size");
   return a;
 }
 

@@ -48,7 +48,7 @@ Result<Format> find_format(const std::string& file_name, const RowOptions& optio
   const std::string near = nearest_name(extension, names);
   return Error(err::kDataFormat,
                extension.empty()
-                   ? fmt::format("'{}' has no extension that tells its format", file_name)
+                   ? fmt::format("'{}' has no extension to name its format", file_name)
                    : fmt::format("'.{}' of '{}' is not a data format that hone knows", extension,
                                  file_name))
       .todo(fmt::format("{}the extension is one of {}",

@@ -37,7 +37,7 @@ struct Row {
   bool line_is_row = false;
 };
 
-// Where the next row begins. Opaque to users except for being saved and given back to seek().
+// The place of the next row. Users only save it and pass it to seek().
 struct RowPosition {
   int64_t file = 0;    // index of the file (several files are read as one)
   int64_t offset = 0;  // byte offset in it (parquet: row number)
@@ -75,9 +75,9 @@ class RowReader {
   virtual const std::vector<std::string>& columns() const = 0;
   // Fills `row`; false after the last one. After an error the reader stays where it was.
   virtual Result<bool> next(Row& row) = 0;
-  // Before the row that next() would give.
+  // The position of the row that next() would return.
   virtual RowPosition position() const = 0;
-  virtual LabelNames label_names() const { return {}; }  // as far as the file says them
+  virtual LabelNames label_names() const { return {}; }  // if the file has them
   // From now on the caller needs only these columns (indices of columns()). Formats that store columns
   // apart do not read others, whose cells are null then.
   virtual void read_only(const std::vector<size_t>& /*columns*/) {}

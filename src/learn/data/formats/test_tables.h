@@ -1,4 +1,4 @@
-// What the tests of the room share: all rows of a reader, and cells as goldens write them.
+// Helpers of the room's tests: all rows of a reader, and cells in the form of goldens.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the readers of text formats share: the place of a row, positions, going back after errors.
+// Shared parts of text format readers: the place of a row, positions, going back after errors.
 #pragma once
 
 #include "learn/data/formats/rows.h"
@@ -15,8 +15,8 @@ class TextRowReader : public RowReader {
   Status seek(const RowPosition& at) final;
 
  protected:
-  // Fills the cells of the next row, and row.line when it does not begin at the reader's place;
-  // false after the last row. What it has read when it fails is read again.
+  // Fills the cells of the next row, and row.line if it does not begin at the reader's place; false
+  // after the last row. After a failure, the bytes that it has read are read again.
   virtual Result<bool> read_row(Row& row) = 0;
   // Names the columns of formats that learn them from rows.
   Status look_at_first_row();

@@ -59,7 +59,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   for (const Names& pair : {Names{"premise", "hypothesis"}, Names{"sentence1", "sentence2"}})
     if (texts.empty() && have_all(columns, pair)) texts = pair;
   for (size_t c = 0; chosen && texts.size() < 2 && c < columns.size(); ++c) {
-    // The last column is the label when no other is called so.
+    // The last column is the label if no column has one of the known names.
     const bool is_label =
         out.label ? c == *out.label : wanted.label && columns.size() > 1 && c + 1 == columns.size();
     if (!is_label && c < row.cells.size() && is_text(row.cells[c])) texts.push_back(columns[c]);

@@ -65,7 +65,7 @@ void append_row(const LabelledRows& from, int64_t i, LabelledRows& to) {
   if (!from.labels.values.empty()) to.labels.values.push_back(from.labels.values[k]);
 }
 
-// What belongs to the tokens of row i, out of `all` that are by token.
+// The part of `all`, which is by token, that belongs to row i.
 template <class T>
 std::span<const T> of_row(const std::vector<T>& all, const TokenRows& rows, int64_t i) {
   if (all.empty()) return {};

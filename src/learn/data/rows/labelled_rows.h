@@ -24,7 +24,7 @@ using EncodeTexts =
     std::function<Status(std::span<const std::string_view> first,
                          std::span<const std::string_view> second, EncodedTexts& out)>;
 
-// What belongs to rows of tokens besides ids.
+// Data of rows besides ids.
 struct RowLabels {
   std::vector<uint8_t> types;    // by token, of all rows in order; empty: all 0
   std::vector<int32_t> classes;  // by row; empty for regression and unlabelled rows

@@ -108,8 +108,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
   }
   if (columns.size() < 2 && wanted.target)
     return Error(err::kNoColumn,
-                 fmt::format("the data has one column, '{}'; a text and what is to be written from "
-                             "it need two",
+                 fmt::format("the data has one column, '{}'; a source and its target need two",
                              join(columns, ", ")))
         .at(file)
         .todo("give csv, json, jsonl or parquet with two columns of text");

@@ -1,4 +1,4 @@
-// Pairs of texts, a source and the target that is to be written from it: summaries, translations.
+// Pairs of texts, a source and its target: summaries, translations.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ namespace hone {
 // "en" of "en_XX", as run_translation takes the keys of its rows.
 std::string language_key(const std::string& lang);
 
-// Where the two texts of a row are.
+// The columns of the two texts of a row.
 struct PairColumnOptions {
   // Columns by name, with the settings that name them. Without a name the first columns of the file
   // that are not taken yet.
   std::string source_column, target_column;
   std::string source_name = "text_column", target_name = "summary_column";
-  // Languages, as run_translation has them: the keys of an object in column `translation`, or the
+  // The languages of run_translation: the keys of an object in column `translation`, or the
   // columns themselves; "" when the rows are not translations.
   std::string source_lang, target_lang;
   bool target = true;  // false: rows to be predicted, which may have none
@@ -97,7 +97,7 @@ struct PairCounts {
 struct PairRows {
   TokenRows sources, targets;
   PairCounts counts;
-  std::string first_source;  // as the file has it
+  std::string first_source;  // as in the file
   bool has_targets = true;   // false: rows to be predicted without any, all targets are empty
   int64_t size() const { return sources.size(); }
   void append(const PairRows& from, int64_t begin, int64_t end);  // its rows [begin, end)

@@ -32,7 +32,7 @@ struct TaggedText {
   LabelCounts counts;
   bool tagged = true;              // whether a column holds the labels
   std::string words, tags;         // the columns
-  std::vector<std::string> names;  // of the labels, by number, as far as the files say them
+  std::vector<std::string> names;  // of the labels, by number, if the files have them
   std::vector<bool> inside;        // by token: not the first of its word, and counted all the same
 };
 

@@ -27,7 +27,8 @@ struct TextFiles {
   bool has_validation = false;  // somewhere, though it is not wanted: training rows stay whole
   bool eval_optional = false;   // no error when the share kept for validation is empty
   TextOptions options;          // grouping, block_size, eos; the rest is set here
-  // What prepared shards (shards.h), which may be given as a file, must be made with.
+  // Settings that prepared shards (shards.h), which may be given as a file, must have been made
+  // with.
   OrderedJson shard_settings;
 };
 

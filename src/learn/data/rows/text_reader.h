@@ -17,7 +17,7 @@ namespace hone {
 using Tokenize = std::function<Status(std::span<const std::string_view> texts,
                                       std::vector<std::vector<int32_t>>& ids)>;
 
-// Where the next batch begins.
+// The place of the next batch.
 struct TextPosition {
   RowPosition at;    // of the reader
   int64_t rows = 0;  // that it gave, with those before TextOptions::first_row

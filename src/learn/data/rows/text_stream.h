@@ -25,7 +25,7 @@ struct StreamOptions {
   bool read_at_once = false;  // the first window when it is opened, not when rows are asked for
 };
 
-// Where the next row is. Opaque; it can be saved and given back.
+// The place of the next row, to be saved and given back.
 struct StreamPosition {
   int64_t epoch = 0;
   TextPosition window;  // before the window that the row is in

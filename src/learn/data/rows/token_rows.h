@@ -25,7 +25,7 @@ struct RowsView {
   int64_t rows = 0, tokens = 0;
 };
 
-// Where a row begins in the user's data: 0 is not known. It has a meaning for its TokenRows alone.
+// The place of a row in the user's data; 0: unknown. Only its own TokenRows can interpret it.
 using RowOrigin = uint64_t;
 
 // Sequences of token ids: contiguous in one array, or in files that are mapped.
@@ -51,9 +51,9 @@ class TokenRows {
   void clear();                             // keeps the memory
   void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(), places_.shrink_to_fit(); }
   bool is_mapped() const { return !views_.empty(); }
-  // H0117 when a mapped file is not as it was when it was mapped: asked after rows were read and
-  // before they are used. A row that the file does not hold any more is empty. With `rows`, files
-  // that hold none of these are only asked whether a read of theirs failed.
+  // H0117 if a mapped file has changed since it was mapped: call it after reading rows and before
+  // using them. A row that the file no longer holds is empty. With `rows`, files without these rows
+  // are only asked whether one of their reads failed.
   Status check_unchanged() const;
   Status check_unchanged(std::span<const int64_t> rows) const;
   int64_t memory_bytes() const;  // views take none
@@ -105,11 +105,11 @@ struct TextOptions {
   size_t column = 0;           // text, or lists of integers that are ids already
   int64_t first_row = 0;       // of the reader's rows from its position: [first_row, end_row)
   int64_t end_row = INT64_MAX;
-  // What the user calls block_size, and the setting that keeps rows apart.
+  // Names of the settings for the length of a block and for keeping rows apart.
   std::string block_name = "`block_size`", apart_name = "`packing`";
 };
 
-// What happened on the way from text to rows, for the first screen.
+// Counts on the way from text to rows, for the first screen.
 struct TextCounts {
   int64_t rows_read = 0;
   int64_t tokens_read = 0;  // before anything is dropped or appended
@@ -121,7 +121,7 @@ struct TextCounts {
   int64_t eos_appended = 0;
 };
 
-// What is not in a row yet, and what was counted: all that a TextBuilder needs to continue.
+// Tokens that are in no row yet, and counts: the whole state of a TextBuilder.
 struct TextState {
   TextCounts counts;
   std::vector<int32_t> pending;  // tokens of the group that are in no block yet

@@ -21,7 +21,7 @@ Result<TextSplits> load_text(const TextFiles& given, const Tokenize& tokenize) {
     (train ? out.train : out.eval) = std::move(data);
     return Ok{};
   };
-  // What shards give is not wanted of files any more.
+  // Splits that shards provide are not read from files.
   TextFiles files = given;
   if (!files.train_files.empty() && is_shard_folder(files.train_files[0])) {
     const ShardManifest shards = HONE_TRY(checked_shards(files.train_files, files.shard_settings));

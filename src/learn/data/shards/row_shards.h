@@ -1,14 +1,14 @@
 // Rows with a label, and pairs, in prepared shards (shards.h):
 //
-//   classification   input_ids, token_type_ids where any is not 0; label (a class's number, or a
-//                    value), but not of rows to be predicted
-//   ner              input_ids, labels: the class of each token, -100 where there is none; of rows to be
-//                    predicted 0 where one is wanted
+//   classification   input_ids, token_type_ids if any is not 0; label (a class's number, or a
+//                    value), but not of rows to predict
+//   ner              input_ids, labels: the class of each token, -100 without one; in rows to
+//                    predict 0 for tokens to predict
 //   sft              input_ids, labels: the id of each token that is learnt, -100 of the others
-//   pairs            input_ids, labels: the ids of the target; empty where there is none
+//   pairs            input_ids, labels: the ids of the target; empty without one
 //
-// Classes are numbered as the data say, by names that are in the manifest: a run maps them to
-// those of its checkpoint as it does with a data set that names its labels.
+// Classes have the numbers of the data, with names in the manifest: a run maps them to those of its
+// checkpoint, as with a data set that names its labels.
 #pragma once
 
 #include <string>

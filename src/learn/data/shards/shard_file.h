@@ -22,7 +22,7 @@ struct RowColumn {
       rows;  // a list or a number each
 };
 
-// Where the arrays of such a column are, at multiples of 64.
+// Offsets of the arrays of such a column, at multiples of 64.
 struct ShardColumn {
   std::string name;
   enum class Kind { kList, kInt64, kFloat } kind = Kind::kList;
@@ -35,7 +35,7 @@ struct ShardColumn {
 std::string kind_name(ShardColumn::Kind kind);
 std::optional<ShardColumn::Kind> kind_of(const std::string& name);
 
-// Where the arrays are; both places are multiples of 64.
+// Offsets of the arrays; both are multiples of 64.
 struct ShardFile {
   std::string file;  // name in its folder
   int64_t rows = 0, tokens = 0;

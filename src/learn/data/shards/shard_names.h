@@ -1,4 +1,4 @@
-// What shards.cc and prepare_shards.cc share.
+// Names that shards.cc and prepare_shards.cc share.
 #pragma once
 
 #include <array>

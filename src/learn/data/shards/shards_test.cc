@@ -120,7 +120,7 @@ TEST_F(Shards, AStoppedRunGoesOnWithTheSameBytes) {
   for (int runs = 0;; ++runs) {
     ASSERT_LT(runs, 100);
     options_.progress = [](const std::string&, int64_t) { return 1; };
-    // What a killed run may leave besides.
+    // A killed run may leave further files.
     if (runs == 2) {
       const auto files = std::distance(fs::directory_iterator(options_.folder + "/train"), {});
       std::ofstream(fmt::format("{}/train/data-{:05}.arrow", options_.folder, files)) << "half";

@@ -324,7 +324,7 @@ TEST_P(Ledger, AResumeHasTheSameBitsOrNamesTheSetting) {
         ++named;
       else
         ADD_FAILURE() << flip << " changes bits and is not named; warnings: " << got.warnings;
-      // What is the same in another spelling is not warned of.
+      // No warning for the same value in another spelling.
       for (const char* quiet : {"--optim=adam", "--optim=adamw_hf", "--data_seed=42",
                                 "--logging_steps=4", "--do_predict=true"})
         if (flip == quiet && got.error.empty() && got.bits == *wanted) {

@@ -54,7 +54,7 @@ std::string accuracy_line(bool test, int64_t epoch, const OrderedJson& accuracy)
                      dump_json(accuracy));
 }
 
-// What is printed, where the callback sees how far the run is.
+// Lines to print, for a callback that sees the progress.
 struct Progressed {
   int64_t epoch = 0;  // whole ones done
   bool trained = false;

@@ -71,8 +71,8 @@ Status read_class(const JsonAt& name, TokenizerConfig& config) {
   return Ok{};
 }
 
-// A text, or a list of {"name", "template"}, of which Transformers uses "default", and "tool_use" where tools
-// are given.
+// A text, or a list of {"name", "template"}, of which Transformers uses "default", and "tool_use"
+// where tools are given.
 Status read_chat_template(const JsonAt& root, TokenizerConfig& config) {
   const auto at = root.find("chat_template");
   if (at && at->value.is_string()) config.chat_template = HONE_TRY(at->string());
@@ -86,8 +86,8 @@ Status read_chat_template(const JsonAt& root, TokenizerConfig& config) {
   return Ok{};
 }
 
-// chat_template.jinja takes precedence over tokenizer_config.json; chat_template.json, which is a processor's, is
-// for models that have no other.
+// chat_template.jinja takes precedence over tokenizer_config.json; chat_template.json, which is a
+// processor's, is for models that have no other.
 Status read_chat_files(const std::string& folder, TokenizerConfig& config) {
   const std::string jinja = folder + "/chat_template.jinja", json = folder + "/chat_template.json";
   if (is_file(json)) {
@@ -170,7 +170,7 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
   return Ok{};
 }
 
-// Without a class in tokenizer_config.json the model's type names it.
+// If tokenizer_config.json has no class, the model's type gives it.
 Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
   constexpr std::pair<std::string_view, const char*> kClasses[] = {
       {"gpt2", "GPT2Tokenizer"},       {"roberta", "RobertaTokenizer"},

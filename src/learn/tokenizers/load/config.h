@@ -54,9 +54,9 @@ struct TokenizerConfig {
 // special_tokens_map.json and added_tokens.json count only without an added_tokens_decoder.
 Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
 
-// Adds the configured tokens to parts.added as Transformers 5 does, sets the named tokens (with
-// the defaults of the tokenizer class where the vocabulary has them), the maximum length and the
-// template. Ids are those of `vocabulary`, where it is given, else those of the model's.
+// Adds the configured tokens to parts.added like Transformers 5, sets the named tokens (with the
+// defaults of the tokenizer class if the vocabulary has them), the maximum length and the template.
+// Ids come from `vocabulary` if it is given, else from the model's.
 Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts,
                               const Vocabulary* vocabulary = nullptr);
 

@@ -25,12 +25,12 @@ struct GgufVocab {
   std::string chat_template;
 };
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
-// The same back, with as many tokens as an embedding has rows. kTokenizerKind when no such
-// vocabulary gives the tokenizer's ids.
+// The inverse, with one token for each row of an embedding. kTokenizerKind if no such vocabulary
+// gives the tokenizer's ids.
 Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows);
 
-// Which texts a tokenizer of a translation model is for. Names of languages are the model's
-// ("en_XX"); empty: those of tokenizer_config.json.
+// The texts of a translation model's tokenizer: source or target. Names of languages are the
+// model's ("en_XX"); empty: those of tokenizer_config.json.
 struct TokenizerSide {
   bool targets = false;  // the texts that the decoder is to write
   std::string source_lang = {}, target_lang = {};
@@ -48,9 +48,9 @@ Result<Tokenizer> load_tokenizer(const std::string& path, const TokenizerSide& s
 // vocab.json + merges.txt by their own names.
 Result<Tokenizer> load_vocab_merges(const std::string& vocab_path, const std::string& merges_path);
 
-// The tokenizer for texts that come word by word: where a byte-level one puts no space before a text,
-// this one puts it before each word, as Transformers does with add_prefix_space=True. What it is
-// saved as says so too.
+// The tokenizer for texts that come word by word: a byte-level one that puts no space before a text
+// puts one before each word here, as Transformers does with add_prefix_space=True. Its saved form
+// has the setting too.
 Result<Tokenizer> for_words(const Tokenizer& tokenizer);
 
 // Writes what Transformers needs to load the same tokenizer: copies of the files it was read from,

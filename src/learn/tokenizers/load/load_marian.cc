@@ -205,7 +205,7 @@ Result<TokenizerParts> read_marian(const std::string& folder, const TokenizerCon
   t.after = t.after_one = {parts.eos};
   t.second = 1;
   HONE_TRY(replace_post_processor(HONE_TRY(pair_template_json(t, parts)), parts));
-  // Without vocabularies of their own, ids are decoded with the source's model, as Transformers.
+  // If the sides share a vocabulary, ids are decoded with the source's model, as in Transformers.
   const std::string decoding = separate ? spm : path("source.spm");
   const std::string decoding_bytes = HONE_TRY(read_text_file(decoding));
   parts.decoder =

@@ -82,7 +82,7 @@ Status add_sentinels(const TokenizerConfig& config, UnigramParts& unigram) {
 Result<std::unique_ptr<Model>> unigram_of(const SentencePieceModel& m,
                                           const TokenizerConfig& config) {
   UnigramParts unigram = HONE_TRY(unigram_parts(m));
-  if (config.is_t5()) {  // as tokenizers has it: every piece may be in a text, sums are exact
+  if (config.is_t5()) {  // tokenizers' rules: every piece may be in a text, sums are exact
     unigram.single_precision = false;
     unigram.look_up_unknown = true;
     unigram.byte_fallback = false;

@@ -1,4 +1,4 @@
-// What the loaders share: each turns its files into TokenizerParts.
+// Shared parts of the loaders: each turns its files into TokenizerParts.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace hone {
 
-// The text of a tokenizer.json. As in Transformers 5, some tokenizer classes set stages themselves,
-// whatever the file says: the prefix space of ByteLevel, all of LlamaTokenizer's and
-// BertTokenizer's.
+// Reads the text of a tokenizer.json. As in Transformers 5, some tokenizer classes override stages
+// of the file: the prefix space of ByteLevel, all of LlamaTokenizer's and BertTokenizer's.
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
                                            const TokenizerConfig& config = {});
 
@@ -39,10 +38,9 @@ bool is_tiktoken(std::string_view text);
 Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& where,
                                      const TokenizerConfig& config);
 
-// A SentencePiece model (protobuf) of the type Unigram or BPE, with the ids of SentencePiece, or
-// those of Transformers where the configuration names LlamaTokenizer or T5Tokenizer. Errors:
-// kTokenizerFormat with the byte where the file is damaged; kTokenizerKind for WORD and CHAR, and
-// for normalization that hone does not carry out.
+// A SentencePiece model (protobuf) of the type Unigram or BPE, with SentencePiece's ids, or
+// Transformers' if the configuration names LlamaTokenizer or T5Tokenizer. Errors: kTokenizerFormat
+// with the damaged byte; kTokenizerKind for WORD and CHAR, and for an unsupported normalization.
 bool is_sentencepiece(std::string_view bytes);
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config);
@@ -57,9 +55,9 @@ Status set_mbart_post_processor(const TokenizerConfig& config, TokenizerParts& p
 // separate_vocabs target_vocab.json) has the ids. config.targets: of the texts to be written.
 Result<TokenizerParts> read_marian(const std::string& folder, const TokenizerConfig& config);
 
-// The stages around a SentencePiece vocabulary: as SentencePiece has them (prefix: a space before
-// the text; squeeze: runs of spaces become one, none at the ends), and as Transformers 5's
-// LlamaTokenizer has them.
+// The stages around a SentencePiece vocabulary: in SentencePiece's form (prefix: a space before the
+// text; squeeze: runs of spaces become one, none at the ends), and in the form of Transformers 5's
+// LlamaTokenizer.
 // charsmap: in base64, or empty.
 StagesJson sentencepiece_stages(bool prefix, bool squeeze, const std::string& charsmap = "");
 StagesJson llama_stages(const TokenizerConfig& config);

@@ -1,4 +1,4 @@
-// What the loaders make of good and of broken files, and what save_tokenizer writes.
+// The loaders on good and broken files, and the files of save_tokenizer.
 #include "learn/tokenizers/load/loaders.h"
 
 #include <gmock/gmock.h>

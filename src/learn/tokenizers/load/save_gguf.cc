@@ -104,7 +104,7 @@ Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows) {
       v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
     for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2"}) {
       v.pre = pre;
-      // As the name says it for llama.cpp too; a probe alone might not tell.
+      // llama.cpp uses the name too; a probe alone might not distinguish them.
       if (model.at("ignore_merges").get<bool>() != (v.pre == "llama-bpe")) continue;
       const Result<Tokenizer> back = load_gguf_tokenizer(v);
       if (back.ok() && same_ids(tokenizer, *back)) return v;

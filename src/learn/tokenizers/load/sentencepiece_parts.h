@@ -1,4 +1,4 @@
-// What a SentencePiece model of the kind Unigram becomes.
+// Converts a SentencePiece model of the type Unigram.
 #pragma once
 
 #include <memory>

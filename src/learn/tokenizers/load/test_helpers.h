@@ -1,4 +1,4 @@
-// What the tests of the room share: goldens, the data folder, and the hashes and random texts of
+// Helpers of the room's tests: goldens, the data folder, and the hashes and random texts of
 // tools/golden_tokenizers.py.
 #pragma once
 

@@ -1,8 +1,8 @@
-// Character-level BPE with byte fallback, as SentencePiece has it.
+// Character-level BPE with byte fallback, with SentencePiece's rules.
 //
-// A text comes as one piece of any length. Where no token holds two neighbouring characters side
-// by side, nothing can merge across them: there the piece is cut into chunks, which are merged, and
-// cached, on their own. The ids are the same.
+// A text comes as one piece of any length. If no token holds two neighbouring characters side by
+// side, nothing can merge across them: the piece is cut there into chunks, which are merged and
+// cached separately. The ids are the same.
 #include <array>
 #include <bitset>
 

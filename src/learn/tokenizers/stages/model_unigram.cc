@@ -1,8 +1,8 @@
-// A text comes as one piece of any length. No piece but the first of a word holds U+2581, so the
-// text falls into words, which are covered, and cached, on their own: the best cover of the whole
-// consists of theirs. This is so only as far as rounding does not decide: what was cached says by
-// how much its best cover was better, and where the sum so far is too large for that the word is
-// covered again, with the sum as SentencePiece or tokenizers has it.
+// A text comes as one piece of any length. Only the first piece of a word holds U+2581, so the text
+// splits into words, which are covered and cached separately: the best cover of the whole consists
+// of theirs. This holds unless rounding decides: a cached word records by how much its best cover
+// was better, and if the sum so far is too large for that, the word is covered again, with the sum
+// of SentencePiece or tokenizers.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -24,7 +24,7 @@ namespace hone {
 namespace {
 
 constexpr int32_t kUnknown = -1;
-// Where a sum of floats is beyond this, SentencePiece continues from zero.
+// SentencePiece restarts from zero if a sum of floats exceeds this.
 constexpr double kLargestSum = 100000;
 constexpr int8_t kNoMargin = -128;
 constexpr size_t kKeptLatticeNodes = size_t{1} << 16;  // a rare giant must not pin its memory

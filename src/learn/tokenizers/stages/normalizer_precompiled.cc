@@ -24,7 +24,7 @@ class Precompiled : public Normalizer {
     for (const char* p = text.data(); p < end;) {
       const char* q = p;
       while (q < end && ascii(*q) && map_.stays(*q)) ++q;
-      // What is not ASCII may belong to the character before it.
+      // A character outside ASCII may belong to the one before it.
       if (q > p && q < end && !ascii(*q)) --q;
       buffer.append(p, q);
       p = q;

@@ -31,7 +31,7 @@ class SentencePieceNormalizer : public Normalizer {
     while (p < end) {
       const char* q = p;
       while (q < end && plain_[static_cast<unsigned char>(*q)]) ++q;
-      // What is not ASCII may belong to the character before it.
+      // A character outside ASCII may belong to the one before it.
       if (q > p && q < end && static_cast<unsigned char>(*q) >= 0x80) --q;
       if (!begun && how_.squeeze)
         while (p < q && *p == ' ') ++p;
@@ -79,7 +79,7 @@ class SentencePieceNormalizer : public Normalizer {
     if (!begun && how_.prefix) out += kMetaspace;
     begun = true;
   }
-  // What the first bytes of [p, end) become, and how many they are.
+  // The replacement of the first bytes of [p, end), and their number.
   std::string_view prefix(const char* p, const char* end, size_t& length) const {
     const std::string_view rest(p, static_cast<size_t>(end - p));
     int32_t ignored = 0;

@@ -1,6 +1,6 @@
-// SentencePiece's own normalization, in one walk over the text: the longest keys of a charsmap,
-// user defined pieces unchanged, runs of spaces and those at the ends taken off, a space in
-// front, every space as U+2581. What is not UTF-8 becomes U+FFFD, byte by byte. Reference:
+// SentencePiece's own normalization, in one pass over the text: the longest keys of a charsmap,
+// user defined pieces unchanged, runs of spaces merged and removed at the ends, a space in front,
+// every space as U+2581. Bytes that are not UTF-8 become U+FFFD, one by one. Reference:
 // google/sentencepiece normalizer.cc.
 #pragma once
 

@@ -37,9 +37,8 @@ class Normalizer {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  // Hands the pieces of `text` to `sink` in order; at_start tells that the whole text begins here.
-  // Pieces are raw bytes: the byte-level mapping to printable characters is not carried out, see
-  // byte_level().
+  // Gives the pieces of `text` to `sink` in order; at_start: the whole text begins here. Pieces are
+  // raw bytes, before the byte-level mapping to printable characters: see byte_level().
   virtual void split(std::string_view text, bool at_start, PieceSink sink) const = 0;
   // True when the pieces mean bytes of the byte-level alphabet (a ByteLevel stage is inside).
   virtual bool byte_level() const { return false; }
@@ -82,26 +81,26 @@ class PostProcessor {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // The bytes that one token, as the vocabulary spells it, adds to the text; `first` tells that it
-  // begins the text.
+  // The bytes that one token, in the vocabulary's spelling, adds to the text; `first`: it begins
+  // the text.
   virtual void append_token(std::string_view token, bool first, std::string& out) const = 0;
   // The byte that a token such as "<0x0A>" stands for; -1 for every other token.
   virtual int byte_of(std::string_view /*token*/) const { return -1; }
-  // What is taken off the beginning of the whole text: `content`, at most `count` times.
+  // A text to remove from the beginning of the whole text: `content`, at most `count` times.
   struct Lead {
     std::string content;
     int64_t count = 0;
   };
   virtual Lead lead() const { return {}; }
-  // Appends the text of all tokens to `out` and says true, where tokens on their own do not decide
-  // it; append_token() then is as near as a stream comes.
+  // Appends the text of all tokens to `out` and returns true, if single tokens do not decide it;
+  // append_token() is then the approximation of a stream.
   virtual bool append_all(std::span<const std::string_view> /*tokens*/,
                           std::string& /*out*/) const {
     return false;
   }
 };
 
-// What a factory may ask beside its own JSON.
+// Facts that a factory may use besides its own JSON.
 struct StageContext {
   bool byte_level = false;               // the pre-tokenizer's byte_level(), for models
   std::optional<bool> add_prefix_space;  // overrides that of ByteLevel pre-tokenizers

@@ -1,6 +1,5 @@
-// What BERT's normalizer and pre-tokenizer know of a character.
-// Reference: google-research/bert tokenization.py; huggingface/tokenizers normalizers/bert.rs,
-// whose Unicode is of version 8.
+// Character classes of BERT's normalizer and pre-tokenizer. Reference: google-research/bert
+// tokenization.py; huggingface/tokenizers normalizers/bert.rs, whose Unicode is of version 8.
 #pragma once
 
 #include <cstdint>

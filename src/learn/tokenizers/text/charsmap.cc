@@ -65,7 +65,7 @@ Result<Charsmap> Charsmap::parse(std::string_view blob) {
   std::memcpy(&bytes, blob.data(), 4);
   blob.remove_prefix(4);
   if (bytes == 0 || bytes % 4 != 0 || bytes >= blob.size())
-    return damaged(fmt::format("its table is {} bytes long, {} are there", bytes, blob.size()));
+    return damaged(fmt::format("its table is {} bytes long, the file has {}", bytes, blob.size()));
   Charsmap map;
   map.units_.resize(bytes / 4);
   std::memcpy(map.units_.data(), blob.data(), bytes);

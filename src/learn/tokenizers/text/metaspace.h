@@ -1,4 +1,4 @@
-// What the pre-tokenizer and the decoder "Metaspace" share.
+// Shared parts of the pre-tokenizer and the decoder "Metaspace".
 #pragma once
 
 #include <string>

@@ -13,8 +13,8 @@
 
 namespace hone {
 
-// Ids of pieces seen lately: two places for each piece, so bounded. Entries hold pieces of up to 16
-// bytes that become up to 4 ids; 32 bytes an entry, two megabytes in all. What is longer has one
+// Ids of recent pieces: two places for each piece, so bounded. Entries hold pieces of up to 16
+// bytes that become up to 4 ids; 32 bytes an entry, two megabytes in all. Longer pieces have one
 // place among the Longs; 128 bytes each, half a megabyte in all.
 class PieceCache {
  public:
@@ -48,8 +48,8 @@ class PieceCache {
     uint8_t count = 0;
   };
 
-  // The entry where `piece` (1 to kMaxBytes bytes) belongs; hit tells whether it is there. If not,
-  // its key is written and the caller fills ids and count.
+  // The entry for `piece` (1 to kMaxBytes bytes); hit: it is filled. If not, its key is written and
+  // the caller fills ids and count.
   Entry& at(std::string_view piece, bool& hit) {
     const char* p = piece.data();
     const size_t n = piece.size();
@@ -79,7 +79,7 @@ class PieceCache {
     return e;
   }
 
-  // What keep_long() kept of a piece, if it is still there.
+  // The entry of keep_long() for a piece, if it still exists.
   const Long* find_long(std::string_view piece) const {
     const Long& l = longs_[hash_bytes(piece) & (kLongs - 1)];
     return std::string_view(l.bytes.data(), l.length) == piece ? &l : nullptr;

@@ -30,7 +30,7 @@ class TakenUnits {
       for (size_t i = 0; i < wanted.size(); ++i)
         free = free && (wanted[i] == 0 || (wanted[i] & sixty_four(at + 64 * i)) == 0);
       if (!free) continue;
-      // Where nearly all is taken, the next search need not look again.
+      // If nearly everything is taken, the next search can start later.
       if (seen_free * 20 <= at - search_from_ + 1) search_from_ = at;
       return at - bytes.front();
     }

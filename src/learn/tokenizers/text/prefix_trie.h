@@ -1,7 +1,7 @@
-// Strings with a value each, asked for the ones that a text begins with.
+// Strings with a value each, searched for those that a text begins with.
 //
 // A double array (Aoe 1989): the child of node n for byte b is at base[n] + b, and is its child
-// only where check says n. A step is one look at one place.
+// only if check is n. A step is one memory access.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Inside the room: one object of a DeepSpeed configuration, and what the whole of it says.
+// Internal: one object of a DeepSpeed configuration, and the state of reading the whole.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Reading {
 };
 
 struct Block;
-// What to do with a value that is neither null nor "auto"; none: it has no effect in one process.
+// The action for a value that is neither null nor "auto"; none: no effect in one process.
 using Act = std::function<void(Reading&, const Json& value, const std::string& pointer)>;
 struct Key {
   std::string name;
@@ -59,13 +59,13 @@ struct Block {
   std::string text(const std::string& key, const std::string& other) const;
 };
 
-// What is read by itself, before its block is walked.
+// For keys that are read separately, before their block is walked.
 inline Act seen() {
   return [](Reading&, const Json&, const std::string&) {};
 }
 // Reads a key as the value of a setting.
 Act sets(const std::string& setting);
-// What must not be asked for; false, null and an object whose "enabled" is false pass.
+// For unsupported features: false, null and an object whose "enabled" is false pass.
 Act refused(const std::string& remedy);
 
 void read_zero(const Block& block);

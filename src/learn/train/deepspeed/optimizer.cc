@@ -1,5 +1,5 @@
-// The blocks optimizer and scheduler. Defaults: https://deepspeed.readthedocs.io/en/latest/optimizers.html
-// and .../schedulers.html.
+// The blocks optimizer and scheduler. Defaults:
+// https://deepspeed.readthedocs.io/en/latest/optimizers.html and .../schedulers.html.
 #include "learn/train/optimizers/optimizer.h"
 
 #include "base/core/text.h"
@@ -84,7 +84,7 @@ void imply_arguments(const Block& params, const Optimizer& optimizer) {
   if (!args.empty()) params.reading.imply("optim_args", args, params.pointer);
 }
 
-// What the scheduler says of the rate comes before what the optimizer says.
+// The scheduler's rate takes precedence over the optimizer's.
 bool scheduler_has_rate(const Block& top) {
   const Json& s = top.at("scheduler");
   if (!s.is_object() || s.value("type", "") == "WarmupCosineLR") return false;

@@ -1,6 +1,6 @@
-// The blocks zero_optimization (ZeRO, arXiv 1910.02054; offload, arXiv 2101.06840 and 2104.07857) and
-// activation_checkpointing. One process partitions nothing, so the stages compute the same; what stays
-// of them is which states may leave the device.
+// The blocks zero_optimization (ZeRO, arXiv 1910.02054; offload, arXiv 2101.06840 and 2104.07857)
+// and activation_checkpointing. One process partitions nothing, so the stages compute the same;
+// what stays of them is which states may leave the device.
 #include "learn/train/deepspeed/block.h"
 
 namespace hone::deepspeed {

@@ -1,7 +1,7 @@
 // AdamW with bitsandbytes' 8-bit states (Dettmers et al. 2021, arXiv 2110.02861): a quarter of the
 // memory. As Transformers' Trainer runs it: the states of embeddings stay f32, and so do those of
-// weights of fewer than 4,096 elements (min_8bit_size). "paged" says where bitsandbytes keeps them on a
-// GPU; here --offload_optimizer_device does.
+// weights of fewer than 4,096 elements (min_8bit_size). "paged" says where bitsandbytes keeps them
+// on a GPU; here --offload_optimizer_device does.
 #include "learn/train/optimizers/optimizer.h"
 
 namespace hone {

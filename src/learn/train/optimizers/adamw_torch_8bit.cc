@@ -1,6 +1,6 @@
-// torchao's AdamW8bit: the maps and blocks of bitsandbytes for all weights of 4,096 elements or more
-// whose number of elements is a multiple of 256, embeddings too. torchao rounds a small negative number
-// to 0, where bitsandbytes and hone keep its sign.
+// torchao's AdamW8bit: the maps and blocks of bitsandbytes for all weights of 4,096 elements or
+// more whose number of elements is a multiple of 256, embeddings too. torchao rounds a small
+// negative number to 0, where bitsandbytes and hone keep its sign.
 #include "learn/train/optimizers/optimizer.h"
 
 namespace hone {

@@ -1,7 +1,7 @@
-// APOLLO (Zhu et al. 2024, arXiv 2412.05270): AdamW's states of a random projection of each gradient say
-// how much each channel moves. As the package apollo-torch, which Transformers' Trainer calls, except for
-// the random numbers, which are Philox's of seed, step and name and are never kept. apollo-mini is
-// rank=1,scale_type=tensor,scale=128.
+// APOLLO (Zhu et al. 2024, arXiv 2412.05270): AdamW's states of a random projection of each
+// gradient say how much each channel moves. As the package apollo-torch, which Transformers'
+// Trainer calls, except for the random numbers, which are Philox's of seed, step and name and are
+// never kept. apollo-mini is rank=1,scale_type=tensor,scale=128.
 #include "learn/train/optimizers/errors.h"
 #include "learn/train/optimizers/optimizer.h"
 

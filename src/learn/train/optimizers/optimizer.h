@@ -41,16 +41,16 @@ struct OptimizerArgument {
   std::vector<std::string> choices = {};  // of a text
 };
 
-// What is trained.
+// A trained weight.
 struct UpdateWeight {
   std::string name;
   Type type;
-  bool decay = true;       // weight decay is for it
-  bool looked_up = false;  // a table whose rows ids look up, as torch.nn.Embedding
+  bool decay = true;       // weight decay applies
+  bool looked_up = false;  // a table that ids index, as torch.nn.Embedding
   bool is_target = false;  // a linear layer's that --optim_target_modules names
 };
 
-// What one weight of that type has in a list of states: the name before the dot and the weight's
+// A state of one weight of that type in a list of states: the name before the dot and the weight's
 // name, and the type. nullopt: this weight has none.
 struct OptimizerState {
   std::string name;
@@ -63,12 +63,13 @@ inline StateList state_like_weight(std::string name) {
   return [name = std::move(name)](const Type& weight) { return OptimizerState{name, weight}; };
 }
 
-// The two moments of Adam and its kin, as PyTorch names them.
+// Adam's two moments, with PyTorch's names.
 inline StateLists adam_states(const Attrs&) {
   return {state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
 }
 
-// bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): codes, and the magnitude of each block.
+// bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): codes, and the magnitude of each
+// block.
 inline constexpr int64_t kCodesBlock = 256;  // elements
 inline StateList state_codes(std::string name) {
   return [name = std::move(name)](const Type& weight) {
@@ -82,39 +83,39 @@ inline StateList state_absmax(std::string name) {
   };
 }
 
-// Which weights bitsandbytes and Transformers' Trainer give such states: no embeddings, and none of
-// fewer elements than min_8bit_size.
+// Whether bitsandbytes and Transformers' Trainer give the weight such states: not for embeddings,
+// nor for fewer elements than min_8bit_size.
 inline bool has_codes(const UpdateWeight& w) { return !w.looked_up && w.type.count() >= 4096; }
 
 struct UsualRates {
   double least = 1e-5, most = 1e-4;
 };
 
-// What DeepSpeed's configurations call an optimizer, with its defaults there.
+// An optimizer's type in DeepSpeed's configurations, with its defaults there.
 struct DeepSpeedOptimizer {
   std::string type;  // in any case
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };
 
 struct Optimizer {
-  std::vector<std::string> names;  // values of --optim; all of them mean the same
+  std::vector<std::string> names;  // values of --optim with the same meaning
   std::string op;                  // of the catalogue (engine/ops)
   Attrs fixed = {};                // attributes of the op that no setting changes
-  AdamAttributes adam = {};        // attributes that are settings of their own
+  AdamAttributes adam = {};        // attributes with settings of their own
   std::vector<OptimizerArgument> arguments = {};
-  // Refuses (H2409) arguments that cannot be together; nullptr: all can.
+  // Refuses (H2409) arguments that exclude each other; nullptr: none do.
   Status (*check)(const Attrs& attrs) = nullptr;
   // Lists in the order of the op's operands. Names as in PyTorch's and Transformers' optimizers.
   StateLists (*states)(const Attrs& attrs) = nullptr;
-  // The weights that `op` is for; nullptr: all. The others are updated by `other_op`, which takes those
-  // of the attributes that it knows.
+  // The weights that `op` updates; nullptr: all. `other_op` updates the others, with the attributes
+  // that it knows.
   bool (*is_for)(const UpdateWeight& weight) = nullptr;
   std::string other_op = {};
   StateLists (*other_states)(const Attrs& attrs) = nullptr;
   bool needs_targets = false;  // --optim_target_modules must name layers
-  bool decay_all = false;      // weight decay is for biases and norms too
-  bool updates_bf16 = true;    // weights that are kept in bf16 alone
-  // No backend has a kernel for the op: it runs as its decomposition, on the device alone.
+  bool decay_all = false;      // weight decay applies to biases and norms too
+  bool updates_bf16 = true;    // updates weights that are kept only in bf16
+  // No backend has a kernel for the op: it runs as its decomposition, only on the device.
   bool decomposed = false;
   UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
   std::vector<DeepSpeedOptimizer> deepspeed = {};

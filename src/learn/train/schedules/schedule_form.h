@@ -41,7 +41,8 @@ struct ScheduleArgument {
 struct ScheduleForm {
   std::string name;  // value of --lr_scheduler_type
   std::vector<ScheduleArgument> arguments = {};
-  // Arguments are known and of their type. H2401: one is missing, or they contradict each other.
+  // Called with known arguments of the right types. H2401: one is missing, or they contradict each
+  // other.
   Result<Rate> (*make)(const ScheduleOptions& o) = nullptr;
   bool warms_up = true;        // --warmup_steps has an effect
   std::string deepspeed = "";  // scheduler.type of DeepSpeed's configurations; "": it has none
@@ -56,7 +57,7 @@ inline Rate after_warmup(const ScheduleOptions& o, Rate rate) {
   };
 }
 
-// The share of the steps after the warm-up that are done.
+// The share of the steps after the warm-up that is done.
 inline double progress_of(const ScheduleOptions& o, double step) {
   return (step - o.warmup()) / std::max(1.0, o.total() - o.warmup());
 }

@@ -1,5 +1,5 @@
-// DeepSpeed's WarmupCosineLR: from warmup_min_ratio times the peak to the peak, then a cosine down to
-// cos_min_ratio times the peak. The first step is at 0.
+// DeepSpeed's WarmupCosineLR: from warmup_min_ratio times the peak to the peak, then a cosine down
+// to cos_min_ratio times the peak. The first step is at 0.
 #include "learn/train/schedules/deepspeed_warmup.h"
 
 namespace hone {

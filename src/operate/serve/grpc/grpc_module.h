@@ -1,4 +1,4 @@
-// Between hone and libhone_grpc.so, the only code that includes gRPC.
+// The interface between hone and libhone_grpc.so, the only code that includes gRPC.
 //
 // The module is a file of its own, loaded when a server is to speak gRPC, because gRPC's libraries take longer to
 // load than everything else that hone does at its start. It hands tensors to the server as they are, and puts every
@@ -18,13 +18,13 @@ namespace hone {
 
 inline constexpr int kGrpcModuleVersion = 2;
 
-// What clients may cost. A connection may run this number of calls at once, as over HTTP/2. gRPC may hold 256 MiB of
-// messages for all connections together, or 8 messages of GrpcRequest::most_bytes if these are more. At the limit it
-// stops reading, and in the end cancels calls.
+// Limits for clients. A connection may run this number of calls at once, as over HTTP/2. gRPC may
+// hold 256 MiB of messages for all connections together, or 8 messages of GrpcRequest::most_bytes
+// if that is more. At the limit it stops reading, and finally cancels calls.
 inline constexpr int kGrpcMostStreams = 128;
 inline constexpr int64_t kGrpcLeastBytes = int64_t{256} << 20, kGrpcMostMessages = 8;
 
-// The server that the module speaks for. Any thread calls it.
+// The server that answers the calls. Any thread calls it.
 class GrpcDoor {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -32,7 +32,8 @@ class GrpcDoor {
     int status = 500;
     std::string body = {};
   };
-  // `done` is called once, on any thread; the result ends the request when it is called (the client left).
+  // Asks a route. `done` is called once, on any thread; calling the result ends the request (the
+  // client left).
   virtual std::function<void()> ask(std::string method, std::string path, Headers headers,
                                     std::string body, std::function<void(Answer)> done) = 0;
 
@@ -55,15 +56,15 @@ class GrpcListener {
  public:
   virtual ~GrpcListener() = default;
   virtual int port() const = 0;
-  virtual void stop(double seconds) = 0;  // no new calls; those that run have this time
+  virtual void stop(double seconds) = 0;  // no new calls; open calls have this time
 };
 
 struct GrpcRequest {
-  std::string address;           // "127.0.0.1:8001"; port 0: one that is free
+  std::string address;           // "127.0.0.1:8001"; port 0: a free one
   std::string certificate, key;  // PEM texts; "": no TLS
   int64_t most_bytes = 0;        // of a message
 };
-// The module's only symbol, "hone_grpc_start". Null, and why, where it cannot listen.
+// The module's only symbol, "hone_grpc_start". Returns null and sets the error if it cannot listen.
 using GrpcStart = GrpcListener* (*)(int version, const GrpcRequest&, GrpcDoor&, std::string& error);
 
 }  // namespace hone

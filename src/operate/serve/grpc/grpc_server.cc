@@ -72,7 +72,7 @@ class GrpcClient : public WebClient {
   Departure departure_;
 };
 
-// What ends a request when its client leaves.
+// Ends a request when its client leaves.
 template <class Client>
 std::function<void()> leave_of(const std::shared_ptr<Client>& client) {
   return [weak = std::weak_ptr(client)] {

@@ -1,4 +1,4 @@
-// The Open Inference Protocol over gRPC, by the module libhone_grpc.so.
+// The Open Inference Protocol over gRPC, through the module libhone_grpc.so.
 #pragma once
 
 #include "operate/serve/inference_server.h"

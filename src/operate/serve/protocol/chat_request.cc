@@ -38,7 +38,8 @@ Status check_objects(const OrderedJson& list, const char* key) {
   return Ok{};
 }
 
-// A template that goes through parts gets parts, another one text, its parts joined by line breaks.
+// A template with a loop over parts gets parts; any other gets one text, the parts joined by line
+// breaks.
 Result<OrderedJson> content_of(const OrderedJson& content, const ChatTemplate& chat,
                                const std::string& place) {
   const bool only_parts = chat.reads_parts() && !chat.mentions("string");
@@ -121,8 +122,7 @@ Result<std::string> cut_at_mark(const std::string& text) {
   const std::string_view bare = kMark.substr(0, kMark.size() - 1);
   const size_t at = text.rfind(bare);
   if (at == std::string::npos)
-    return bad_chat("continue_final_message",
-                    "the chat template does not write the last message as it is");
+    return bad_chat("continue_final_message", "the chat template changes the last message");
   const std::string_view before = std::string_view(text).substr(0, at);
   const bool spaced = std::string_view(text).substr(at).starts_with(kMark);
   return std::string(spaced ? before : chat::strip_right(before));

@@ -31,7 +31,7 @@ TEST(StopCutter, LeavesOutTheStopTextInAnyPieces) {
 
 OrderedJson ordered(const std::string& text) { return parse_ordered_json(text, "test").value(); }
 
-// What vLLM and Transformers make of these requests.
+// The variables that vLLM and Transformers make of these requests.
 TEST(ChatRequest, BecomesTheVariablesOfATemplate) {
   TokenizerParts tokens;
   tokens.bos = "<s>";

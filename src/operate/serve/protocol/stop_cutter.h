@@ -1,4 +1,4 @@
-// A text that comes in pieces, up to the first of some stop texts, which is left out.
+// Cuts a text that comes in pieces before the first of several stop texts.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class StopCutter {
   using Stops = std::shared_ptr<const std::vector<std::string>>;
   explicit StopCutter(Stops stops) : stops_(std::move(stops)) {}
 
-  // What is certain not to belong to a stop text.
+  // Returns the text that cannot be part of a stop text.
   std::string push(const std::string& piece) {
     if (stopped_) return "";
     held_ += piece;
@@ -25,7 +25,7 @@ class StopCutter {
       held_.resize(first);
       return std::exchange(held_, "");
     }
-    size_t keep = 0;  // the longest end that begins a stop text
+    size_t keep = 0;  // length of the longest end that begins a stop text
     for (const std::string& s : *stops_)
       for (size_t n = std::min(s.size() - 1, held_.size()); n > keep; --n)
         if (held_.ends_with(s.substr(0, n))) keep = n;

@@ -10,7 +10,7 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kBegin = "<tool_call>", kEnd = "</tool_call>";
-// Marks before calls that are all of an answer. Where they are special tokens, the text lacks them.
+// Marks before calls that fill the whole answer. As special tokens they are missing from the text.
 constexpr std::string_view kMarks[] = {"[TOOL_CALLS]", "<|python_tag|>"};
 constexpr int kDeepest = 64;
 
@@ -33,7 +33,7 @@ std::optional<ToolCall> call_of(const OrderedJson& value, const std::set<std::st
   return ToolCall{name, "{}"};
 }
 
-// Calls that are all of the text; empty where anything else is.
+// The calls, if they are the whole text; otherwise empty.
 std::vector<ToolCall> whole_calls(std::string_view text, const std::set<std::string>& tools) {
   text = trim(text);
   for (const std::string_view mark : kMarks)
@@ -46,7 +46,7 @@ std::vector<ToolCall> whole_calls(std::string_view text, const std::set<std::str
     else
       list.push_back(std::move(*one));
   } else {
-    // {...}; {...}: each semicolon may end one, as texts in it may have their own.
+    // {...}; {...}: any semicolon may end a call, because texts may contain semicolons.
     size_t from = 0;
     for (size_t at = text.find(';'); from < text.size(); at = text.find(';', at + 1)) {
       const size_t to = std::min(at, text.size());
@@ -92,7 +92,7 @@ ToolAnswer tool_answer(const std::string& text, const std::set<std::string>& too
     const size_t from = begin + kBegin.size(), to = std::min(text.find(kEnd, from), text.size());
     const auto value = parsed(trim(std::string_view(text).substr(from, to - from)));
     auto call = value ? call_of(*value, tools) : std::nullopt;
-    if (!call) return {text, {}};  // all of it is shown, so that nothing is lost
+    if (!call) return {text, {}};  // shown as text, so that nothing is lost
     out.calls.push_back(std::move(*call));
     after = std::min(to + kEnd.size(), text.size());
     begin = text.find(kBegin, after);
@@ -107,7 +107,7 @@ std::string ToolStream::push(const std::string& piece) {
   if (tools_->empty()) return all_.substr(std::exchange(given_, all_.size()));
   const std::string_view text = trim(all_);
   if (text.empty() || text[0] == '{' || text[0] == '[' || text[0] == '<') {
-    // It may be a call as a whole, or begin with one.
+    // The text may be a call, or begin with one.
     const bool tag = !text.empty() && text[0] == '<' && !kBegin.starts_with(text) &&
                      !text.starts_with(kBegin) && !kMarks[1].starts_with(text) &&
                      !text.starts_with(kMarks[1]);
@@ -122,7 +122,7 @@ std::string ToolStream::push(const std::string& piece) {
         break;
       }
   }
-  // Blanks before a call are not content.
+  // Whitespace before a call is not content.
   while (end > given_ && (all_[end - 1] == '\n' || all_[end - 1] == ' ')) --end;
   const size_t from = std::exchange(given_, end);
   return all_.substr(from, end - from);
@@ -134,7 +134,7 @@ ToolAnswer ToolStream::finish() {
     answer.content = all_.substr(given_);
     return answer;
   }
-  // What was given is the beginning of the content, but for blanks at its edges.
+  // The streamed text is a prefix of the content, except for whitespace at its ends.
   const std::string given(trim(all_.substr(0, given_)));
   answer.content = answer.content.starts_with(given) ? answer.content.substr(given.size()) : "";
   return answer;

@@ -14,7 +14,7 @@ std::string shown(const ToolAnswer& a) {
   return text;
 }
 
-// What a client gets: the content of all pieces, then the calls.
+// Returns what a client receives: the content of all pieces, then the calls.
 std::string streamed(const std::string& text, size_t piece) {
   ToolStream stream(kTools);
   ToolAnswer all;

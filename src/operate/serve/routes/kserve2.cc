@@ -93,7 +93,7 @@ Status generate(RouteCall& call, bool stream) {
             });
     return Ok{};
   }
-  // Status and headers wait for the first piece, so that a refusal has a status of its own.
+  // Status and headers wait for the first piece, so a refusal can still have its own status.
   const auto begun = std::make_shared<bool>(false);
   const auto begin = [reply = call.reply, begun] {
     if (!std::exchange(*begun, true)) reply->begin({200, "", "text/event-stream"});

@@ -39,7 +39,7 @@ struct Asked {
   int64_t created = 0, choices = 1;
   StopCutter::Stops stops = std::make_shared<const std::vector<std::string>>();
   std::vector<TextQuery> queries;
-  std::set<std::string> tools;  // that the answer may call
+  std::set<std::string> tools;  // tools that the answer may call
 };
 
 const OrderedJson kNone = nullptr;
@@ -49,7 +49,7 @@ uint64_t random_number() {
   return random();
 }
 
-// Nine letters and digits: what Mistral's templates take, and all others too.
+// Nine letters and digits: the only form that Mistral's templates take.
 std::string new_call_id() {
   std::string id;
   while (id.size() < 9)
@@ -110,7 +110,7 @@ OrderedJson usage_json(int64_t prompt, int64_t written) {
           {"total_tokens", prompt + written}};
 }
 
-// What a key of the body is here. Keys that are not listed are keys of generation_config.json.
+// The use of a key of the body. Keys that are not listed are keys of generation_config.json.
 enum class KeyUse {
   ignored,      // it changes no token
   read,         // openai_settings() and others read it
@@ -206,7 +206,7 @@ Result<Json> openai_settings(const Json& body, bool chat, int64_t longest, Asked
   HONE_TRY(whole("best_of", best));
   if (best > a.choices) return bad("best_of", "best_of is not supported").todo("use n");
   if (a.choices > kMostChoices) return bad("n", fmt::format("n is more than {}", kMostChoices));
-  // Always, for the model's own may be another.
+  // Always set: the model's default may differ.
   if (const auto own = out.find("num_return_sequences"); own != out.end() && *own != a.choices)
     return bad("num_return_sequences",
                fmt::format("num_return_sequences is not n, which is {}", a.choices))
@@ -260,7 +260,7 @@ Status read_prompts(const Json& body, Asked& a) {
   return Ok{};
 }
 
-// The body again, with its keys in their order: templates write tools as they are given.
+// Parses the body again with its keys in order: templates write tools as given.
 Status read_chat(const RouteCall& call, const Json& body, const ServedModel& model, Asked& a) {
   const OrderedJson ordered = HONE_TRY(parse_ordered_json(call.request.body, "the body"));
   const auto tools = body.find("tools");

@@ -419,8 +419,9 @@ TEST(InferenceServer, AsksForKeysAndTellsOriginsWhatTheyMay) {
   EXPECT_EQ(http.send(preflight).value().status, 204);
 }
 
-// A step of a model outlasts the drain. The server goes when the model can answer nobody any more, although the model
-// was removed before. (A callback that waits is a step that takes long.)
+// A step of a model outlasts the drain. The server ends only when the model can no longer answer
+// anybody, although the model was removed before. (A callback that waits is a step that takes
+// long.)
 TEST(InferenceServer, EndsAfterTheLastStepOfItsModels) {
   auto context = std::make_unique<ServeContext>();
   ServedOptions o{.threads = 1, .batch_size = 2, .max_length = 48};

@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-// Which endpoint this is, for those that find a server at an address.
+// Names the endpoint, for clients that find a server at an address.
 WebAnswer alive(const RouteCall& call) {
   return {200,
           dump_json(OrderedJson{{"endpoint", call.server.endpoint}, {"pid", ::getpid()}}) + "\n"};

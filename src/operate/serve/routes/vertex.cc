@@ -1,5 +1,6 @@
-// Vertex AI's predict: POST .../endpoints/{id}:predict {"instances", "parameters"}; as a custom container the
-// predictions alone under AIP_PREDICT_ROUTE. KServe's v1 is the same with the model in the path.
+// Vertex AI's predict: POST .../endpoints/{id}:predict {"instances", "parameters"}; in a custom
+// container only the predictions, under AIP_PREDICT_ROUTE. KServe's v1 is the same with the model
+// in the path.
 //   https://cloud.google.com/vertex-ai/docs/predictions/custom-container-requirements
 //   https://kserve.github.io/website/latest/modelserving/data_plane/v1_protocol/
 #include "base/core/hash.h"
@@ -11,7 +12,7 @@
 namespace hone {
 namespace {
 
-// Keys of an instance that hold its text, as clients of Vertex and Hugging Face name it.
+// Keys of an instance that hold its text, in Vertex's and Hugging Face's names.
 constexpr const char* kTextKeys[] = {"text",   "prompt",     "content",
                                      "inputs", "text_input", "instance"};
 
@@ -40,8 +41,8 @@ Result<TextQuery> query_of(const Json& instance, size_t i) {
   return bad_instance(i, "the instance has no text");
 }
 
-// Vertex' names of settings beside those of generation_config.json. A temperature asks for draws, 0 for
-// none.
+// Vertex's names of settings, besides the names of generation_config.json. A temperature turns on
+// sampling, 0 turns it off.
 Json settings_of(const Json& parameters, ServedTask task) {
   if (!parameters.is_object()) return parameters;
   constexpr std::pair<const char*, const char*> kNames[] = {

@@ -1,4 +1,4 @@
-// What tests load in place of libnvidia-ml.so.1: two cards, and not all functions.
+// A substitute for libnvidia-ml.so.1 in tests: two cards, and not all functions.
 #include <cstdint>
 #include <cstring>
 

@@ -92,7 +92,7 @@ constexpr int64_t kGemmBf16BlockK = 2048;
 // Bytes that gemm() needs, for these sizes, flags and threads (pointers are not looked at, except
 // whether packed_b is null). Workspaces must be 64-byte aligned.
 int64_t gemm_workspace_bytes(const Gemm& g, int threads);
-// What decides the bits of a product beside its sizes and the instruction set.
+// Options that decide the bits of a product, besides its sizes and the instruction set.
 struct GemmSums {
   const char* parts;  // what operands are rounded to or split into, "" for neither
   int64_t block_k;

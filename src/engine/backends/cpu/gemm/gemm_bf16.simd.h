@@ -3,8 +3,8 @@
 // Subnormal elements count as zero where the processor multiplies.
 //
 // With AMX also the f32 product: each operand is the sum of three bf16, a = a0 + a1 + a2, and of
-// the nine products of parts the six down to 2^-16 of the largest are summed, least first. What is
-// left out is at most 2^-23 of |a| |b|, less than the sum itself rounds away. Henry, Tang and
+// the nine products of parts the six down to 2^-16 of the largest are summed, smallest first. The
+// error is at most 2^-23 of |a| |b|, less than the rounding of the sum itself. Henry, Tang and
 // Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype for Higher-Precision
 // Computations", ARITH 2019.
 #include "engine/backends/cpu/gemm/gemm_tiles.simd.h"

@@ -105,10 +105,10 @@ void multiply_panel(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t
   }
 }
 
-// What is left of a thread's share of a block, as units [begin, end): a unit is a panel of B times
-// a block of A. The thread takes them from the front, one by one; another that is done with its own
-// takes them from the back (cores are not equally fast, nor undisturbed). Who makes a unit has no
-// part in its bits.
+// The rest of a thread's share of a block, as units [begin, end): a unit is a panel of B times a
+// block of A. The thread takes them from the front, one by one; a thread that is done with its own
+// takes them from the back (cores differ in speed and load). The bits of a unit do not depend on
+// its thread.
 class Share {
  public:
   void set(int64_t units) {

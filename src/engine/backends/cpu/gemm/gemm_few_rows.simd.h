@@ -145,7 +145,8 @@ bool takes_few_rows_path(const Gemm& g) {
          g.m > kGemmSmallRows && g.m <= kGemmFewRows;
 }
 
-// Up to this number of threads pack A each for itself: less than waiting and fetching it from other cores costs.
+// Up to this number of threads pack A each for itself: less than waiting and fetching it from other
+// cores costs.
 constexpr int kOwnLanes = 4;
 
 int64_t lane_words(const Gemm& g) { return round_up(lane_count(g.m), 16) * g.k; }

@@ -1,8 +1,10 @@
-// The product with a B in i8. Each row of A is rounded to 15 bits, one block of k at a time: its largest
-// element there becomes kMost. More than a few rows are multiplied in integers, whose sums are exact; with
-// fewer, what they were rounded to is multiplied in f32, so that a row's result does not depend on their number.
+// The product with a B in i8. Each row of A is rounded to 15 bits, one block of k at a time: its
+// largest element there becomes kMost. More than a few rows are multiplied in integers, whose sums
+// are exact; with fewer, what they were rounded to is multiplied in f32, so that a row's result
+// does not depend on their number.
 //
-// A word holds the elements 2i and 2i + 1 of k as i16. After the words of a block comes one of scales, in f32.
+// A word holds the elements 2i and 2i + 1 of k as i16. After the words of a block comes one of
+// scales, in f32.
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm_tiles.simd.h"
@@ -86,8 +88,8 @@ struct I8Tiles {
                out + i / kMR * kMR * words(kc) + i % kMR);
   }
 
-  // x * factor becomes an integer of at most kMost, which stands for `scale` times it. 0: all are too small,
-  // NaN: one is not finite.
+  // x * factor becomes an integer of at most kMost, which stands for `scale` times it. 0: all are
+  // too small, NaN: one is not finite.
   struct Rounding {
     float factor = 0, scale = 0;
     Rounding(const float* a, int64_t n) {

@@ -187,7 +187,8 @@ TEST(Gemm, NarrowWeights) {
   });
 }
 
-// Rows whose largest element is 16383 in each block of k keep their scale: what is left is the rounding of sums.
+// Rows whose largest element is 16383 in each block of k keep their scale: what is left is the
+// rounding of sums.
 void check_integers(int64_t m, int64_t n, int64_t k, bool trans_b, ThreadPool& pool) {
   SCOPED_TRACE(fmt::format("m {} n {} k {} trans_b {}", m, n, k, trans_b));
   Guarded a(m * k), b((n * k + 3) / 4), scale(n), c(m * n, NAN);
@@ -437,8 +438,8 @@ TEST(GemmBf16, SameBitsForEveryNumberOfThreads) {
   for_each_isa([] { same_bits_for_every_number_of_threads(67, false, true); }, Isa::amx);
 }
 
-// Takes |x| below 65504, rounds to nearest even: numbers of 2^e are multiples of 2^(e - 10), and those
-// below 2^-14 of 2^-24.
+// Takes |x| below 65504, rounds to nearest even: numbers of 2^e are multiples of 2^(e - 10), and
+// those below 2^-14 of 2^-24.
 float round_to_f16(float x) {
   const double step = std::ldexp(1.0, std::max(std::ilogb(x == 0 ? 1.0f : x), -14) - 10);
   return static_cast<float>(std::nearbyint(x / step) * step);

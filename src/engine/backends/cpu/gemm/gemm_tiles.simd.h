@@ -132,7 +132,8 @@ void pack_b_panels(const T* b, int64_t ldb, bool trans_b, int64_t n, int64_t j0,
 // ---- register tile -------------------------------------------------------------------------
 
 // Both panels stream from the L2 cache, and the next lines of two streams are not all fetched ahead
-// by every processor: steps of k between a prefetch and its use. Reading past the end does not fault.
+// by every processor: steps of k between a prefetch and its use. Reading past the end does not
+// fault.
 constexpr int64_t kAheadA = 32, kAheadB = 16;
 // The panel of B after this one is still in the L3 cache or in memory: each tile of a block of A
 // fetches its share of it into the L2 cache, a line in every kTurns / kNV steps.

@@ -1,5 +1,5 @@
-// A matrix that is kept in few bits as floats: some elements of a row at a time, for the packing of a
-// product, so that no copy of the whole in f32 exists. Every instruction set gives the same bits.
+// A matrix that is kept in few bits as floats: some elements of a row at a time, for the packing of
+// a product, so that no copy of the whole in f32 exists. Every instruction set gives the same bits.
 #pragma once
 
 #include "engine/backends/cpu/gemm/widen_gguf.simd.h"
@@ -101,7 +101,7 @@ void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64
 
 // ---- packing -------------------------------------------------------------------------------
 
-// What is widened at once is in the L1 cache along k, in the L2 cache across it.
+// Values widened at once are in the L1 cache along k, in the L2 cache across it.
 constexpr int64_t kWideK = 64, kWideRows = 32, kWideColumns = 768;
 
 // Tiles::pack_b of a B in blocks.

@@ -1,5 +1,6 @@
 // Blocks of GGUF files as floats, 32 elements at a time: layouts and formulas are in
-// docs/formats/gguf.md. Every product is exact in f32, so that a fused multiply-add gives the same bits.
+// docs/formats/gguf.md. Every product is exact in f32, so that a fused multiply-add gives the same
+// bits.
 #pragma once
 
 #include "engine/backends/cpu/gemm/gemm.h"

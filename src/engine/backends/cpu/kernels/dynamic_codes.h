@@ -1,16 +1,16 @@
-// The maps of bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc) and their way back without a
-// search.
+// The maps of bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc) and their way back
+// without a search.
 #pragma once
 
 #include <cstdint>
 
 namespace hone::cpu {
 
-// The code of a magnitude y in [0, 1] comes from its bits alone. Its bucket is y's exponent and first
-// seven bits of the mantissa, counted from 2^kLeastExponent; smaller y are in bucket 0. A bucket has one
-// threshold between two codes at most, so entries[bucket] holds the code below it in the bits from
-// kCodeBit on, and below them a number that, added to the bits of y that the bucket does not have,
-// carries into the code for y above the threshold:
+// The code of a magnitude y in [0, 1] comes from its bits alone. Its bucket is y's exponent and
+// first seven bits of the mantissa, counted from 2^kLeastExponent; smaller y are in bucket 0. A
+// bucket has one threshold between two codes at most, so entries[bucket] holds the code below it in
+// the bits from kCodeBit on, and below them a number that, added to the bits of y that the bucket
+// does not have, carries into the code for y above the threshold:
 //   code = (entries[bucket] + (bits of y & kRestMask)) >> kCodeBit
 // In the signed map it is the code less that of 0.
 struct DynamicMap {

@@ -1,5 +1,6 @@
-// Kernels over lists of tensors (one call for the whole model), and conversions of storage. Gradients may
-// be kept in bf16 or f16, and what the rules for single elements update in bf16; all is computed in f32.
+// Kernels over lists of tensors (one call for the whole model), and conversions of storage.
+// Gradients may be kept in bf16 or f16, and what the rules for single elements update in bf16; all
+// is computed in f32.
 #pragma once
 
 #include <cstdint>

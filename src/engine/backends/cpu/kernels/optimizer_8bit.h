@@ -1,5 +1,6 @@
 // Update rules whose states are bitsandbytes' 8-bit numbers, and these numbers by themselves.
-// engine/ops/quantize_dynamic.cc has the format. Nothing but whole blocks goes from thread to thread.
+// engine/ops/quantize_dynamic.cc has the format. Nothing but whole blocks goes from thread to
+// thread.
 #pragma once
 
 #include "engine/backends/cpu/kernels/optimizer.h"

@@ -20,8 +20,8 @@ int nearest_code(const DynamicMap& map, float x) {
   return map.values[best] == 0 && std::signbit(x) ? best - 1 : best;
 }
 
-// Both sides of each threshold, each value, and random numbers. Values that were f32 before they were
-// divided by two are halfway in f32 alone, so that the middle itself is not looked at.
+// Both sides of each threshold, each value, and random numbers. Values that were f32 before they
+// were divided by two are halfway in f32 alone, so that the middle itself is not looked at.
 TEST(Optimizer8bit, CodesAreTheNearest) {
   for (const bool is_signed : {true, false}) {
     const DynamicMap& map = dynamic_codes(is_signed);
@@ -81,7 +81,8 @@ TEST(Optimizer8bit, ExtremeBlocks) {
   });
 }
 
-// A tensor of blocks and a part of one: what the f32 rule makes of the numbers that the codes stand for.
+// A tensor of blocks and a part of one: what the f32 rule makes of the numbers that the codes stand
+// for.
 TEST(Optimizer8bit, AdamWStepsFromItsCodes) {
   for_each_isa([] {
     const int64_t n = 1000, blocks = 4;

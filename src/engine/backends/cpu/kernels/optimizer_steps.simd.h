@@ -1,5 +1,5 @@
-// What a rule does with a vector of elements, however its states are kept. Each product that is summed
-// is one operation with the sum, by name, so that bits depend on no compiler and are those of a GPU.
+// Update rules on a vector of elements, for every form of their states. Each multiply-add is one
+// named operation, so the bits depend on no compiler and equal a GPU's.
 #pragma once
 
 #include "engine/backends/cpu/isa/simd.h"

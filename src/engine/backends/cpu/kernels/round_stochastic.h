@@ -1,5 +1,5 @@
-// f32 to bf16, rounded at random: the op of that name (engine/ops/round_stochastic.cc). The same bits for
-// any instruction set and any cut of a tensor into parts.
+// f32 to bf16, rounded at random: the op of that name (engine/ops/round_stochastic.cc). The same
+// bits for any instruction set and any cut of a tensor into parts.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@
 namespace hone::cuda {
 namespace {
 
-// On Hopper a workspace has to begin at a multiple of this; values in an arena begin at multiples of 64.
+// On Hopper a workspace has to begin at a multiple of this; values in an arena begin at multiples
+// of 64.
 constexpr int64_t kWorkspaceAlignment = 256;
 int64_t usable_bytes(int64_t workspace_bytes) {
   return std::max<int64_t>(0, workspace_bytes - (kWorkspaceAlignment - 1));

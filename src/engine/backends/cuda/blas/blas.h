@@ -1,6 +1,6 @@
-// cuBLASLt as far as hone calls it: a table of functions, filled from the library or by a library that is
-// emulated. Names, arguments and values are those of NVIDIA's cuBLAS documentation (chapter cuBLASLt); the
-// toolkit's headers are not needed.
+// cuBLASLt as far as hone calls it: a table of functions, filled from the library or by a library
+// that is emulated. Names, arguments and values are those of NVIDIA's cuBLAS documentation (chapter
+// cuBLASLt); the toolkit's headers are not needed.
 #pragma once
 
 #include <map>
@@ -70,13 +70,13 @@ struct Blas {
 #undef HONE_BLAS
 };
 
-// The library at HONE_CUBLASLT, else the newest that the system's loader finds and that is not newer than
-// this major version (0: any). Error H1345.
+// The library at HONE_CUBLASLT, else the newest that the system's loader finds and that is not
+// newer than this major version (0: any). Error H1345.
 Result<Blas> load_blas(int newest_major = 0);
 
-// z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]), z [m,n],
-// bias [n], onto [m,n]. x and y have one type; sums are in f32, or in f64 for f64. gelu: its gelu by tanh;
-// keeps_pre: with `pre` [m,n], that of which it is.
+// z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]),
+// z [m,n], bias [n], onto [m,n]. x and y have one type; sums are in f32, or in f64 for f64. gelu:
+// its gelu by tanh; keeps_pre: with `pre` [m,n], that of which it is.
 struct LibraryProduct {
   cudaDataType type, result;
   bool trans_x = false, trans_y = false, has_bias = false, has_onto = false;
@@ -88,13 +88,13 @@ struct LibraryProduct {
   std::string text() const;  // one for each product: "bf16 f32 n t 512 x 768 x 3072 ..."
 };
 
-// The algorithms of products, kept in a file: what is chosen once is used again, so a run that is resumed
-// has the same bits. One for each GPU and version of the library.
+// The algorithms of products, kept in a file: what is chosen once is used again, so a run that is
+// resumed has the same bits. One for each GPU and version of the library.
 class Algorithms {
  public:
   // In memory alone.
   Algorithms() = default;
-  // Reads what the file has; lines that are not whole are left out. What is added is appended.
+  // Reads the file and skips incomplete lines. New entries are appended.
   explicit Algorithms(std::string path);
   const cublasLtMatmulAlgo_t* find(const std::string& product) const;
   void add(const std::string& product, const cublasLtMatmulAlgo_t& algorithm);
@@ -116,8 +116,8 @@ class LtHandle {
   std::shared_ptr<cublasLtContext> handle_;
 };
 
-// A product whose algorithm is chosen: the one that is kept, else the library's first. Error H1342: the
-// library has none.
+// A product whose algorithm is chosen: the one that is kept, else the library's first. Error H1342:
+// the library has none.
 class LtProduct {
  public:
   static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept);

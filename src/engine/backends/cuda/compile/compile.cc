@@ -29,7 +29,8 @@ int64_t number_before(std::string_view line, std::string_view what) {
   return begin == end ? 0 : std::stoll(std::string(line.substr(begin, end - begin)));
 }
 
-// From lines such as "ptxas info : Compiling entry function 'exp_f32' for 'sm_90'" and what follows.
+// From lines such as "ptxas info : Compiling entry function 'exp_f32' for 'sm_90'" and what
+// follows.
 std::map<std::string, KernelUse> uses_of(std::string_view log) {
   constexpr std::string_view kBegins = "Compiling entry function '";
   std::map<std::string, KernelUse> uses;

@@ -12,7 +12,7 @@
 
 namespace hone::cuda {
 
-// What the compiler reports of a kernel.
+// The compiler's report on a kernel.
 struct KernelUse {
   int registers = 0;    // of a thread
   int64_t spilled = 0;  // bytes that are stored because registers did not suffice
@@ -26,8 +26,8 @@ Result<std::string> kept_cubin(const std::string& name,
 
 class KernelCompiler {
  public:
-  // The library at HONE_NVRTC, else the newest that the system's loader finds and that is not newer than
-  // this major version (0: any). Error H1343.
+  // The library at HONE_NVRTC, else the newest that the system's loader finds and that is not newer
+  // than this major version (0: any). Error H1343.
   static Result<KernelCompiler> open(int newest_major = 0);
 
   // A cubin of all kernels, kept by source, architecture and compiler (kept_cubin). Error H1343.

@@ -1,5 +1,5 @@
-// All kernels for T4 or, with HONE_EVERY_ARCHITECTURE, all architectures: NVRTC 13 for capability 7.5 and up,
-// NVRTC 12 (HONE_NVRTC_12) for V100's 7.0.
+// All kernels for T4 or, with HONE_EVERY_ARCHITECTURE, all architectures: NVRTC 13 for capability
+// 7.5 and up, NVRTC 12 (HONE_NVRTC_12) for V100's 7.0.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

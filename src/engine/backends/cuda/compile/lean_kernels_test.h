@@ -1,4 +1,4 @@
-// What kernels may take of a multiprocessor.
+// Limits of the kernels' use of a multiprocessor.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 
 namespace hone::cuda {
 
-// A multiprocessor has 65,536 registers: 1,024 threads may run, 768 where weights are rounded at random, 512
-// where a tile is kept in registers, or two blocks where each warp has one.
+// A multiprocessor has 65,536 registers: 1,024 threads may run, 768 where weights are rounded at
+// random, 512 where a tile is kept in registers, or two blocks where each warp has one.
 inline int most_registers(const std::string& kernel) {
   constexpr std::pair<std::string_view, int> kMost[] = {
       {"warp_attention_", 255}, {"attention_", 128}, {"update_bf16_", 80}};

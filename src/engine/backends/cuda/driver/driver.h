@@ -1,6 +1,6 @@
-// The CUDA driver API as far as hone calls it: a table of functions, filled from the driver's library
-// or by a driver that is emulated. Names, arguments and results are those of NVIDIA's CUDA Driver API
-// reference; the toolkit's headers are not needed.
+// The CUDA driver API as far as hone calls it: a table of functions, filled from the driver's
+// library or by a driver that is emulated. Names, arguments and results are those of NVIDIA's CUDA
+// Driver API reference; the toolkit's headers are not needed.
 #pragma once
 
 #include <cstddef>

@@ -58,8 +58,8 @@ struct PooledStack {
   void deallocate(context::stack_context& s) noexcept { stacks().free.push_back(s); }
 };
 
-// ThreadSanitizer has to know whose stack runs. Its fibres are kept for the next blocks: it is slow to free
-// them.
+// ThreadSanitizer has to know whose stack runs. Its fibres are kept for the next blocks: it is slow
+// to free them.
 #ifdef __SANITIZE_THREAD__
 std::vector<void*>& watched_pool() {
   static thread_local std::vector<void*> pool;
@@ -297,7 +297,8 @@ void sync_warp(unsigned mask) {
 }
 unsigned lane_of_here() { return block_now->now().lane(); }
 
-// The last lane gives all lanes what they get, so that values need not be kept until all have read them.
+// The last lane gives all lanes what they get, so that values need not be kept until all have read
+// them.
 uint64_t exchange(unsigned mask, uint64_t value, unsigned lane) {
   Thread& me = block_now->now();
   me.given = value;

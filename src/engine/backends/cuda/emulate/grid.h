@@ -1,12 +1,11 @@
-// Runs a CUDA kernel on the CPU: a fibre for each thread that waits, block after block. Kernels are the
-// same source as on a GPU (emulate.h gives them CUDA's words).
+// Runs a CUDA kernel on the CPU: a fibre for each thread that waits, block after block. Kernels are
+// the same source as on a GPU (emulate.h gives them CUDA's words).
 //
 //   run_grid({.grid = {8}, .block = {256}, .order = Order::backward}, [&] { kernel(x, y, n); });
 //
-// What CUDA leaves undefined is an error here where it can be seen: a barrier that some threads of a
-// block or lanes of a warp do not reach. Threads run one after
-// another until they wait, in an order that can be chosen: a kernel that lacks a barrier gives other
-// results in another order.
+// Undefined behaviour of CUDA is an error here if it can be detected: a barrier that some threads
+// of a block or lanes of a warp do not reach. Threads run one after another until they wait, in an
+// order that can be chosen: a kernel that lacks a barrier gives other results in another order.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +41,8 @@ std::byte* shared_bytes();
 
 void sync_threads();
 void sync_warp(unsigned mask);
-// Every lane of the mask gives a value, and gets what `lane` gave; from outside of the block its own.
+// Every lane of the mask gives a value, and gets what `lane` gave; from outside of the block its
+// own.
 uint64_t exchange(unsigned mask, uint64_t value, unsigned lane);
 unsigned ballot(unsigned mask, bool value);
 // Every lane of a whole warp gives a pointer; the last one calls `all` with those of the 32 lanes.
@@ -56,8 +56,8 @@ struct Function {
   std::span<const size_t> argument_bytes = {};  // the size of each argument
 };
 const Function* find_function(const std::string& name);  // nullptr: there is none
-// For static objects in the files that have kernels (add<kernel>(name) of emulate.h); a name that is
-// there already is a Bug.
+// For static objects in the files that have kernels (add<kernel>(name) of emulate.h); a name that
+// is there already is a Bug.
 bool add_function(const Function& function);
 
 }  // namespace hone::emulate

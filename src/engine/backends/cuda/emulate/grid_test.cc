@@ -69,7 +69,7 @@ TEST(Grid, WaitsAtBarriers) {
     EXPECT_EQ(y[0], 127 * 128 / 2);
     EXPECT_EQ(y[1], 255 * 256 / 2 - y[0]);
   }
-  // Without the barrier the result depends on the order.
+  // The result depends on the order if there is no barrier.
   waits = false;
   std::set<int> sums;
   for (const Order order : kOrders) {

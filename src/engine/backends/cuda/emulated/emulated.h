@@ -1,4 +1,5 @@
-// The CUDA backend on a driver that is emulated: the kernels and the host code of a GPU, on the CPU.
+// The CUDA backend on a driver that is emulated: the kernels and the host code of a GPU, on the
+// CPU.
 #pragma once
 
 #include "engine/backends/cuda/fake/fake_driver.h"
@@ -6,8 +7,8 @@
 
 namespace hone {
 
-// What the driver has found is a Bug when the backend goes, which ends the process: a test may not pass
-// unseen.
+// Findings of the driver are a Bug when the backend is destroyed, which ends the process: no test
+// can pass unnoticed.
 Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOptions& options,
                                                             int threads = 0,
                                                             std::shared_ptr<Backend> host = {},

@@ -1,5 +1,5 @@
-// Blocks of device memory and of pinned host memory. An address is not used again after its block is
-// freed, so that an old pointer is known as one.
+// Blocks of device memory and of pinned host memory. An address is not used again after its block
+// is freed, so that an old pointer is known as one.
 #pragma once
 
 #include <cstddef>

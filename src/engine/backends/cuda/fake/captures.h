@@ -1,4 +1,4 @@
-// What streams were given during a capture, and graphs of it, which give it to streams of their own.
+// Work of streams during a capture, and graphs of it, which run on streams of their own.
 #pragma once
 
 #include <functional>

@@ -5,8 +5,8 @@
 namespace hone::cuda::fake {
 namespace {
 
-// Memory that is not the driver's: it is copied by way of pages of the driver. A copy from it has read
-// it when the call returns, and a copy to it is done then, which waits.
+// Memory that is not the driver's: it is copied by way of pages of the driver. A copy from it has
+// read it when the call returns, and a copy to it is done then, which waits.
 CUresult copy(FakeState& s, std::byte* to, const std::byte* from, int64_t bytes, CUstream stream) {
   Stream* on = s.stream(stream);
   if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;

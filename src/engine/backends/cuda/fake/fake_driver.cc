@@ -27,7 +27,7 @@ void note_work(std::span<const Access> accesses) {
   if (inside) return;  // a host function that is run by the driver
   const Gate g;
   if (current == nullptr) return;
-  // What is nowhere in this driver's memory is of another backend.
+  // An address outside of this driver's memory belongs to another backend.
   const auto is_known = [](const Access& a) { return current->blocks.find(a.at) != nullptr; };
   if (std::none_of(accesses.begin(), accesses.end(), is_known)) return;
   if (noted_for != current->number) noted.clear();

@@ -6,9 +6,9 @@
 //   backend.reset();
 //   EXPECT_EQ(fake.finish(), std::vector<std::string>{});
 //
-// Device memory kills host code that touches it. Work is queued, and done when something waits for it,
-// in an order that CUDA allows: work that lacks a wait gives wrong results in some order. Besides,
-// vector clocks find such work in every order, so one run is enough to see it.
+// Device memory kills host code that touches it. Work is queued, and done when something waits for
+// it, in an order that CUDA allows: work that lacks a wait gives wrong results in some order.
+// Besides, vector clocks find such work in every order, so one run is enough to see it.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@
 namespace hone::cuda {
 
 // One at a time in a process. Its table may be used by several threads; the driver takes what host
-// threads do as ordered. A host function must not wait for another thread that calls the driver, and
-// the host must not wait for a host function but by the driver.
+// threads do as ordered. A host function must not wait for another thread that calls the driver,
+// and the host must not wait for a host function but by the driver.
 class FakeDriver {
  public:
   explicit FakeDriver(FakeOptions options = {});
@@ -37,7 +37,7 @@ class FakeDriver {
   void begin_step();
   void end_step();
 
-  // What is wrong so far, in the order of the calls: one sentence each, with the number of the call,
+  // The mistakes so far, in the order of the calls: one sentence each, with the number of the call,
   // its stream and its kernel. At most 1,000, then their number.
   std::vector<std::string> findings() const;
   // Does what is still queued, and adds what was never freed to the findings.

@@ -22,7 +22,8 @@ const bool kernels_are_there =
 constexpr int kCount = 64;
 constexpr int64_t kBytes = kCount * 4;
 
-// Two streams, an event, two device blocks and a pinned one; what is right. Tests leave something out.
+// Two streams, an event, two device blocks and a pinned one; what is right. Tests leave something
+// out.
 class FakeDriverTest : public testing::Test {
  protected:
   void open(FakeOptions options = {.execution = Execution::as_late_as_possible}) {
@@ -58,7 +59,7 @@ class FakeDriverTest : public testing::Test {
   void down(CUstream stream) {
     d.cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(pinned), y, kBytes, stream);
   }
-  // What a graph of the calls is, ready to be launched.
+  // Makes a graph of the calls, ready to launch.
   template <class Calls>
   CUgraphExec noted(Calls calls) {
     EXPECT_EQ(d.cuStreamBeginCapture(compute, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
@@ -86,7 +87,7 @@ class FakeDriverTest : public testing::Test {
     d.cuModuleUnload(module);
     d.cuDevicePrimaryCtxRelease(0);
   }
-  // What is found, with the end of the driver.
+  // The findings, including those at the end of the driver.
   std::string found() {
     std::string all;
     for (const std::string& f : fake->finish()) all += f + "\n";

@@ -21,8 +21,8 @@ CUresult destroy(T* graph) {
   return CUDA_SUCCESS;
 }
 
-// The graph's lanes begin after what the stream was given before, and the stream continues after the first
-// lane, which waits for the others.
+// The graph's lanes begin after what the stream was given before, and the stream continues after
+// the first lane, which waits for the others.
 CUresult launch_graph(FakeState& s, GraphExec& g, Stream& on) {
   on.clock.join(s.host);
   for (Stream* lane : g.lanes) s.wait(*lane, on.last, on.clock);

@@ -17,8 +17,8 @@ Function* function_of(FakeState& s, CUfunction handle) {
   return nullptr;
 }
 
-// Hides all bytes of the device but those that are noted, and finds what was written beside those that
-// may be written.
+// Hides all bytes of the device but those that are noted, and finds what was written beside those
+// that may be written.
 class Notes {
  public:
   Notes(FakeState& s, std::span<const Access> accesses) : state_(s) {
@@ -64,7 +64,8 @@ class Notes {
   std::vector<Held> held_;
 };
 
-// Whether what an argument of the size of an address says is in no block, or in bytes that are noted.
+// Whether what an argument of the size of an address says is in no block, or in bytes that are
+// noted.
 bool is_noted(FakeState& s, const void* argument, std::span<const Access> accesses) {
   const std::byte* at = nullptr;
   std::memcpy(&at, argument, sizeof at);

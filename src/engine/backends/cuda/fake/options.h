@@ -14,8 +14,9 @@ inline Result<std::string> emulated_image(const std::string&) {
   return std::string(kEmulatedImage);
 }
 
-// When queued work is done. at_once: in the call that queues it. as_late_as_possible: when a wait of
-// the host needs it, and nothing else before. shuffled: at any time, in an order that the seed gives.
+// When queued work is done. at_once: in the call that queues it. as_late_as_possible: when a wait
+// of the host needs it, and nothing else before. shuffled: at any time, in an order that the seed
+// gives.
 enum class Execution { at_once, as_late_as_possible, shuffled };
 
 struct FakeOptions {

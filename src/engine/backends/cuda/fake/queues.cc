@@ -34,7 +34,7 @@ void Queues::run_until(const std::shared_ptr<Op>& op) {
     while (!op->done) HONE_BUG_IF(!run_any(), "queued work waits for itself");
     return;
   }
-  // What a wait needs comes first. It was queued before the wait, so that this ends.
+  // Runs the dependencies of a wait first. They were queued before the wait, so the recursion ends.
   std::vector<const Op*> goals{op.get()};
   while (!goals.empty()) {
     const Op* goal = goals.back();

@@ -48,8 +48,8 @@ struct Event {
   std::string text() const { return "event " + std::to_string(number); }
 };
 
-// Objects that callers know by their addresses. They outlive what destroys them, so that an old handle
-// is known as one.
+// Objects that callers know by their addresses. They outlive what destroys them, so that an old
+// handle is known as one.
 template <class T>
 class Handles {
  public:

@@ -1,4 +1,4 @@
-// What the functions of the fake share. They are called with the lock of enter().
+// State that the functions of the fake share. They are called with the lock of enter().
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ struct Function {
   int64_t shared_bytes = 0;  // the most that a launch may ask for
 };
 
-// The most shared memory of a block, on request and without one (CUDA C++ Programming Guide, compute
-// capabilities).
+// The most shared memory of a block, on request and without one (CUDA C++ Programming Guide,
+// compute capabilities).
 int64_t most_shared_bytes(int major, int minor);
 inline constexpr int64_t kSharedBytes = 48 << 10;
 
@@ -69,7 +69,8 @@ struct FakeState {
   std::vector<std::string> findings;
   int64_t more_findings = 0;
 
-  // Null, with a finding: it was never there or is destroyed. The null stream is one, with a finding.
+  // Null, with a finding: it was never there or is destroyed. The null stream is one, with a
+  // finding.
   fake::Stream* stream(CUstream handle);
   fake::Event* event(CUevent handle);
   // Null, with a finding: bytes that are freed, of no block, or beyond their block.
@@ -79,7 +80,7 @@ struct FakeState {
   // Queues work that accesses these bytes; races are findings. Null: a capture has noted it.
   std::shared_ptr<fake::Op> queue(fake::Stream& s, std::span<const Access> accesses,
                                   std::function<void()> work);
-  // What the stream is given from now on begins after that entry, if there is one.
+  // Work given to the stream from now on starts after that entry, if there is one.
   void wait(fake::Stream& s, const std::shared_ptr<fake::Op>& after, const fake::Clock& clock);
   // The host accesses bytes now; `what`: "frees" or "writes".
   void host_access(const Access& a, const char* what);

@@ -3,7 +3,7 @@
 namespace hone::cuda::fake {
 namespace {
 
-// What callers hold is the address of the object.
+// A caller's handle is the address of the object.
 template <class Handle, class T>
 Handle handle_of(T& object) {
   return reinterpret_cast<Handle>(&object);

@@ -11,8 +11,8 @@ constexpr int kBlock = 256;  // threads of a block, where a kernel says nothing 
 constexpr int kWarp = 32;
 constexpr int kScattered = 4 * kBlock;  // columns of a block of scatter_add_rows
 
-// A tensor of up to eight dimensions, seen with other strides: element i of the shape is at first + the
-// sum of its indices times `stride`, all in elements.
+// A tensor of up to eight dimensions, seen with other strides: element i of the shape is at first +
+// the sum of its indices times `stride`, all in elements.
 struct Strided {
   int rank = 0;
   int64_t first = 0;
@@ -41,7 +41,8 @@ struct Scaled {
   int64_t n, columns, scaled;  // scaled 0: a scale for each row
 };
 
-// A rule that updates each element by itself (engine/ops/update_parts.h), with the attributes that it has.
+// A rule that updates each element by itself (engine/ops/update_parts.h), with the attributes that
+// it has.
 enum class Rule { adamw, sgd, adagrad, rmsprop, lion };
 struct Update {
   Rule rule;
@@ -61,7 +62,8 @@ struct UpdateTensor {
   uint64_t key, first;  // as in Update
   int64_t first_block;  // that has elements of it
 };
-// Several of them in one launch: a block has kUpdated elements of one. Arguments have 4 KiB at most.
+// Several of them in one launch: a block has kUpdated elements of one. Arguments have 4 KiB at
+// most.
 constexpr int kMostUpdated = 32, kUpdated = 8 * kBlock;
 struct Updates {
   Update rule;

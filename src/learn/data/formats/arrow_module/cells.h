@@ -8,7 +8,7 @@
 
 #include "learn/data/formats/arrow_module.h"
 
-// What a cell points to, kept until the next row.
+// Memory that a cell points to, kept until the next row.
 struct CellMemory {
   std::vector<int64_t> integers;
   std::vector<HoneArrowText> texts;

@@ -145,7 +145,7 @@ grpc::Status read_answer(GrpcDoor::Inferred&& a, inference::ModelInferResponse* 
   return grpc::Status::OK;
 }
 
-// What a call and the request that answers it know of each other, whichever ends first.
+// Links a call and the request that answers it; either may end first.
 template <class Reactor>
 class Link {
  public:
@@ -178,13 +178,13 @@ class Link {
   std::function<void()> end_;
 };
 
-// A unary call that a request of the server answers.
+// A unary call, answered by one request to the server.
 class Call : public grpc::ServerUnaryReactor {
  public:
   using Read = std::function<grpc::Status(const GrpcDoor::Answer&)>;
   void start(GrpcDoor& door, std::string method, std::string path, GrpcDoor::Headers headers,
              std::string body, Read read) {
-    // The call may be done, and gone, before ask() returns.
+    // The call may be done and destroyed before ask() returns.
     const auto link = link_;
     link->ends_by(door.ask(std::move(method), std::move(path), std::move(headers), std::move(body),
                            [link, read](const GrpcDoor::Answer& a) {
@@ -209,7 +209,7 @@ class Call : public grpc::ServerUnaryReactor {
   std::shared_ptr<Link<Call>> link_ = std::make_shared<Link<Call>>(this);
 };
 
-// One request after the other of a stream.
+// A stream: one request after another.
 class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
                                               inference::ModelStreamInferResponse> {
  public:
@@ -431,6 +431,6 @@ extern "C" __attribute__((visibility("default"))) hone::GrpcListener* hone_grpc_
   }
   auto listener = std::make_unique<hone::Listener>(request, door);
   if (listener->listens()) return listener.release();
-  error = "it cannot listen at " + request.address + ", or the files for TLS do not serve";
+  error = "it cannot listen at " + request.address + ", or the files for TLS cannot be used";
   return nullptr;
 }
