@@ -1,27 +1,21 @@
 // hone pipeline VERB ...: steps from data to an endpoint, run so that any kill is survived.
 #include "operate/pipeline/pipeline.h"
 
-#include <signal.h>
-#include <unistd.h>
-
-#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
-#include "operate/pipeline/artifacts.h"
-#include "operate/pipeline/child.h"
 #include "operate/pipeline/compile.h"
 #include "operate/pipeline/config_tree.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/read_pipeline.h"
 #include "operate/pipeline/runner.h"
-#include "operate/pipeline/state.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/pipeline_exec.h"
 #include "run/commands/pipeline_plan.h"
+#include "run/commands/pipeline_runs.h"
 #include "run/commands/pipeline_schedule.h"
 #include "run/commands/recipe_task.h"
 
@@ -163,104 +157,11 @@ Result<int> compile_for_engine(PipelineCommandSettings& s) {
   return kExitDone;
 }
 
-Result<std::unique_ptr<PipelineState>> state_of(PipelineCommandSettings& s) {
+// The folder with the state of the runs.
+Result<std::string> state_folder(PipelineCommandSettings& s) {
   if (s.pipeline_root.empty() && !s.pipeline.empty()) HONE_TRY(pipeline_of(s));
   if (s.pipeline_root.empty()) s.pipeline_root = "pipeline_runs";
-  const std::string folder =
-      s.work_dir.empty() ? folder_of_root(s.pipeline_root) : without_end_slash(s.work_dir);
-  if (!HONE_TRY(file_store().exists(folder + "/pipeline.db")))
-    return Error(err::kNoPipelineRun, fmt::format("'{}' holds no pipeline runs", folder))
-        .at("--pipeline_root")
-        .todo("name the pipeline_root of the runs");
-  return PipelineState::open(folder + "/pipeline.db");
-}
-
-// "lost": its process is gone, and the same command continues it.
-std::string status_of(const PipelineRunRow& run) {
-  const bool gone = run.pid == 0 || start_of_process(run.pid) != run.pid_start;
-  return run.status == "running" && gone ? "lost" : run.status;
-}
-
-Result<int> list_pipeline_runs(PipelineCommandSettings& s) {
-  const auto state = HONE_TRY(state_of(s));
-  for (const PipelineRunRow& r : HONE_TRY(state->runs())) {
-    if (s.json)
-      print_out(dump_json(OrderedJson{{"run", r.id},
-                                      {"pipeline", r.pipeline},
-                                      {"status", status_of(r)},
-                                      {"begun", format_utc(r.begun_s)},
-                                      {"message", r.message}}) +
-                "\n");
-    else
-      print_out(fmt::format("{:<40} {:<9} {}  {}\n", r.id, status_of(r), format_utc(r.begun_s),
-                            r.message));
-  }
-  return kExitDone;
-}
-
-Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name) {
-  if (!name.empty())
-    if (const auto known = HONE_TRY(state.run(name))) return *known;
-  const std::vector<PipelineRunRow> all = HONE_TRY(state.runs());
-  if (name.empty() && !all.empty()) return all[0];
-  std::vector<std::string> names;
-  for (const PipelineRunRow& r : all) names.push_back(r.id);
-  const std::string near = nearest_name(name, names);
-  return Error(err::kNoPipelineRun, fmt::format("there is no pipeline run '{}'", name))
-      .todo(near.empty() ? "'hone pipeline list' shows the runs"
-                         : fmt::format("did you mean {}?", near));
-}
-
-Result<int> show_pipeline_run(PipelineCommandSettings& s) {
-  const auto state = HONE_TRY(state_of(s));
-  const PipelineRunRow run = HONE_TRY(chosen_run(*state, s.run));
-  std::vector<StepRow> steps = HONE_TRY(state->steps(run.id));
-  std::sort(steps.begin(), steps.end(),
-            [](const StepRow& a, const StepRow& b) { return a.begun_s < b.begun_s; });
-  if (s.json) {
-    OrderedJson list = OrderedJson::array();
-    for (const StepRow& r : steps)
-      list.push_back({{"name", r.name},
-                      {"status", r.status},
-                      {"attempts", r.attempts},
-                      {"seconds", std::max(0.0, r.ended_s - r.begun_s)},
-                      {"reused_from", r.reused_from},
-                      {"message", r.message},
-                      {"result", r.result}});
-    print_out(dump_json(OrderedJson{{"run", run.id},
-                                    {"pipeline", run.pipeline},
-                                    {"status", status_of(run)},
-                                    {"root", run.root},
-                                    {"steps", list}},
-                        {.indent = 2}) +
-              "\n");
-    return kExitDone;
-  }
-  print_out(fmt::format("{}  {}  {}\n", run.id, status_of(run),
-                        link_to_run(run.root, run.id, s.project)));
-  for (const StepRow& r : steps)
-    print_out(fmt::format(
-        "{:<14} {:<8} {:>7} {}\n", r.name, r.status,
-        r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "-",
-        !r.message.empty()      ? r.message
-        : r.reused_from.empty() ? fmt::format("attempts {}", r.attempts)
-                                : "taken from " + r.reused_from));
-  return kExitDone;
-}
-
-Result<int> cancel_pipeline_run(PipelineCommandSettings& s) {
-  const auto state = HONE_TRY(state_of(s));
-  PipelineRunRow run = HONE_TRY(chosen_run(*state, s.run));
-  const bool alive = status_of(run) == "running";
-  if (run.status == "finished")
-    return Error(err::kNoPipelineRun, fmt::format("run '{}' is finished", run.id))
-        .todo("only a run that is not finished can be cancelled");
-  const int64_t pid = run.pid;
-  run.status = "cancelled";
-  HONE_TRY(state->put(run));
-  if (alive) ::kill(static_cast<pid_t>(pid), SIGTERM);
-  log_info("{:<11} {}{}", "cancelled", run.id, alive ? ": its process ends now" : "");
-  return kExitDone;
+  return s.work_dir.empty() ? folder_of_root(s.pipeline_root) : without_end_slash(s.work_dir);
 }
 
 Result<int> run_pipeline_command(const std::vector<std::string>& given) {
@@ -278,8 +179,10 @@ Result<int> run_pipeline_command(const std::vector<std::string>& given) {
   if (s.verb == "run") return run_steps(s);
   if (s.verb == "schedule") return run_on_schedule(s);
   if (s.verb == "compile") return compile_for_engine(s);
-  if (s.verb == "list") return list_pipeline_runs(s);
-  return s.verb == "show" ? show_pipeline_run(s) : cancel_pipeline_run(s);
+  const auto state = HONE_TRY(open_pipeline_state(HONE_TRY(state_folder(s))));
+  if (s.verb == "list") return list_pipeline_runs(*state, s.json);
+  if (s.verb == "show") return show_pipeline_run(*state, s.run, s.project, s.json);
+  return cancel_pipeline_run(*state, s.run);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// The verbs of `hone pipeline` for runs that exist: list, show, cancel.
+#pragma once
+
+#include <string>
+
+#include "operate/pipeline/state.h"
+
+namespace hone {
+
+// The state of the runs in a folder. H3167.
+Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& folder);
+// Prints a line, or with `json` an object, for each run.
+Result<int> list_pipeline_runs(PipelineState& state, bool json);
+// Prints the run and its steps. `name`: "" for the newest; `project`: of the link to Google Cloud. H3167.
+Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
+                              const std::string& project, bool json);
+// Ends the run's process, if it has one. H3167.
+Result<int> cancel_pipeline_run(PipelineState& state, const std::string& name);
+
+}  // namespace hone
