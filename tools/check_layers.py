@@ -22,6 +22,7 @@ What it looks at:
   - a name of an unnamed namespace: in one source of its room, and in one of its tests, because these
     are compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
   - dlopen() and dlsym(): in base/core/module.cc alone
+  - the time and sleeps, tests left out: by a Clock (base/core/clock.h), so that tests can move it
   - `kv_heads` times something outside models, ops and engine: learn/generate/cache_budget.h plans a KV cache
   - a flag in a string of src/engine, src/learn/data or src/learn/datasets, tests left out: they name a
     setting in backquotes (base/settings/flag_names.h); tasks and commands know the flags
@@ -44,6 +45,9 @@ TYPE = re.compile(r"^(?:class|struct|union|enum(?: class| struct)?) (?:alignas\(
                   r"(?: *:[^:].*)?(?: \{.*)?$")
 DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
 LOADS, LOADER = re.compile(r"\bdl(?:open|sym)\s*\("), os.path.join("base", "core", "module.cc")
+TIMES = re.compile(r"::now\(\)|\b(?:sleep_for|sleep_until|usleep|nanosleep|clock_gettime|gettimeofday)\s*\("
+                   r"|\btime\((?:nullptr|NULL|0)\)")
+TIMER = os.path.join("base", "core", "clock.cc")
 # What a line in the first column defines: a type, an alias, or a function or constant.
 NAME = re.compile(r"^(?:(?:struct|class|union|enum(?: class)?) |using (?=\w+ =)|(?!using |return|template|namespace)"
                   r"(?:[\w:<>,*&]+ )*[\w:<>,*&]+[ &*]+)(\w+)(?=\(|\[|\{| \{| =|;| final| :)")
@@ -217,6 +221,8 @@ class Check:
                     self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")
                 if relative != LOADER and LOADS.search(code):
                     self.say(path, n, f"loads a library; call load_module() of {LOADER}")
+                if relative != TIMER and not beside and TIMES.search(code):
+                    self.say(path, n, "reads a clock or sleeps by itself; use a Clock of base/core/clock.h")
 
     def edge(self, source, target, path, n):
         """x.h and x.cc are one stem, x; x.simd.h, which is compiled by itself, is another, x.simd."""

@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -242,11 +241,8 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
   t.most_body = static_cast<size_t>(options_.most_body_bytes);
   const auto whole = static_cast<double>(options_.deadline_seconds);
   const double deadline = t.sink ? whole : std::min(whole, kAnswerSeconds);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds_left = [&] {
-    return deadline -
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const double end = options_.clock->seconds() + deadline;
+  const auto seconds_left = [&] { return end - options_.clock->seconds(); };
   double wait = options_.first_wait_seconds;
   for (int tries_left = options_.retries;; --tries_left) {
     t.reset();
