@@ -3,6 +3,7 @@
 
     tools/check_layers.py                  everything
     tools/check_layers.py --only FILE...   findings in these files alone (pre-commit)
+    tools/check_layers.py --lower          everything, and writes lower counts into tools/shape.txt
 
 What it looks at:
   - src/LAYERS lists each room once, floors in the order base < engine < learn < operate < run
@@ -22,15 +23,22 @@ What it looks at:
   - a name of an unnamed namespace: in one source of its room, and in one of its tests, because these
     are compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
   - dlopen() and dlsym(): in base/core/module.cc alone
+  - the time and sleeps, tests left out: by a Clock (base/core/clock.h), so that tests can move it
   - `kv_heads` times something outside models, ops and engine: learn/generate/cache_budget.h plans a KV cache
   - a flag in a string of src/engine, src/learn/data or src/learn/datasets, tests left out: they name a
     setting in backquotes (base/settings/flag_names.h); tasks and commands know the flags
+  - a .cc without a header of its name has a head comment
+  - functions of more than 60 lines, and functions of a .cc that another header than its own declares:
+    their counts stand in tools/shape.txt and may only fall; --lower writes them
   - words that promise later work; exit or abort outside run/; disabled tests
 """
 import argparse
 import os
 import re
 import sys
+
+import functions
+from functions import NAMESPACE, NO_CODE
 
 FLOORS = ["base", "engine", "learn", "operate", "run"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
@@ -39,11 +47,13 @@ LATER = re.compile(
     r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "not imple" + "mented",
                        "unimple" + "mented", "st" + "ub", "place" + "holder",
                        "for n" + "ow"]) + r")\b")
-NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"^(?:class|struct|union|enum(?: class| struct)?) (?:alignas\(\w+\) )?(\w+)(?: final)?"
                   r"(?: *:[^:].*)?(?: \{.*)?$")
 DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
 LOADS, LOADER = re.compile(r"\bdl(?:open|sym)\s*\("), os.path.join("base", "core", "module.cc")
+TIMES = re.compile(r"::now\(\)|\b(?:sleep_for|sleep_until|usleep|nanosleep|clock_gettime|gettimeofday)\s*\("
+                   r"|\btime\((?:nullptr|NULL|0)\)")
+TIMER = os.path.join("base", "core", "clock.cc")
 # What a line in the first column defines: a type, an alias, or a function or constant.
 NAME = re.compile(r"^(?:(?:struct|class|union|enum(?: class)?) |using (?=\w+ =)|(?!using |return|template|namespace)"
                   r"(?:[\w:<>,*&]+ )*[\w:<>,*&]+[ &*]+)(\w+)(?=\(|\[|\{| \{| =|;| final| :)")
@@ -53,10 +63,10 @@ FLAGLESS = ("engine/", "learn/data/", "learn/datasets")
 TEST = re.compile(r"_(test|fuzz|bench)\.cc$")
 MOST_LINES = 1000
 MOST_COMMAND_LINES = 200
+MOST_FUNCTION_LINES = 60
 README_LINES = 25
 README_COLUMNS = 110
 CACHE_SIZE = re.compile(r"\bkv_heads\b\s*\*(?!/)|\*\s*(?:\w+(?:\.|->))*kv_heads\b")
-NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
 
 
 def lines_of(path):
@@ -103,6 +113,7 @@ class Check:
         self.hidden = {}
         self.codes = {}  # by their constants
         self.counts = {"files": 0, "includes": 0, "codes": 0}
+        self.shape = {"long_functions": [], "declared_elsewhere": []}
 
     def say(self, path, line, text):
         self.found.append((os.path.relpath(path, self.root), line, text))
@@ -194,6 +205,8 @@ class Check:
             beside = re.search(r"_(test|fuzz|bench)\.(cc|h)$", path)
             allowed = {room} | self.uses[room] | (self.test_uses[room] if beside else set())
             self.definitions(path, text)
+            if not beside and ".gen." not in path:
+                self.shapes(path, text)
             for n in leaking_tries("\n".join(text)):
                 self.say(path, n, "HONE_TRY in a list or a new expression leaks: give it a statement of its own")
             for n, line in enumerate(text, 1):
@@ -215,6 +228,46 @@ class Check:
                     self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")
                 if relative != LOADER and LOADS.search(code):
                     self.say(path, n, f"loads a library; call load_module() of {LOADER}")
+                if relative != TIMER and not beside and TIMES.search(code):
+                    self.say(path, n, "reads a clock or sleeps by itself; use a Clock of base/core/clock.h")
+
+    def shapes(self, path, text):
+        """Head comments, long functions, and functions that the header of their source does not declare."""
+        code = "\n".join(text)
+        for n, lines, name in functions.bodies(code):
+            if lines > MOST_FUNCTION_LINES:
+                self.shape["long_functions"].append((path, n, f"{name} has {lines} lines"))
+        if not path.endswith((".cc", ".cu")):
+            return
+        header = os.path.splitext(path)[0] + ".h"
+        if not os.path.exists(header):
+            if text and not text[0].startswith("//"):
+                self.say(path, 1, "no header of its name and no head comment: say what is in it")
+            return
+        declared = set(re.findall(r"\w+", "\n".join(lines_of(header))))
+        for n, name in functions.linked(code):
+            if name not in declared:
+                self.shape["declared_elsewhere"].append((path, n, f"{name} is not declared in its header"))
+
+    def ratchets(self, lower):
+        path = os.path.join(self.root, "tools", "shape.txt")
+        if not os.path.exists(path):
+            return
+        text = lines_of(path)
+        for n, line in enumerate(text):
+            name, _, most = line.partition(" ")
+            if name not in self.shape:
+                continue
+            places = self.shape[name]
+            if lower and len(places) < int(most):
+                text[n] = f"{name} {len(places)}"
+            if len(places) > int(most):
+                for place in places:
+                    self.say(*place)
+                self.say(path, n + 1, f"{len(places)} {name}, {most} is the most")
+        if lower:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("\n".join(text) + "\n")
 
     def edge(self, source, target, path, n):
         """x.h and x.cc are one stem, x; x.simd.h, which is compiled by itself, is another, x.simd."""
@@ -387,6 +440,7 @@ def main():
     parser = argparse.ArgumentParser(description="see the head of this file")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser.add_argument("--only", nargs="*", metavar="FILE")
+    parser.add_argument("--lower", action="store_true")
     options = parser.parse_args()
     check = Check(options.root)
     check.layers()
@@ -398,6 +452,7 @@ def main():
     check.errors()
     check.contracts()
     check.words()
+    check.ratchets(options.lower)
     found = check.found
     if options.only is not None:
         only = {os.path.normpath(f) for f in options.only}

@@ -99,7 +99,6 @@ class Progress {
 
   // `done` of `total` units are done; `text` (loss, speed) ends the line.
   void update(int64_t done, std::string_view text = {});
-  void set_total(int64_t total) { total_ = total; }
   // The last line; later calls do nothing.
   void finish();
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -14,30 +13,30 @@
 #include <vector>
 
 #include "base/core/cgroup.h"
+#include "base/core/clock.h"
 #include "base/core/error.h"
 #include "base/core/system_files.h"
 
 namespace hone {
 namespace {
 
-using std::chrono::microseconds;
 using Spans = std::vector<std::vector<ThreadSpan>>;
 
 thread_local int this_thread = 0;              // number of the calling thread in its pool
 thread_local const void* this_pool = nullptr;  // in whose function the calling thread is
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // Records its own lifetime, when asked to.
 class Recorded {
  public:
   Recorded(Spans* spans, int thread, bool waiting)
-      : spans_(spans), thread_(thread), waiting_(waiting), begin_(spans ? seconds_now() : 0) {}
+      : spans_(spans),
+        thread_(thread),
+        waiting_(waiting),
+        begin_(spans ? system_clock().seconds() : 0) {}
   ~Recorded() {
     if (spans_)
-      (*spans_)[static_cast<size_t>(thread_)].push_back({begin_, seconds_now(), waiting_});
+      (*spans_)[static_cast<size_t>(thread_)].push_back(
+          {begin_, system_clock().seconds(), waiting_});
   }
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
@@ -49,10 +48,10 @@ class Recorded {
   double begin_;
 };
 
-constexpr auto kSpin = microseconds(50);  // for the next call
+constexpr double kSpinSeconds = 50e-6;  // for the next call
 // For the others of a call or barrier: they are at work and come soon, and a thread that sleeps
 // meanwhile loses its core to another process. Not when the pool has more threads than cores.
-constexpr auto kSpinInside = microseconds(2000);
+constexpr double kSpinInsideSeconds = 2e-3;
 
 inline void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -62,16 +61,16 @@ inline void pause_cpu() {
 #endif
 }
 
-// Spins until value != old, for at most `spin`, then sleeps until it is notified.
+// Spins until value != old, for at most `spin_s`, then sleeps until it is notified.
 template <class T>
-void wait_for_change(std::atomic<T>& value, T old, microseconds spin) {
-  const auto end = std::chrono::steady_clock::now() + spin;
+void wait_for_change(std::atomic<T>& value, T old, double spin_s) {
+  const double end = system_clock().seconds() + spin_s;
   do {
     for (int i = 0; i < 64; ++i) {
       if (value.load(std::memory_order_acquire) != old) return;
       pause_cpu();
     }
-  } while (std::chrono::steady_clock::now() < end);
+  } while (system_clock().seconds() < end);
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
 }
 
@@ -85,7 +84,7 @@ struct ThreadPool::Shared {
   alignas(64) std::atomic<int> running{0};
   alignas(64) std::atomic<int> arrived{0};
   alignas(64) std::atomic<uint32_t> barrier_round{0};
-  microseconds spin_inside = kSpin;
+  double spin_inside_s = kSpinSeconds;
   std::atomic<bool> stop{false};
   std::mutex turn;  // of a caller
   std::mutex error_mutex;
@@ -118,7 +117,7 @@ Range thread_range(int64_t count, int thread, int threads) {
 
 ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)), shared_(new Shared) {
   if (size_ <= static_cast<int>(std::thread::hardware_concurrency()))
-    shared_->spin_inside = kSpinInside;
+    shared_->spin_inside_s = kSpinInsideSeconds;
   shared_->begun = std::vector<Shared::Begun>(static_cast<size_t>(size_));
   shared_->threads.reserve(size_ - 1);
   for (int t = 1; t < size_; ++t) shared_->threads.emplace_back([this, t] { work(t); });
@@ -158,7 +157,7 @@ void ThreadPool::work(int thread) {
   Shared& s = *shared_;
   uint32_t seen = 0;
   for (;;) {
-    wait_for_change(s.round, seen, kSpin);
+    wait_for_change(s.round, seen, kSpinSeconds);
     seen = s.round.load(std::memory_order_acquire);
     if (s.stop.load(std::memory_order_relaxed)) return;
     if (!s.begin(thread, seen)) continue;
@@ -189,7 +188,7 @@ void ThreadPool::run(FunctionRef<void(int)> fn) {
   if (s.running.load(std::memory_order_acquire) != 0) {
     const Recorded recorded(s.spans, 0, true);
     for (int left; (left = s.running.load(std::memory_order_acquire)) != 0;)
-      wait_for_change(s.running, left, s.spin_inside);
+      wait_for_change(s.running, left, s.spin_inside_s);
   }
   std::exception_ptr error;
   if (s.error) {
@@ -216,7 +215,7 @@ void ThreadPool::barrier() {
     s.barrier_round.fetch_add(1, std::memory_order_release);
     s.barrier_round.notify_all();
   } else {
-    wait_for_change(s.barrier_round, round, s.spin_inside);
+    wait_for_change(s.barrier_round, round, s.spin_inside_s);
   }
 }
 

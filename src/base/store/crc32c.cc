@@ -51,16 +51,6 @@ bool has_fast() {
 }
 #endif
 
-// The product of two polynomials modulo the checksum's; bit 31 is x^0.
-uint32_t multiply(uint32_t a, uint32_t b) {
-  uint32_t product = 0;
-  for (uint32_t bit = uint32_t{1} << 31; bit != 0; bit >>= 1) {
-    if (a & bit) product ^= b;
-    b = (b >> 1) ^ (b & 1 ? kPolynomial : 0);
-  }
-  return product;
-}
-
 }  // namespace
 
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
@@ -69,16 +59,6 @@ uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
   if (has_fast()) return ~fast(p, bytes.size(), ~before);
 #endif
   return ~plain(p, bytes.size(), ~before);
-}
-
-uint32_t crc32c_combine(uint32_t first, uint32_t second, int64_t second_bytes) {
-  // first * x^(8 * second_bytes) + second, by squaring.
-  uint32_t power = uint32_t{1} << 23;  // x^8
-  for (auto n = static_cast<uint64_t>(second_bytes); n > 0; n >>= 1) {
-    if (n & 1) first = multiply(first, power);
-    power = multiply(power, power);
-  }
-  return first ^ second;
 }
 
 }  // namespace hone

@@ -98,5 +98,17 @@ TEST_F(ContinuedDownload, TwoVersionsAreNotJoined) {
   }
 }
 
+TEST(HttpClient, EndsItsTriesAtTheDeadline) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::Answer{.lost = true}; });
+  FakeClock clock;
+  HttpClient client(
+      {.deadline_seconds = 40, .retries = 100, .first_wait_seconds = 30, .clock = &clock});
+  const Result<HttpResponse> got = client.get(server.endpoint() + "/data.bin");
+  ASSERT_FALSE(got.ok());
+  EXPECT_NE(got.error().text().find("it is not done after 40 s"), std::string::npos)
+      << got.error().text();
+  EXPECT_NEAR(clock.seconds(), 40, 1e-6);
+}
+
 }  // namespace
 }  // namespace hone

@@ -172,8 +172,7 @@ Status HubRepository::find_commit(const Enough& enough) {
   http_->set_retries(options_.http.retries);
   bool out_of_order = answer.ok() && answer->status >= 500;
   if (usable && (out_of_order || (!answer.ok() && answer.error().is(err::kNetwork)))) {
-    if (options_.progress)
-      log_warning("the hub cannot be reached: using {} as it is in the cache", id_);
+    if (options_.progress) log_warning("the hub cannot be reached: using {} from the cache", id_);
     return use_cache();
   }
   if (!answer.ok()) return std::move(answer.error());

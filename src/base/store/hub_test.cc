@@ -169,6 +169,7 @@ TEST_F(HubTest, AServerThatDripsIsNotWaitedFor) {
   // Fast enough by the least rate, but not by the deadline.
   o.http.least_rate = 1;
   o.http.deadline_seconds = 1;
+  o.http.clock = &system_clock();
   r = resolve_model("org/tiny", o);
   ASSERT_EQ(code(r), "H0107");
   EXPECT_NE(r.error().text().find("HONE_DOWNLOAD_DEADLINE"), std::string::npos) << r.error().text();

@@ -1,3 +1,4 @@
+// The backend of the CPU's own kernels.
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
 

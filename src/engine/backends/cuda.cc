@@ -1,3 +1,4 @@
+// The backend of an NVIDIA GPU. Its driver, and cuBLASLt, are loaded when it is opened.
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"

@@ -1,3 +1,4 @@
+// The backend of NVIDIA GPUs over a driver that runs kernels on the CPU.
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/emulated/emulated.h"

@@ -1,3 +1,4 @@
+// The backend of a device whose memory the host cannot touch.
 #include "engine/backends/far/far.h"
 
 #include "engine/backends/backends.h"

@@ -1,3 +1,4 @@
+// The backend of plain loops in double precision.
 #include "engine/backends/reference/reference.h"
 
 #include "engine/backends/backends.h"

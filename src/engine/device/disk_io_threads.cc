@@ -1,3 +1,4 @@
+// The DiskIo of a few threads, each with one request at a time.
 #include <unistd.h>
 
 #include <array>

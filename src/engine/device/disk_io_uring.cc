@@ -1,3 +1,4 @@
+// The DiskIo of io_uring, if hone was built with liburing and the kernel allows it.
 #include <cerrno>
 #include <cstring>
 

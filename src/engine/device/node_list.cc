@@ -1,3 +1,4 @@
+// The Executable that calls a kernel for each node, with copies and host kernels on their lanes.
 #include <algorithm>
 
 #include "engine/device/accesses.h"

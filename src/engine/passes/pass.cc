@@ -1,8 +1,8 @@
 #include "engine/passes/pass.h"
 
-#include <chrono>
 #include <optional>
 
+#include "base/core/clock.h"
 #include "engine/graph/fingerprint.h"
 #include "engine/graph/verify.h"
 
@@ -14,7 +14,7 @@ Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& 
   std::optional<uint64_t> known;  // fingerprint, where the last pass left the program as it was
   for (const Pass& pass : passes) {
     if (options.off.contains(pass.name)) continue;
-    auto start = std::chrono::steady_clock::now();
+    const double start = system_clock().seconds();
     const bool placement = pass.kind == PassKind::placement;
     HONE_BUG_IF(!placement && p.frozen, "pass {} is numeric, and {} has had a placement pass",
                 pass.name, p.name);
@@ -33,8 +33,8 @@ Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& 
                   "pass {} places values, but changed what {} computes", pass.name, p.name);
       if (options.dump) options.dump(pass.name, p);
     }
-    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    records.push_back({pass.name, changed, took.count(), p.nodes.size()});
+    const double took_ms = (system_clock().seconds() - start) * 1e3;
+    records.push_back({pass.name, changed, took_ms, p.nodes.size()});
   }
   return records;
 }

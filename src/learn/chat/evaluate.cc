@@ -194,7 +194,7 @@ Result<Value> Renderer::eval_slice(const Expression& e) {
   if (step == 0) return wrong("the step of a slice is 0");
   if (of.is(Kind::text)) {
     const Bounds b = bounds_of(at[0], at[1], step, length_of(of.text()));
-    Value v(slice_text(of.text(), b.from, b.to, b.step), of.marked());
+    Value v(slice_text(of.text(), b.from, b.to, b.step));
     HONE_TRY(spend(0, cost_of(v) + static_cast<int64_t>(of.text().size()) / 16));
     return v;
   }
@@ -320,8 +320,8 @@ Result<Value> Renderer::item(const Value& of, const Value& key) {
     const int64_t count = of.ascii() ? static_cast<int64_t>(text.size()) : length_of(text);
     const int64_t at = key.integer() < 0 ? key.integer() + count : key.integer();
     if (at >= 0 && at < count)
-      return of.ascii() ? Value(text.substr(static_cast<size_t>(at), 1), of.marked())
-                        : Value(slice_text(text, at, at + 1, 1), of.marked());
+      return of.ascii() ? Value(text.substr(static_cast<size_t>(at), 1))
+                        : Value(slice_text(text, at, at + 1, 1));
   }
   if (!key.is(Kind::text)) return missing(of, str(key));
   if (of.is(Kind::dict) && method_of(of, key.text()) == MethodKind::none)

@@ -10,14 +10,10 @@
 namespace hone::chat {
 namespace {
 
-// str() that keeps Markup.
-Value soft(const Value& v) { return v.is(Kind::text) ? v : Value(str(v)); }
-
 template <std::string (*F)(std::string_view)>
 Result<Value> text_filter(Renderer&, const Value& v, const CallArguments& a) {
   HONE_TRY(bind("the filter", a, {}));
-  const Value text = soft(v);
-  return Value(F(text.text()), text.marked());
+  return Value(F(str(v)));
 }
 
 Result<Value> trim_filter(Renderer&, const Value& v, const CallArguments& a) {
@@ -27,8 +23,8 @@ Result<Value> trim_filter(Renderer&, const Value& v, const CallArguments& a) {
     if (!b[0]->is(Kind::text)) return wrong("trim takes a text");
     chars = b[0]->text();
   }
-  const Value text = soft(v);
-  return Value(std::string(strip_right(strip_left(text.text(), chars), chars)), text.marked());
+  const std::string text = str(v);
+  return Value(std::string(strip_right(strip_left(text, chars), chars)));
 }
 
 Result<Value> replace_filter(Renderer& r, const Value& v, const CallArguments& a) {
@@ -76,7 +72,7 @@ Result<Value> indent_filter(Renderer& r, const Value& v, const CallArguments& a)
     if (i > 0 && (blank || !lines[i].empty())) out += by;
     out += lines[i];
   }
-  return Value(std::move(out), v.marked());
+  return Value(std::move(out));
 }
 
 Result<Value> default_filter(Renderer&, const Value& v, const CallArguments& a) {
@@ -170,20 +166,7 @@ Result<Value> round_filter(Renderer&, const Value& v, const CallArguments& a) {
 
 Result<Value> string_filter(Renderer&, const Value& v, const CallArguments& a) {
   HONE_TRY(bind("string", a, {}));
-  return soft(v);
-}
-Result<Value> safe_filter(Renderer&, const Value& v, const CallArguments& a) {
-  HONE_TRY(bind("safe", a, {}));
-  return Value(str(v), true);
-}
-Result<Value> escape_filter(Renderer&, const Value& v, const CallArguments& a) {
-  HONE_TRY(bind("escape", a, {}));
-  if (v.is(Kind::text) && v.marked()) return v;
-  return Value(escaped(str(v)), true);
-}
-Result<Value> forceescape_filter(Renderer&, const Value& v, const CallArguments& a) {
-  HONE_TRY(bind("forceescape", a, {}));
-  return Value(escaped(str(v)), true);
+  return Value(str(v));
 }
 
 Result<Value> format_filter(Renderer& r, const Value& v, const CallArguments& a) {
@@ -196,78 +179,28 @@ Result<Value> format_filter(Renderer& r, const Value& v, const CallArguments& a)
 
 Result<Value> center_filter(Renderer& r, const Value& v, const CallArguments& a) {
   const auto b = HONE_TRY(bind("center", a, {"width"}));
-  return call_method(r, soft(v), "center", {{b[0] ? *b[0] : Value(int64_t{80})}, {}});
-}
-
-Result<Value> urlencode_filter(Renderer&, const Value& v, const CallArguments& a) {
-  HONE_TRY(bind("urlencode", a, {}));
-  const auto quote = [](const std::string& text, bool query) {
-    std::string out;
-    for (const char c : text) {
-      const bool plain =
-          (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-          std::string_view("_.-~").find(c) != std::string_view::npos || (c == '/' && !query);
-      if (c == ' ' && query)
-        out += '+';
-      else
-        out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<uint8_t>(c));
-    }
-    return out;
-  };
-  if (!v.is(Kind::dict)) return Value(quote(str(v), false));
-  std::string out;
-  for (const auto& [key, value] : v.pairs())
-    out += (out.empty() ? "" : "&") + quote(str(key), true) + "=" + quote(str(value), true);
-  return Value(std::move(out));
-}
-
-Result<Value> wordcount_filter(Renderer&, const Value& v, const CallArguments& a) {
-  HONE_TRY(bind("wordcount", a, {}));
-  const std::string text = str(v);
-  int64_t words = 0;
-  bool in_word = false;
-  const char* end = text.data() + text.size();
-  for (const char* p = text.data(); p < end;) {
-    const Char c = decode_char(p, end);
-    const bool word = c.code != kInvalidChar && is_word_char(c.code);
-    words += word && !in_word;
-    in_word = word;
-    p += c.length;
-  }
-  return Value(words);
+  return call_method(r, Value(str(v)), "center", {{b[0] ? *b[0] : Value(int64_t{80})}, {}});
 }
 
 struct FilterName {
   std::string_view name;
   FilterFunction function;
 };
-constexpr FilterName kTextFilters[] = {{"abs", abs_filter},
-                                       {"capitalize", text_filter<capitalize>},
-                                       {"center", center_filter},
-                                       {"d", default_filter},
-                                       {"default", default_filter},
-                                       {"e", escape_filter},
-                                       {"escape", escape_filter},
-                                       {"float", float_filter},
-                                       {"forceescape", forceescape_filter},
-                                       {"format", format_filter},
-                                       {"indent", indent_filter},
-                                       {"int", int_filter},
-                                       {"lower", text_filter<lower>},
-                                       {"replace", replace_filter},
-                                       {"round", round_filter},
-                                       {"safe", safe_filter},
-                                       {"string", string_filter},
-                                       {"title", text_filter<filter_title>},
-                                       {"tojson", tojson_filter},
-                                       {"trim", trim_filter},
-                                       {"upper", text_filter<upper>},
-                                       {"urlencode", urlencode_filter},
-                                       {"wordcount", wordcount_filter}};
+constexpr FilterName kTextFilters[] = {
+    {"abs", abs_filter},          {"capitalize", text_filter<capitalize>},
+    {"center", center_filter},    {"d", default_filter},
+    {"default", default_filter},  {"float", float_filter},
+    {"format", format_filter},    {"indent", indent_filter},
+    {"int", int_filter},          {"lower", text_filter<lower>},
+    {"replace", replace_filter},  {"round", round_filter},
+    {"safe", string_filter},  // nothing is escaped
+    {"string", string_filter},    {"title", text_filter<filter_title>},
+    {"tojson", tojson_filter},    {"trim", trim_filter},
+    {"upper", text_filter<upper>}};
 constexpr const char* kListFilterNames[] = {
-    "attr",    "batch",  "count",      "dictsort", "first", "groupby", "items",  "join",
-    "last",    "length", "list",       "map",      "max",   "min",     "reject", "rejectattr",
-    "reverse", "select", "selectattr", "slice",    "sort",  "sum",     "unique"};
+    "attr",    "count",  "dictsort",   "first", "items", "join",   "last",
+    "length",  "list",   "map",        "max",   "min",   "reject", "rejectattr",
+    "reverse", "select", "selectattr", "sort",  "sum",   "unique"};
 
 }  // namespace
 

@@ -82,8 +82,7 @@ Result<Value> join_filter(Renderer& r, const Value& v, const CallArguments& a) {
 
 Result<Value> reverse_filter(Renderer& r, const Value& v, const CallArguments& a) {
   HONE_TRY(bind("reverse", a, {}));
-  if (v.is(Kind::text))
-    return Value(slice_text(v.text(), length_of(v.text()) - 1, -1, -1), v.marked());
+  if (v.is(Kind::text)) return Value(slice_text(v.text(), length_of(v.text()) - 1, -1, -1));
   Values items = HONE_TRY(r.items_of(v));
   std::reverse(items.begin(), items.end());
   return v.is(Kind::stream) ? Value::list(std::move(items)) : Value::stream(std::move(items));
@@ -241,76 +240,14 @@ Result<Value> attr_filter(Renderer& r, const Value& v, const CallArguments& a) {
   return r.attribute(v, str(*b[0]));
 }
 
-constexpr int64_t kMostParts = 100'000;
-
-Result<Value> batch_filter(Renderer& r, const Value& v, const CallArguments& a) {
-  const auto b = HONE_TRY(bind("batch", a, {"linecount", "fill_with"}, 1));
-  const int64_t count = HONE_TRY(whole_argument(*b[0], "batch"));
-  if (count < 1 || count > kMostParts) return wrong("batch takes 1 to 100000");
-  Values out, line;
-  for (const Value& item : HONE_TRY(r.items_of(v))) {
-    if (static_cast<int64_t>(line.size()) == count)
-      out.push_back(Value::list(std::exchange(line, {})));
-    line.push_back(item);
-  }
-  if (!line.empty()) {
-    if (b[1] && !b[1]->is(Kind::none)) line.resize(static_cast<size_t>(count), *b[1]);
-    out.push_back(Value::list(std::move(line)));
-  }
-  return Value::stream(std::move(out));
-}
-
-Result<Value> slice_filter(Renderer& r, const Value& v, const CallArguments& a) {
-  const auto b = HONE_TRY(bind("slice", a, {"slices", "fill_with"}, 1));
-  const int64_t count = HONE_TRY(whole_argument(*b[0], "slice"));
-  if (count < 1 || count > kMostParts) return wrong("slice takes 1 to 100000");
-  const Values items = HONE_TRY(r.items_of(v));
-  const size_t each = items.size() / static_cast<size_t>(count),
-               more = items.size() % static_cast<size_t>(count);
-  Values out;
-  for (size_t i = 0, at = 0; i < static_cast<size_t>(count); ++i) {
-    const size_t n = each + (i < more ? 1 : 0);
-    Values part(items.begin() + static_cast<std::ptrdiff_t>(at),
-                items.begin() + static_cast<std::ptrdiff_t>(at + n));
-    at += n;
-    if (i >= more && b[1] && !b[1]->is(Kind::none)) part.push_back(*b[1]);
-    out.push_back(Value::list(std::move(part)));
-  }
-  return Value::stream(std::move(out));
-}
-
-Result<Value> groupby_filter(Renderer& r, const Value& v, const CallArguments& a) {
-  const auto b = HONE_TRY(bind("groupby", a, {"attribute", "default", "case_sensitive"}, 1));
-  const std::optional<Value> fallback = b[1] && !b[1]->is(Kind::none) ? b[1] : std::nullopt;
-  const bool exact = b[2] && truth(*b[2]);
-  Values items = HONE_TRY(r.items_of(v)), pairs;
-  std::vector<Value> keys;
-  for (const Value& item : items) {
-    const Value own = HONE_TRY(r.path(item, *b[0], fallback));
-    keys.push_back(exact ? own : without_case(own));
-    pairs.push_back(Value::tuple({keys.back(), own, item}));
-  }
-  Values out, group;
-  const Values by_key = HONE_TRY(sorted(r, std::move(pairs), keys, false));
-  for (size_t i = 0; i < by_key.size(); ++i) {
-    group.push_back(by_key[i].items()[2]);
-    if (i + 1 < by_key.size() && equal(by_key[i].items()[0], by_key[i + 1].items()[0])) continue;
-    const Value& own = by_key[i + 1 - group.size()].items()[1];
-    out.push_back(Value::tuple({own, Value::list(std::exchange(group, {}))}));
-  }
-  return Value::list(std::move(out));
-}
-
 struct ListFilterName {
   std::string_view name;
   FilterFunction function;
 };
 constexpr ListFilterName kListFilters[] = {{"attr", attr_filter},
-                                           {"batch", batch_filter},
                                            {"count", length_filter},
                                            {"dictsort", dictsort_filter},
                                            {"first", first_filter},
-                                           {"groupby", groupby_filter},
                                            {"items", items_filter},
                                            {"join", join_filter},
                                            {"last", last_filter},
@@ -324,7 +261,6 @@ constexpr ListFilterName kListFilters[] = {{"attr", attr_filter},
                                            {"reverse", reverse_filter},
                                            {"select", select_filter<true, false>},
                                            {"selectattr", select_filter<true, true>},
-                                           {"slice", slice_filter},
                                            {"sort", sort_filter},
                                            {"sum", sum_filter},
                                            {"unique", unique_filter}};

@@ -32,9 +32,9 @@ bool listed(const List& list, std::string_view name) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
-Values texts_of(const std::vector<std::string_view>& parts, bool marked) {
+Values texts_of(const std::vector<std::string_view>& parts) {
   Values out;
-  for (const std::string_view part : parts) out.push_back(Value(std::string(part), marked));
+  for (const std::string_view part : parts) out.push_back(Value(part));
   return out;
 }
 
@@ -78,7 +78,7 @@ Result<Value> split_call(Renderer& r, const Value& self, const std::string& name
   const int64_t most = b[1] ? HONE_TRY(whole_argument(*b[1], "maxsplit")) : -1;
   const auto parts = split_text(self.text(), separator, most, name == "rsplit");
   HONE_TRY(r.spend(0, static_cast<int64_t>(self.text().size() + parts.size() * 60)));
-  return Value::list(texts_of(parts, self.marked()));
+  return Value::list(texts_of(parts));
 }
 
 Result<Value> find_call(const Value& self, const std::string& name, const CallArguments& a) {
@@ -127,7 +127,7 @@ Result<Value> pad_call(Renderer& r, const Value& self, const std::string& name,
   for (int64_t i = 0; i < before; ++i) out += fill;
   out += self.text();
   for (int64_t i = before; i < lacks; ++i) out += fill;
-  return Value(std::move(out), self.marked());
+  return Value(std::move(out));
 }
 
 Result<Value> partition_call(const Value& self, const std::string& name, const CallArguments& a) {
@@ -143,7 +143,7 @@ Result<Value> partition_call(const Value& self, const std::string& name, const C
     parts = {"", "", text};
   else
     parts = {text, "", ""};
-  return Value::tuple(texts_of(parts, self.marked()));
+  return Value::tuple(texts_of(parts));
 }
 
 Result<Value> replace_call(Renderer& r, const Value& self, const CallArguments& a) {
@@ -153,7 +153,7 @@ Result<Value> replace_call(Renderer& r, const Value& self, const CallArguments& 
   CallArguments checked{{*b[0], *b[1]}, {}};
   if (b[2]) checked.plain.push_back(*b[2]);
   const Value v = HONE_TRY(find_filter("replace")(r, self, checked));
-  return Value(v.text(), self.marked());
+  return v;
 }
 
 std::optional<bool> class_test(const std::string& text, const std::string& name) {
@@ -172,19 +172,18 @@ std::optional<bool> class_test(const std::string& text, const std::string& name)
 Result<Value> call_text(Renderer& r, const Value& self, const std::string& name,
                         const CallArguments& a) {
   const std::string& text = self.text();
-  const auto out = [&](std::string made) { return Value(std::move(made), self.marked()); };
   if (name == "strip" || name == "lstrip" || name == "rstrip") {
     const auto chars = HONE_TRY(chars_argument(a, name));
     std::string_view left = text;
     if (name != "rstrip") left = strip_left(left, chars);
     if (name != "lstrip") left = strip_right(left, chars);
-    return out(std::string(left));
+    return Value(std::string(left));
   }
   if (name == "split" || name == "rsplit") return split_call(r, self, name, a);
   if (name == "startswith" || name == "endswith")
     return Value(HONE_TRY(begins_or_ends(text, a, name)));
   if (name == "replace") return replace_call(r, self, a);
-  if (name == "format") return out(HONE_TRY(format_braces(r, text, a)));
+  if (name == "format") return Value(HONE_TRY(format_braces(r, text, a)));
   if (name == "find" || name == "rfind" || name == "index" || name == "rindex" || name == "count")
     return find_call(self, name, a);
   if (name == "ljust" || name == "rjust" || name == "center") return pad_call(r, self, name, a);
@@ -199,16 +198,16 @@ Result<Value> call_text(Renderer& r, const Value& self, const std::string& name,
   if (name == "removeprefix" || name == "removesuffix") {
     const auto b = HONE_TRY(bind(name, a, {"text"}, 1));
     const std::string part = HONE_TRY(text_argument(b[0], name));
-    if (name == "removeprefix" && text.starts_with(part)) return out(text.substr(part.size()));
+    if (name == "removeprefix" && text.starts_with(part)) return Value(text.substr(part.size()));
     if (name == "removesuffix" && text.ends_with(part))
-      return out(text.substr(0, text.size() - part.size()));
+      return Value(text.substr(0, text.size() - part.size()));
     return self;
   }
   if (name == "splitlines") {
     const auto b = HONE_TRY(bind(name, a, {"keepends"}));
     const auto lines = split_lines(text, b[0] && truth(*b[0]));
     HONE_TRY(r.spend(0, static_cast<int64_t>(text.size() + lines.size() * 60)));
-    return Value::list(texts_of(lines, self.marked()));
+    return Value::list(texts_of(lines));
   }
   if (name == "zfill") {
     const auto b = HONE_TRY(bind(name, a, {"width"}, 1));
@@ -217,13 +216,13 @@ Result<Value> call_text(Renderer& r, const Value& self, const std::string& name,
     const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
     std::string made = text;
     if (lacks > 0) made.insert(sign, std::string(static_cast<size_t>(lacks), '0'));
-    return out(std::move(made));
+    return Value(std::move(made));
   }
   HONE_TRY(bind(name, a, {}));
-  if (name == "upper") return out(upper(text));
-  if (name == "lower" || name == "casefold") return out(lower(text));
-  if (name == "title") return out(title(text));
-  if (name == "capitalize") return out(capitalize(text));
+  if (name == "upper") return Value(upper(text));
+  if (name == "lower" || name == "casefold") return Value(lower(text));
+  if (name == "title") return Value(title(text));
+  if (name == "capitalize") return Value(capitalize(text));
   if (const auto holds = class_test(text, name)) return Value(*holds);
   return wrong(fmt::format("the method '{}' of texts is not supported", name));
 }

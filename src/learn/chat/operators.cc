@@ -73,7 +73,7 @@ Result<Value> repeated(Renderer& r, const Value& v, int64_t count) {
     HONE_TRY(r.room_for(bytes));
     std::string all;
     for (int64_t i = 0; i < count && !v.text().empty(); ++i) all += v.text();
-    return Value(std::move(all), v.marked());
+    return Value(std::move(all));
   }
   int64_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<int64_t>(v.items().size()) * 40, count, &bytes))
@@ -97,12 +97,8 @@ Result<Value> binary(Renderer& r, const std::string& op, const Value& a, const V
     return real_math(op, a.real(), b.real());
   }
   if (op == "+" && a.is(Kind::text) && b.is(Kind::text)) {
-    if (!a.marked() && !b.marked()) {
-      HONE_TRY(r.room_for(static_cast<int64_t>(a.text().size() + b.text().size())));
-      return Value(a.text() + b.text());
-    }
-    const auto part = [](const Value& v) { return v.marked() ? v.text() : escaped(v.text()); };
-    return Value(part(a) + part(b), true);
+    HONE_TRY(r.room_for(static_cast<int64_t>(a.text().size() + b.text().size())));
+    return Value(a.text() + b.text());
   }
   if (op == "+" && a.kind() == b.kind() && (a.is(Kind::list) || a.is(Kind::tuple))) {
     HONE_TRY(r.room_for(static_cast<int64_t>(a.items().size() + b.items().size()) * 40));
@@ -112,8 +108,7 @@ Result<Value> binary(Renderer& r, const std::string& op, const Value& a, const V
   }
   if (op == "*" && repeats(a) && b.is_whole()) return repeated(r, a, b.integer());
   if (op == "*" && repeats(b) && a.is_whole()) return repeated(r, b, a.integer());
-  if (op == "%" && a.is(Kind::text))
-    return Value(HONE_TRY(format_percent(r, a.text(), b)), a.marked());
+  if (op == "%" && a.is(Kind::text)) return Value(HONE_TRY(format_percent(r, a.text(), b)));
   return wrong(
       fmt::format("'{}' has no meaning for a {} and a {}", op, type_name(a), type_name(b)));
 }

@@ -1,3 +1,4 @@
+// Expressions of the class Parser.
 #include <algorithm>
 
 #include "learn/chat/errors.h"

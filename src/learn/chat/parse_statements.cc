@@ -1,3 +1,4 @@
+// Statements of the class Parser.
 #include <algorithm>
 
 #include "base/core/text.h"

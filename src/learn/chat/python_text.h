@@ -46,6 +46,5 @@ bool is_lower(std::string_view text);
 bool all_of_class(std::string_view text, uint8_t classes);  // false for ""
 
 std::string repr_text(std::string_view text);  // repr
-std::string escaped(std::string_view text);    // & < > ' " for HTML
 
 }  // namespace hone::chat

@@ -21,7 +21,6 @@ std::optional<bool> kind_test(std::string_view name, const Value& v) {
   if (name == "number") return v.is_number();
   if (name == "string") return k == Kind::text;
   if (name == "mapping") return k == Kind::dict;
-  if (name == "escaped") return k == Kind::text && v.marked();
   if (name == "iterable")
     return v.is_sequence() || k == Kind::text || k == Kind::dict || k == Kind::undefined ||
            k == Kind::loop;
@@ -43,9 +42,9 @@ constexpr std::pair<std::string_view, std::string_view> kOrders[] = {
 constexpr std::string_view kOthers[] = {"odd", "even",   "divisibleby", "sameas",
                                         "in",  "filter", "test"};
 const std::vector<std::string> kNames = {
-    "defined", "undefined", "none",    "boolean",     "true",     "false",    "integer",  "float",
-    "number",  "string",    "mapping", "escaped",     "iterable", "sequence", "callable", "lower",
-    "upper",   "odd",       "even",    "divisibleby", "sameas",   "in",       "equalto"};
+    "defined", "undefined", "none",        "boolean",  "true",     "false",    "integer", "float",
+    "number",  "string",    "mapping",     "iterable", "sequence", "callable", "lower",   "upper",
+    "odd",     "even",      "divisibleby", "sameas",   "in",       "equalto"};
 
 }  // namespace
 

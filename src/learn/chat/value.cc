@@ -22,9 +22,8 @@ const Value* find_pair(const std::vector<std::pair<Value, Value>>& pairs, const 
 
 Error wrong(std::string_view what) { return Error(err::kChatRender, what); }
 
-Value::Value(std::string text, bool marked)
+Value::Value(std::string text)
     : kind_(Kind::text),
-      marked_(marked),
       ascii_(std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; })),
       weight_(static_cast<int64_t>(text.size()) + 16),
       held_(std::make_shared<const std::string>(std::move(text))) {}
@@ -290,7 +289,7 @@ std::string repr(const Value& v) {
       if (std::isinf(v.real())) return v.real() > 0 ? "inf" : "-inf";
       return double_text(v.real());
     case Kind::text:
-      return v.marked() ? "Markup(" + repr_text(v.text()) + ")" : repr_text(v.text());
+      return repr_text(v.text());
     case Kind::range:
       return v.held_sequence().shown;
     case Kind::stream:

@@ -21,7 +21,7 @@ enum class Kind : uint8_t {
   boolean,
   integer,
   real,
-  text,  // UTF-8; marked(): Markup, whose sums escape the other side
+  text,  // UTF-8
   list,
   tuple,
   range,
@@ -44,7 +44,7 @@ class Value {
   Value(bool v) : kind_(Kind::boolean), integer_(v) {}
   Value(int64_t v) : kind_(Kind::integer), integer_(v) {}
   Value(double v) : kind_(Kind::real), real_(v) {}
-  Value(std::string text, bool marked = false);
+  Value(std::string text);
   Value(std::string_view text) : Value(std::string(text)) {}
   Value(const char* text) : Value(std::string(text)) {}
   template <class T>
@@ -72,7 +72,6 @@ class Value {
   bool is_number() const { return kind_ >= Kind::boolean && kind_ <= Kind::real; }
   bool is_whole() const { return kind_ == Kind::boolean || kind_ == Kind::integer; }
   bool is_sequence() const { return kind_ >= Kind::list && kind_ <= Kind::stream; }
-  bool marked() const { return marked_; }
   // Bytes that walking it or writing it may take, about, with all that is in it however often; what
   // it holds may be shared, so memory is less. The renderer refuses large ones, and deep ones.
   int64_t weight() const { return weight_; }
@@ -114,7 +113,7 @@ class Value {
   const Sequence& held_sequence() const { return *static_cast<const Sequence*>(held_.get()); }
 
   Kind kind_ = Kind::undefined;
-  bool marked_ = false, ascii_ = false;
+  bool ascii_ = false;
   uint16_t level_ = 0;
   int64_t weight_ = 16;
   union {

@@ -21,7 +21,6 @@ class PagePool {
   PageList share(const PageList& pages);  // adds one user
   void drop(PageList& pages);             // removes one user; empties the list
   bool shared(int32_t page) const { return users_[static_cast<size_t>(page)] > 1; }
-  int64_t free_pages() const { return static_cast<int64_t>(free_.size()); }
 
  private:
   std::vector<int32_t> users_, free_;

@@ -72,11 +72,6 @@ LogNorm log_norm(std::span<const float> x) {
   return {most, static_cast<float>(std::log(sum_exp(x, most)))};
 }
 
-void log_softmax(std::span<float> x) {
-  const LogNorm norm = log_norm(x);
-  for (float& v : x) v = norm(v);
-}
-
 ScoreRules::ScoreRules(const GenerationConfig& c) : config_(c), keep_(1) {
   for (const auto& word : c.bad_words_ids)
     if (word.size() > 1 ||

@@ -25,8 +25,6 @@ struct LogNorm {
 };
 // most + log_sum = log sum exp(x), computed around the largest value.
 LogNorm log_norm(std::span<const float> x);
-// x[i] -> x[i] - log sum exp(x)
-void log_softmax(std::span<float> x);
 
 class ScoreRules {
  public:

@@ -8,7 +8,7 @@ namespace hone {
 
 struct LabelSources {
   std::vector<std::string> train, validation, mismatched, test, test_mismatched;
-  std::string dev_ids;  // MRPC: the rows of `train` that belong to `validation` (dev_ids.h)
+  std::string dev_ids;  // MRPC: the rows of `train` that belong to `validation` (mrpc_dev_ids.h)
   LabelNames labels;    // from the data set's README.md
   std::vector<std::string> notes;  // for the first screen, one sentence each
 };

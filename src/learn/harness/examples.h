@@ -7,7 +7,7 @@
 
 #include "learn/data/batches/batch.h"
 #include "learn/data/rows/text_stream.h"
-#include "learn/harness/batch.h"
+#include "learn/harness/port_batch.h"
 #include "learn/train/trainer.h"
 
 namespace hone {

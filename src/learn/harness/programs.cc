@@ -201,6 +201,10 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   return programs;
 }
 
+RunProgram traced_program(const TaskModel& m, const BatchShape& shape) {
+  return {m.task.program(m.config, shape, "trace", true), train_pipeline(false)};
+}
+
 Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes) {
   std::vector<Program> programs;
   for (RunProgram& p : HONE_TRY(list_programs(m, shapes))) {

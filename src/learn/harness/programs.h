@@ -68,7 +68,10 @@ struct RunProgram {
 // eval.<shape>, and programs that generate texts (learn/generate/programs.h). Errors: those of the
 // optimizer's settings.
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes);
-// The same after their passes.
+// The loss of one shape in f32 with the passes that make its gradients, for the tracer, which marks
+// values between two passes.
+RunProgram traced_program(const TaskModel& m, const BatchShape& shape);
+// Every program of the run after its passes.
 Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes);
 // "train.512"; for pairs "train.512+128".
 std::string program_name(std::string_view kind, const BatchShape& shape);

@@ -36,6 +36,23 @@ Status PickleMachine::step(uint8_t opcode) {
       push(HONE_TRY(top()));
       return Ok{};
 
+    case 'q':
+      return remember(HONE_TRY(number<uint8_t>()));
+    case 'r':
+      return remember(HONE_TRY(number<uint32_t>()));
+    case 0x94:  // MEMOIZE
+      return remember(remembered_);
+    case 'h':
+      return recall(HONE_TRY(number<uint8_t>()));
+    case 'j':
+      return recall(HONE_TRY(number<uint32_t>()));
+    default:
+      return value_step(opcode);
+  }
+}
+
+Status PickleMachine::value_step(uint8_t opcode) {
+  switch (opcode) {
     case 'N':
       push(kNone);
       return Ok{};
@@ -87,7 +104,13 @@ Status PickleMachine::step(uint8_t opcode) {
     case 0x96:  // BYTEARRAY8
       push(view(Kind::bytes, HONE_TRY(counted<uint64_t>())));
       return Ok{};
+    default:
+      return container_step(opcode);
+  }
+}
 
+Status PickleMachine::container_step(uint8_t opcode) {
+  switch (opcode) {
     case ']':
       push(make(Kind::list));
       return Ok{};
@@ -123,18 +146,13 @@ Status PickleMachine::step(uint8_t opcode) {
     }
     case 'u':  // SETITEMS
       return add(HONE_TRY(pop_to_mark()), true);
+    default:
+      return object_step(opcode);
+  }
+}
 
-    case 'q':
-      return remember(HONE_TRY(number<uint8_t>()));
-    case 'r':
-      return remember(HONE_TRY(number<uint32_t>()));
-    case 0x94:  // MEMOIZE
-      return remember(remembered_);
-    case 'h':
-      return recall(HONE_TRY(number<uint8_t>()));
-    case 'j':
-      return recall(HONE_TRY(number<uint32_t>()));
-
+Status PickleMachine::object_step(uint8_t opcode) {
+  switch (opcode) {
     case 'c': {  // GLOBAL
       const Ref module = view(Kind::text, HONE_TRY(line()));
       const Ref name = view(Kind::text, HONE_TRY(line()));

@@ -256,7 +256,11 @@ class PickleMachine {
     return index;
   }
 
-  Status step(uint8_t opcode);
+  // Each hands on the opcodes that it does not know, in this order.
+  Status step(uint8_t opcode);            // the stream, the stack and the memo
+  Status value_step(uint8_t opcode);      // numbers, texts and bytes
+  Status container_step(uint8_t opcode);  // lists, tuples, dicts and sets
+  Status object_step(uint8_t opcode);     // classes and what they make
   Status old_step(uint8_t opcode);
   Result<Ref> quoted(std::string_view text);
   Ref escaped(std::string_view text);

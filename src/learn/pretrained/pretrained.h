@@ -106,10 +106,8 @@ void fill_constants(Session& session, const ModelConfig& config);
 Status init_weights(Session& session, const ModelConfig& config, uint64_t seed);
 
 // Writes config.json, generation_config.json, model.safetensors (sharded past 5 GB) and the
-// tokenizer files into the folder, like Transformers' save_pretrained.
-Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model);
-// The same from a weight source (hone convert); if `torch_file` is given, the weights go into this
-// torch file instead of safetensors.
+// tokenizer files into the folder, like Transformers' save_pretrained. The weights go into
+// `torch_file`, if it is given, instead of safetensors.
 Status save_pretrained(const std::string& folder, const WeightSource& weights,
                        const Pretrained& model, std::optional<DType> as = {},
                        const std::string& torch_file = "");

@@ -2,7 +2,6 @@
 #include <filesystem>
 
 #include "learn/checkpoint/safetensors/strict_json.h"
-#include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/torch/torch_writer.h"
 #include "learn/models/adapter_config.h"
 #include "learn/pretrained/pretrained.h"
@@ -78,22 +77,6 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
     HONE_TRY(save_json(folder, "generation_config.json", model.generation_config));
   if (model.tokenizer) HONE_TRY(save_tokenizer(*model.tokenizer, folder));
   return Ok{};
-}
-
-Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model) {
-  DType kept = DType::f32;
-  std::vector<TensorData> tensors;
-  for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
-    if (!spec.trained && !session.has_state(spec.name)) continue;  // nothing read it
-    tensors.push_back(state_tensor(session, spec.name, spec.name));
-    kept = tensors.back().type.dtype;
-    if (std::string second = second_name(model.config, spec.name); !second.empty()) {
-      tensors.push_back(tensors.back());
-      tensors.back().name = std::move(second);
-    }
-  }
-  HONE_TRY(save_model_files(folder, model, kept));
-  return save_safetensors(folder, kStem, tensors);
 }
 
 namespace {

@@ -6,8 +6,8 @@
 #include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/selection.h"
-#include "learn/harness/dev_ids.h"
 #include "learn/harness/encode.h"
+#include "learn/harness/mrpc_dev_ids.h"
 
 namespace hone {
 namespace {

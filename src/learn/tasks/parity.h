@@ -11,7 +11,7 @@
 #include "engine/session/session.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/state_tensor.h"
-#include "learn/harness/batch.h"
+#include "learn/harness/port_batch.h"
 #include "learn/models/family.h"
 #include "learn/models/goldens_test.h"
 #include "learn/tasks/tasks.h"

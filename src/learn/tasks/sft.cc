@@ -113,16 +113,16 @@ Result<Examples> sft_examples(const std::shared_ptr<SftSettings>& s, Pretrained&
 
 // Rows whose last token is not learnt as the end of an answer: the model would not stop.
 void look_at_ends(const SftSplit& split, const Tokenizer& tokenizer, Findings& findings) {
-  int64_t without = 0, whole = 0;
-  for (int64_t i = 0; i < split.data.size(); ++i) {
+  int64_t without = 0;
+  const int64_t rows = split.data.size();
+  for (int64_t i = 0; i < rows; ++i) {
     const auto tags = split.data.labels.tags_of(split.data.rows, i);
     bool ends = false;
     for (size_t t = 1; t < tags.size(); ++t)
       ends = ends || (tags[t] != kIgnoreLabel && tokenizer.is_special(tags[t]));
-    ++whole;
     without += !ends;
   }
-  if (without == whole && whole > split.counts.rows_cut)
+  if (without == rows && rows > split.counts.rows_cut)
     findings.add(
         FindingLevel::kWarning, "answers_without_end",
         "train: no answer ends with a special token that is learnt: the model does not learn "

@@ -54,9 +54,11 @@ Result<Tokenizer> Tokenizer::make(TokenizerParts parts) {
     t.first_bytes_ = {};
   if (p.decoder) t.lead_ = p.decoder->lead();
 
-  const std::pair<const std::string*, std::optional<int32_t>*> named[] = {
-      {&p.bos, &t.bos_}, {&p.eos, &t.eos_}, {&p.pad, &t.pad_},  {&p.unk, &t.unk_},
-      {&p.sep, &t.sep_}, {&p.cls, &t.cls_}, {&p.mask, &t.mask_}};
+  const std::pair<const std::string*, std::optional<int32_t>*> named[] = {{&p.bos, &t.bos_},
+                                                                          {&p.eos, &t.eos_},
+                                                                          {&p.pad, &t.pad_},
+                                                                          {&p.unk, &t.unk_},
+                                                                          {&p.mask, &t.mask_}};
   for (const auto& [token, id] : named)
     if (!token->empty()) *id = t.id_of(*token);
 

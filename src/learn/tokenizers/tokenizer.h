@@ -117,14 +117,11 @@ class Tokenizer {
   std::optional<int32_t> id_of(std::string_view token) const;
   std::optional<std::string> token_of(int32_t id) const;
   bool is_special(int32_t id) const;
-  const std::vector<AddedToken>& added_tokens() const { return parts_->added.tokens(); }
 
   std::optional<int32_t> bos_id() const { return bos_; }
   std::optional<int32_t> eos_id() const { return eos_; }
   std::optional<int32_t> pad_id() const { return pad_; }
   std::optional<int32_t> unk_id() const { return unk_; }
-  std::optional<int32_t> sep_id() const { return sep_; }
-  std::optional<int32_t> cls_id() const { return cls_; }
   std::optional<int32_t> mask_id() const { return mask_; }
   std::optional<int64_t> model_max_length() const { return parts_->model_max_length; }
   const std::string& chat_template() const { return parts_->chat_template; }
@@ -160,7 +157,7 @@ class Tokenizer {
   Decoder::Lead lead_;
   std::vector<uint8_t> flags_;  // by id: kHasToken, kIsSpecial, kIsByte
   std::vector<Slot> single_, pair_;
-  std::optional<int32_t> bos_, eos_, pad_, unk_, sep_, cls_, mask_;
+  std::optional<int32_t> bos_, eos_, pad_, unk_, mask_;
 };
 
 // Turns ids into text as they come: a character is handed out when its last byte is there.

@@ -6,9 +6,9 @@
 
 #include "base/core/json.h"
 #include "engine/passes/differentiate.h"
-#include "engine/passes/pipelines.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/harness/feed.h"
+#include "learn/harness/programs.h"
 #include "learn/pretrained/weights.h"
 #include "learn/trace/errors.h"
 
@@ -58,11 +58,12 @@ std::vector<std::string> mark_activations(Program& p) {
   return order;
 }
 
-// The passes, with the values marked once nothing before differentiate can rename them.
-Result<std::vector<std::string>> compile_passes(Program& p, bool fuse) {
+// Runs the passes, with the values marked once nothing before differentiate can rename them.
+Result<std::vector<std::string>> compile_passes(RunProgram& made, bool fuse) {
+  Program& p = made.program;
   std::vector<std::string> order;
   bool marked = false;
-  for (const Pass& pass : train_pipeline(false)) {
+  for (const Pass& pass : made.passes) {
     if (!fuse && pass.name.starts_with("fuse")) continue;
     if (!marked && pass.name == "differentiate") {
       order = mark_activations(p);
@@ -147,13 +148,14 @@ Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model
     const auto most = static_cast<size_t>(task.settings->per_device_train_batch_size);
     taken.rows.rows = taken.rows.rows.first(std::min(most, taken.rows.rows.size()));
   }
-  const RunForm form = HONE_TRY(task.form(model));
+  const TaskModel m = HONE_TRY(TaskModel::make(task, model));
+  RunProgram made = traced_program(m, shape_of(m.form, taken));
+  const std::vector<std::string> order = HONE_TRY(compile_passes(made, options.fuse));
   std::vector<Program> programs;
-  programs.push_back(task.program(config, shape_of(form, taken), "trace", true));
-  const std::vector<std::string> order = HONE_TRY(compile_passes(programs[0], options.fuse));
+  programs.push_back(std::move(made.program));
   Session session = HONE_TRY(Session::compile(std::move(programs), backend));
   HONE_TRY(session.allocate());
-  NewHead head{static_cast<uint64_t>(task.settings->seed), form.replaces_head};
+  NewHead head{static_cast<uint64_t>(task.settings->seed), m.form.replaces_head};
   HONE_TRY(load_weights(session, model, nullptr, &head));
   HONE_TRY(put_rows(session, examples, taken));
   session.run(0);

@@ -1,7 +1,6 @@
 #include "learn/train/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/core/log.h"
@@ -16,10 +15,6 @@
 namespace hone {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-double seconds_since(SteadyClock::time_point start) {
-  return std::chrono::duration<double>(SteadyClock::now() - start).count();
-}
 double round_to(double x, double digits) { return std::round(x * digits) / digits; }
 
 // A request to stop cut short what was being read.
@@ -60,13 +55,13 @@ bool Trainer::every(double interval, int64_t step) const {
 }
 
 Result<OrderedJson> Trainer::evaluate() {
-  auto start = SteadyClock::now();
+  const double start = clock_->seconds();
   Result<OrderedJson> made = task_.evaluate();
   if (!made.ok() && !is_cut_short(made.error())) return std::move(made.error());
   const OrderedJson got = made.ok() ? std::move(*made) : OrderedJson::object();
   evaluation_due_ = got.empty();
   if (evaluation_due_) return got;
-  const double seconds = seconds_since(start), rows = got.value("samples", 0.0);
+  const double seconds = clock_->seconds() - start, rows = got.value("samples", 0.0);
   OrderedJson m;
   if (trained_) m["epoch"] = task_.steps().epoch_after(done_);
   for (const auto& [key, value] : got.items()) m[key == "perplexity" ? key : "eval_" + key] = value;
@@ -135,7 +130,7 @@ Result<TrainOutcome> Trainer::train() {
   trained_ = true;
   StepProfile profile(log_folder(s_), HONE_TRY(profiled_steps(s_)));
   TrainOutcome outcome;
-  auto start = SteadyClock::now();
+  const double start = clock_->seconds();
   int64_t tokens = 0, rows = 0;
   double step_seconds = 0;  // of the last one
   double data_seconds = 0;
@@ -202,7 +197,7 @@ Result<TrainOutcome> Trainer::train() {
 
     const bool last = done_ == total, end_of_epoch = ends_epoch();
     for (const auto& c : callbacks_)
-      c->on_step_end(place(), {loss, seconds_since(start), done_ - first, tokens, rows,
+      c->on_step_end(place(), {loss, clock_->seconds() - start, done_ - first, tokens, rows,
                                step_seconds, data_seconds, save_seconds()});
     if (s_.logging_strategy == "epoch"
             ? end_of_epoch
@@ -226,7 +221,7 @@ Result<TrainOutcome> Trainer::train() {
   }
   HONE_TRY(finish_in_training(true));
   for (const auto& c : callbacks_) c->on_train_end(place());
-  const double seconds = seconds_since(start);
+  const double seconds = clock_->seconds() - start;
   outcome.steps_done = done_ - first;
   OrderedJson m;
   m["epoch"] = steps.epoch_after(done_);

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 
+#include "base/core/clock.h"
 #include "base/core/error.h"
 #include "operate/http/departure.h"
 #include "operate/http/wire.h"
@@ -18,8 +19,6 @@ constexpr uint32_t kMostStreams = 128;
 constexpr int64_t kMostResets = 500;
 constexpr size_t kMostFrameBytes = 64 << 10;  // gathered for one write
 constexpr double kLingerSeconds = 2;          // for a client to read the last answers
-
-using Clock2 = std::chrono::steady_clock;
 
 class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> {
  public:
@@ -76,13 +75,13 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     size_t header_bytes = 0;
     bool refused = false;  // answered before the whole request came
     bool asked = false, reset = false;
-    Clock2::time_point begun = Clock2::now();
+    double begun = system_clock().seconds();
     std::weak_ptr<Reply> reply;
     // The answer.
     std::deque<std::string> pieces;
     size_t sent_of_first = 0, unsent = 0;
     bool ending = false, deferred = false;
-    Clock2::time_point progressed;  // last time that nothing was pending, or some of it was read
+    double progressed = 0;  // last time that nothing was pending, or some of it was read
   };
 
   static Http2& self_of(void* user) { return *static_cast<Http2*>(user); }
@@ -218,7 +217,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       s.pieces.push_back(std::move(first));
     }
     s.ending = s.ending || whole;
-    s.progressed = Clock2::now();
+    s.progressed = system_clock().seconds();
     nghttp2_data_provider provider{};
     provider.source.ptr = this;
     provider.read_callback = read_data;
@@ -242,7 +241,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       s->pieces.pop_front();
       s->sent_of_first = 0;
     }
-    if (n > 0) s->progressed = Clock2::now();
+    if (n > 0) s->progressed = system_clock().seconds();
     if (s->pieces.empty() && s->ending) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
     } else if (n == 0) {
@@ -267,7 +266,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       close();
       return false;
     }
-    active_ = Clock2::now();
+    active_ = system_clock().seconds();
     while (!asked_.empty()) {
       const int32_t id = asked_.front();
       asked_.pop_front();
@@ -304,7 +303,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       return;
     }
     writing_ = true;
-    write_begun_ = Clock2::now();
+    write_begun_ = system_clock().seconds();
     asio::async_write(*wire_, asio::buffer(out_),
                       [self = shared_from_this()](beast::error_code failed, size_t) {
                         self->writing_ = false;
@@ -318,7 +317,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   void end() {
     if (!lingers_) return close();
     shut_ = true;
-    shut_at_ = Clock2::now();
+    shut_at_ = system_clock().seconds();
     beast::error_code ignored;
     wire_->tcp().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   }
@@ -330,18 +329,15 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       const auto self = weak.lock();
       if (failed || !self || self->closed_) return;
       const HttpOptions& o = self->shared_.options;
-      const Clock2::time_point now = Clock2::now();
-      if (self->writing_ && now - self->write_begun_ > seconds_of(o.write_seconds))
-        return self->close();
-      if (self->shut_ && now - self->shut_at_ > seconds_of(kLingerSeconds)) return self->close();
-      if (self->streams_.empty() && now - self->active_ > seconds_of(o.idle_seconds))
-        self->finish();
+      const double now = system_clock().seconds();
+      if (self->writing_ && now - self->write_begun_ > o.write_seconds) return self->close();
+      if (self->shut_ && now - self->shut_at_ > kLingerSeconds) return self->close();
+      if (self->streams_.empty() && now - self->active_ > o.idle_seconds) self->finish();
       for (auto& [id, s] : self->streams_) {
-        const bool asks_slowly =
-            !s.asked && !s.refused && now - s.begun > seconds_of(o.request_seconds);
+        const bool asks_slowly = !s.asked && !s.refused && now - s.begun > o.request_seconds;
         // The last frame of an answer may also wait for the client, with no unsent bytes.
-        const bool takes_slowly = (s.refused || s.ending || s.unsent > 0) &&
-                                  now - s.progressed > seconds_of(o.write_seconds);
+        const bool takes_slowly =
+            (s.refused || s.ending || s.unsent > 0) && now - s.progressed > o.write_seconds;
         if (s.reset || (!asks_slowly && !takes_slowly)) continue;
         self->forget_body(s);
         self->reset(id, s, NGHTTP2_CANCEL);
@@ -366,7 +362,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   int64_t resets_ = 0;
   int32_t last_id_ = 0;  // last stream that is answered while finishing_
   bool writing_ = false, closed_ = false, finishing_ = false, lingers_ = false, shut_ = false;
-  Clock2::time_point write_begun_, shut_at_, active_ = Clock2::now();
+  double write_begun_ = 0, shut_at_ = 0, active_ = system_clock().seconds();
 };
 
 class Http2::Reply : public ConnectionReply, public std::enable_shared_from_this<Http2::Reply> {
@@ -410,7 +406,7 @@ class Http2::Reply : public ConnectionReply, public std::enable_shared_from_this
     if (piece.empty()) return;
     post([this, p = std::move(piece)](Stream& s) mutable {
       if (s.request.method == "HEAD" || s.reset) return;
-      if (s.unsent == 0) s.progressed = Clock2::now();
+      if (s.unsent == 0) s.progressed = system_clock().seconds();
       s.unsent += p.size();
       s.pieces.push_back(std::move(p));
       if (s.unsent > connection_->shared_.options.most_unsent_bytes) {
@@ -423,7 +419,7 @@ class Http2::Reply : public ConnectionReply, public std::enable_shared_from_this
   void end() override {
     done_ = true;
     post([this](Stream& s) {
-      if (s.unsent == 0) s.progressed = Clock2::now();
+      if (s.unsent == 0) s.progressed = system_clock().seconds();
       s.ending = true;
       connection_->resume(id_, s);
     });

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/core/clock.h"
 #include "operate/http/errors.h"
 #include "operate/http/wire.h"
 
@@ -193,10 +194,10 @@ bool HttpServer::drain(double seconds) {
     for (const auto& w : i->open)
       if (const auto connection = w.lock()) connection->finish();
   });
-  const auto end = std::chrono::steady_clock::now() + seconds_of(seconds);
-  while (std::chrono::steady_clock::now() < end) {
+  const double end = system_clock().seconds() + seconds;
+  while (system_clock().seconds() < end) {
     if (impl_->shared.connections == 0) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    system_clock().sleep(0.005);
   }
   return impl_->shared.connections == 0;
 }

@@ -38,9 +38,10 @@ struct MlflowModel {
   std::string name, description;
   std::map<std::string, std::string> tags, aliases;  // alias -> number
 };
-std::vector<MlflowModel> mlflow_models(const Json& answer);  // of registered-models/search
-std::vector<MlflowVersion> mlflow_versions(
-    const Json& answer);                       // of model-versions/search, by number
-RegisteredRun mlflow_run(const Json& answer);  // of runs/get
+// From the answers of registered-models/search, of model-versions/search (sorted by number) and of
+// runs/get.
+std::vector<MlflowModel> mlflow_models(const Json& answer);
+std::vector<MlflowVersion> mlflow_versions(const Json& answer);
+RegisteredRun mlflow_run(const Json& answer);
 
 }  // namespace hone

@@ -6,7 +6,7 @@
 
 #include "engine/passes/store_weights.h"
 #include "engine/session/session.h"
-#include "learn/harness/batch.h"
+#include "learn/harness/port_batch.h"
 #include "learn/pretrained/pretrained.h"
 #include "operate/serve/job_queue.h"
 

@@ -1,3 +1,4 @@
+// Serves the data files of a folder: their rows, cells and labels, and the tokens of a model.
 #include <algorithm>
 #include <filesystem>
 #include <optional>

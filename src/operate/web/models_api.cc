@@ -1,3 +1,4 @@
+// Serves the models of the registry, with versions, aliases and their sources.
 #include "operate/registry/errors.h"
 #include "operate/registry/registry_json.h"
 #include "operate/web/api.h"

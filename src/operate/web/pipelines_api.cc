@@ -1,3 +1,4 @@
+// Serves the runs of pipelines in a folder: their steps, results and logs.
 #include <algorithm>
 #include <filesystem>
 

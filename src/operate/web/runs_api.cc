@@ -1,3 +1,4 @@
+// Serves training runs in a folder: their settings, curves and logs.
 #include <algorithm>
 
 #include "base/core/clock.h"

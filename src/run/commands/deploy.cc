@@ -1,9 +1,8 @@
 // hone deploy NAME: a version of a registered model answers at an endpoint. A server that runs takes it without
 // losing a request; without one a server is started.
-#include <chrono>
-#include <thread>
 
 #include "base/core/child.h"
+#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
@@ -66,8 +65,8 @@ Result<Child> start_server(const DeploySettings& s, Registry& registry, const En
 
 Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
                                   const std::string& id, const Child& server) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(s.wait);
-  while (std::chrono::steady_clock::now() < end) {
+  const double end = system_clock().seconds() + s.wait;
+  while (system_clock().seconds() < end) {
     const Endpoint e = HONE_TRY(registry.endpoint(id));
     if (ask_server(e).ready) return e;
     if (child_ended(server.pid)) {
@@ -79,7 +78,7 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
           .todo("see its log, correct the cause and deploy again");
     }
     if (stop_requested()) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    system_clock().sleep(0.1);
   }
   return Error(err::kDeployNotReady,
                fmt::format("the server of the endpoint is not ready after {} s", s.wait))

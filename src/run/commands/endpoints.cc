@@ -1,8 +1,7 @@
 // hone endpoints VERB: the endpoints of the registry and their servers.
-#include <chrono>
 #include <csignal>
-#include <thread>
 
+#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "run/commands/command.h"
 #include "run/commands/endpoint_server.h"
@@ -47,13 +46,13 @@ Status stop_endpoint(const EndpointsSettings& s, Registry& registry, const Endpo
                              e.display_name))
         .at(fmt::format("process {} at {}", facts.pid, e.address))
         .todo("end it where it runs");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(s.wait);
+  const double end = system_clock().seconds() + s.wait;
   while (facts.alive && ask_server(e).alive) {
-    if (std::chrono::steady_clock::now() > end)
+    if (system_clock().seconds() > end)
       return Error(err::kDeployNotReady, fmt::format("the server of '{}' has not ended after {} s",
                                                      e.display_name, s.wait))
           .todo("wait longer with --wait, or end the process yourself");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    system_clock().sleep(0.05);
   }
   HONE_TRY(registry.database().write([&]() -> Status {
     Endpoint now = HONE_TRY(registry.endpoint(e.id));

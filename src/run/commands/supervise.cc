@@ -43,7 +43,7 @@ Result<TrainEnd> run_child(const std::vector<std::string>& args) {
       sent = stop_signal();
       ::kill(child.pid, sent);
     }
-    ::usleep(20'000);
+    system_clock().sleep(0.02);
   }
 }
 

@@ -108,20 +108,9 @@ struct Az {
       return std::optional<ObjectInfo>();
     if (r.status != 200) return refused(r, r.status == 404 ? "" : key);
     if (headers) *headers = r.headers;
-    return std::optional(
-        ObjectInfo{.key = key,
-                   .bytes = std::max<int64_t>(number_of(r.header("content-length")), 0),
-                   .version = r.header("etag"),
-                   .md5 = hex_of_base64(r.header("content-md5")),
-                   .updated = r.header("last-modified")});
+    return std::optional(object_of(r, key, hex_of_base64(r.header("content-md5"))));
   }
 };
-
-HttpHeaders az_condition(const Condition& c) {
-  if (c.absent) return {{"if-none-match", "*"}};
-  if (!c.version.empty()) return {{"if-match", c.version}};
-  return {};
-}
 
 // Blocks in any order, then the list of them.
 class AzUpload : public Upload {
@@ -147,7 +136,7 @@ class AzUpload : public Upload {
     std::string body = "<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>";
     for (const auto& [number, id] : blocks_) body += "<Latest>" + id + "</Latest>";
     body += "</BlockList>";
-    HttpHeaders headers = az_condition(condition_);
+    HttpHeaders headers = condition_headers(condition_);
     headers["content-type"] = "application/xml";
     headers[kAzUploadMark] = mark_;
     const HttpResponse r = HONE_TRY(
@@ -206,7 +195,7 @@ class AzBucket : public Bucket {
 
   Result<ObjectInfo> put(const std::string& key, std::span<const std::byte> bytes,
                          const Condition& condition) override {
-    HttpHeaders headers = az_condition(condition);
+    HttpHeaders headers = condition_headers(condition);
     headers["content-type"] = "application/octet-stream";
     headers["x-ms-blob-type"] = "BlockBlob";
     headers["content-md5"] = md5_base64(bytes);

@@ -16,7 +16,8 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kChunkUnit = 256 << 10;  // a part of a resumable upload is a multiple of it
+constexpr const char* kApi = "/storage/v1";
+constexpr int64_t kChunk = 32 << 20;  // part of a resumable upload; a multiple of 256 KiB
 
 std::string big_endian_base64(uint32_t x) {
   std::string bytes;
@@ -32,10 +33,13 @@ struct Gs {
   std::string url_of(const std::string& key) const {
     return fmt::format("gs://{}{}{}", bucket, key.empty() ? "" : "/", key);
   }
-  std::string bucket_path() const { return "/storage/v1/b/" + url_encoded(bucket); }
-  std::string object_path(const std::string& key) const {
-    return bucket_path() + "/o/" + url_encoded(key);
+  std::string bucket_name() const { return "/b/" + url_encoded(bucket); }
+  std::string bucket_path() const { return kApi + bucket_name(); }
+  // "/b/<bucket>/o/<key>"
+  std::string object_name(const std::string& key) const {
+    return bucket_name() + "/o/" + url_encoded(key);
   }
+  std::string object_path(const std::string& key) const { return kApi + object_name(key); }
 
   // With the account's token; a token that ended too early is renewed once.
   Result<HttpResponse> send(HttpRequest request, const std::string& key) {
@@ -272,8 +276,8 @@ class GsBucket : public Bucket {
     const std::string query = HONE_TRY(gs_.condition_query(to, {}));
     std::string token;
     for (;;) {
-      std::string url = fmt::format("{}/rewriteTo{}?{}", gs_.object_path(from),
-                                    gs_.object_path(to).substr(11), query);
+      std::string url =
+          fmt::format("{}/rewriteTo{}?{}", gs_.object_path(from), gs_.object_name(to), query);
       if (!token.empty()) url += "&rewriteToken=" + url_encoded(token);
       const HttpResponse r = HONE_TRY(gs_.send(
           {.method = "POST", .url = url, .headers = {{"content-type", "application/json"}}}, from));
@@ -295,17 +299,17 @@ class GsBucket : public Bucket {
       return Error(err::kCredentials,
                    fmt::format("{}: no project is known to make it in", gs_.url_of("")))
           .todo("set GOOGLE_CLOUD_PROJECT");
-    const HttpResponse r = HONE_TRY(
-        gs_.send({.method = "POST",
-                  .url = "/storage/v1/b?project=" + url_encoded(gs_.credentials->project()),
-                  .headers = {{"content-type", "application/json; charset=UTF-8"}},
-                  .body = std::as_bytes(std::span(text)),
-                  .idempotent = false},
-                 ""));
+    const HttpResponse r = HONE_TRY(gs_.send(
+        {.method = "POST",
+         .url = fmt::format("{}/b?project={}", kApi, url_encoded(gs_.credentials->project())),
+         .headers = {{"content-type", "application/json; charset=UTF-8"}},
+         .body = std::as_bytes(std::span(text)),
+         .idempotent = false},
+        ""));
     return r.status == 200 ? Status(Ok{}) : gs_.refused(r, "");
   }
 
-  int64_t part_bytes(int64_t) const override { return 32 * 4 * kChunkUnit; }
+  int64_t part_bytes(int64_t) const override { return kChunk; }
   int streams() const override { return 1; }
 
  private:

@@ -128,20 +128,9 @@ struct S3 {
     if (r.status == 404) return std::optional<ObjectInfo>();
     if (r.status != 200) return refused(r, key);
     if (mark) *mark = r.header(kUploadMark);
-    return std::optional(
-        ObjectInfo{.key = key,
-                   .bytes = std::max<int64_t>(number_of(r.header("content-length")), 0),
-                   .version = r.header("etag"),
-                   .md5 = md5_of_etag(r.header("etag")),
-                   .updated = r.header("last-modified")});
+    return std::optional(object_of(r, key, md5_of_etag(r.header("etag"))));
   }
 };
-
-HttpHeaders condition_headers(const Condition& c) {
-  if (c.absent) return {{"if-none-match", "*"}};
-  if (!c.version.empty()) return {{"if-match", c.version}};
-  return {};
-}
 
 // A multipart upload: parts in any order, the object when it is completed.
 class S3Upload : public Upload {

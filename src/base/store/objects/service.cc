@@ -52,6 +52,20 @@ Error refused_by_store(const HttpResponse& r, const std::string& name,
   }
 }
 
+HttpHeaders condition_headers(const Condition& c) {
+  if (c.absent) return {{"if-none-match", "*"}};
+  if (!c.version.empty()) return {{"if-match", c.version}};
+  return {};
+}
+
+ObjectInfo object_of(const HttpResponse& r, const std::string& key, std::string md5) {
+  return {.key = key,
+          .bytes = std::max<int64_t>(number_of(r.header("content-length")), 0),
+          .version = r.header("etag"),
+          .md5 = std::move(md5),
+          .updated = r.header("last-modified")};
+}
+
 Status all_there(const HttpResponse& r, int64_t offset, size_t bytes, const std::string& name) {
   // "bytes 5-9/100"; rclone sends it with status 200.
   const std::string range = r.header("content-range");

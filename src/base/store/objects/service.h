@@ -34,6 +34,12 @@ Error changed_while_read(const std::string& name);
 // H0113: after an upload the object has another size than the sent bytes.
 Error damaged_upload(const std::string& name, int64_t there, int64_t sent);
 
+// If-None-Match or If-Match of a write; empty without a condition.
+HttpHeaders condition_headers(const Condition& condition);
+
+// An object by the headers of an answer that describes it. `md5`: in hexadecimal, or "".
+ObjectInfo object_of(const HttpResponse& response, const std::string& key, std::string md5);
+
 // An answer with this status, made locally.
 HttpResponse no_answer(int status);
 

@@ -10,9 +10,6 @@
 
 namespace hone {
 
-// Runs f(0) ... f(count - 1) on up to `threads` threads; the first Error ends it.
-Status in_parallel(int64_t count, int threads, const std::function<Status(int64_t)>& f);
-
 class ObjectReader : public Reader {
  public:
   ObjectReader(Bucket& bucket, ObjectInfo object, std::string name)

@@ -1,6 +1,7 @@
 #include "base/store/places/object_store.h"
 
 #include "base/store/errors.h"
+#include "base/store/places/in_parallel.h"
 #include "base/store/places/object_reader.h"
 #include "base/store/places/object_writer.h"
 

@@ -1,7 +1,7 @@
 #include "base/store/places/object_writer.h"
 
 #include "base/store/crc32c.h"
-#include "base/store/places/object_reader.h"
+#include "base/store/places/in_parallel.h"
 
 namespace hone {
 

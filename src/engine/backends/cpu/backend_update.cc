@@ -52,89 +52,89 @@ Bf16Update bf16_update(const NodeView& n, size_t i, int64_t first) {
   return {.stochastic = true, .key = key_of_words(keys[i]), .first = first};
 }
 
+// The tensors of a kernel. Pointers are known to it only at each call.
+template <class Tensor>
+struct UpdateLists {
+  UpdateLists(const NodeView& n, const std::vector<int64_t>& rows)
+      : count(static_cast<size_t>(n.integer("count"))),
+        scalars(n),
+        tensors(std::make_shared<std::vector<Tensor>>(count)),
+        first(updated_range(n, rows, 0).first),
+        narrow(n.in(0).dtype == DType::bf16) {
+    for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
+    const std::vector<double> decay = decay_of(n, count);
+    for (size_t i = 0; i < count; ++i) {
+      Tensor& t = (*tensors)[i];
+      t.count = updated_range(n, rows, i).count;
+      t.g.type = element_of(n.in(count + i).dtype);
+      t.weight_decay = decay[i];
+      if (narrow) t.bf16 = bf16_update(n, i, first);
+    }
+  }
+  // Copies operands whose results are elsewhere, and points at the parameters and their gradients.
+  void point(const KernelArgs& a) const {
+    for (size_t k = 0; k < bytes.size(); ++k)
+      copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);
+    for (size_t i = 0; i < count; ++i) {
+      Tensor& t = (*tensors)[i];
+      t.g.data = static_cast<const char*>(a.in[count + i]) + first * element_bytes(t.g.type);
+      if (narrow)
+        t.bf16.p = static_cast<uint16_t*>(a.out[i]) + first;
+      else
+        t.p = out(a, i) + first;
+    }
+  }
+
+  size_t count;
+  Scalars scalars;
+  std::shared_ptr<std::vector<Tensor>> tensors;
+  std::vector<int64_t> bytes;  // of every result
+  int64_t first;               // element of each tensor that is updated
+  bool narrow;                 // parameters in bf16
+};
+
 // The kernel of a rule whose states have the types of the parameters, or of the only parameter's
 // `rows`. Each step calls update(tensors, step, args).
 template <class Update>
 Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
                    int64_t (*workspace)(Tensors), Update update) {
-  const auto count = static_cast<size_t>(n.integer("count"));
-  const Scalars scalars(n);
-  const size_t states = scalars.lr / count - 2;
-  // Filled at each call: pointers are known to the kernel only then.
-  auto tensors = std::make_shared<std::vector<UpdateTensor>>(count);
-  const std::vector<double> decay = decay_of(n, count);
-  std::vector<int64_t> bytes;  // of every result
-  for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
-  const int64_t first = updated_range(n, rows, 0).first;
-  const bool narrow = n.in(0).dtype == DType::bf16;
-  for (size_t i = 0; i < count; ++i) {
-    (*tensors)[i].count = updated_range(n, rows, i).count;
-    (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
-    (*tensors)[i].weight_decay = decay[i];
-    if (narrow) (*tensors)[i].bf16 = bf16_update(n, i, first);
-  }
-  return {"cpu." + n.node.op->name, workspace ? workspace(*tensors) : 0, [=](const KernelArgs& a) {
-            for (size_t k = 0; k < bytes.size(); ++k)
-              copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);
-            for (size_t i = 0; i < count; ++i) {
-              UpdateTensor& t = (*tensors)[i];
-              t.g.data =
-                  static_cast<const char*>(a.in[count + i]) + first * element_bytes(t.g.type);
-              if (narrow)
-                t.bf16.p = static_cast<uint16_t*>(a.out[i]) + first;
-              else
-                t.p = out(a, i) + first;
+  const UpdateLists<UpdateTensor> lists(n, rows);
+  const size_t states = lists.scalars.lr / lists.count - 2;
+  return {"cpu." + n.node.op->name, workspace ? workspace(*lists.tensors) : 0,
+          [=](const KernelArgs& a) {
+            lists.point(a);
+            for (size_t i = 0; i < lists.count; ++i) {
+              UpdateTensor& t = (*lists.tensors)[i];
               for (size_t k = 0; k < states; ++k) {
-                void* const state = a.out[(1 + k) * count + i];
-                if (narrow)
+                void* const state = a.out[(1 + k) * lists.count + i];
+                if (lists.narrow)
                   t.bf16.state[k] = static_cast<uint16_t*>(state);
                 else
                   t.state[k] = static_cast<float*>(state);
               }
             }
-            const UpdateStep at = scalars.of(a);
-            if (std::isfinite(at.gradient_scale)) update(Tensors(*tensors), at, a);
+            const UpdateStep at = lists.scalars.of(a);
+            if (std::isfinite(at.gradient_scale)) update(Tensors(*lists.tensors), at, a);
           }};
 }
 
 // The same for rules whose states are 8-bit codes; update(tensors, step, pool).
 template <class Update>
 Kernel kernel_8bit(const NodeView& n, Update update) {
-  const auto count = static_cast<size_t>(n.integer("count"));
-  const Scalars scalars(n);
-  const size_t moments = (scalars.lr / count - 2) / 2;
-  const std::vector<int64_t> rows = n.integers("rows");
-  auto tensors = std::make_shared<std::vector<Update8bitTensor>>(count);
-  const std::vector<double> decay = decay_of(n, count);
-  std::vector<int64_t> bytes;  // of every result
-  for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
-  const int64_t first = updated_range(n, rows, 0).first;
-  const bool narrow = n.in(0).dtype == DType::bf16;
-  for (size_t i = 0; i < count; ++i) {
-    (*tensors)[i].count = updated_range(n, rows, i).count;
-    (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
-    (*tensors)[i].weight_decay = decay[i];
-    if (narrow) (*tensors)[i].bf16 = bf16_update(n, i, first);
-  }
+  const UpdateLists<Update8bitTensor> lists(n, n.integers("rows"));
+  const size_t moments = (lists.scalars.lr / lists.count - 2) / 2;
   return {"cpu." + n.node.op->name, 0, [=](const KernelArgs& a) {
-            for (size_t k = 0; k < bytes.size(); ++k)
-              copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);
-            for (size_t i = 0; i < count; ++i) {
-              Update8bitTensor& t = (*tensors)[i];
-              if (narrow)
-                t.bf16.p = static_cast<uint16_t*>(a.out[i]) + first;
-              else
-                t.p = out(a, i) + first;
-              t.g.data =
-                  static_cast<const char*>(a.in[count + i]) + first * element_bytes(t.g.type);
+            lists.point(a);
+            for (size_t i = 0; i < lists.count; ++i) {
+              Update8bitTensor& t = (*lists.tensors)[i];
               for (size_t k = 0; k < moments; ++k) {
-                t.codes[k] = static_cast<uint8_t*>(a.out[(1 + 2 * k) * count + i]);
-                t.absmax[k] = out(a, (2 + 2 * k) * count + i);
+                t.codes[k] = static_cast<uint8_t*>(a.out[(1 + 2 * k) * lists.count + i]);
+                t.absmax[k] = out(a, (2 + 2 * k) * lists.count + i);
               }
             }
-            const UpdateStep at = scalars.of(a);
+            const UpdateStep at = lists.scalars.of(a);
             if (std::isfinite(at.gradient_scale))
-              update(std::span<const Update8bitTensor>(*tensors), at, pool_of(a));
+              update(std::span<const Update8bitTensor>(*lists.tensors), at, pool_of(a));
           }};
 }
 

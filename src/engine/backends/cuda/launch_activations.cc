@@ -1,3 +1,4 @@
+// Launches of activations and their gradients, elementwise.
 #include <array>
 
 #include "engine/backends/cuda/launch_tables.h"

@@ -1,3 +1,4 @@
+// Launches of Adafactor, whose sums over rows and columns need several kernels.
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {

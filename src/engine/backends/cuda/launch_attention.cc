@@ -1,3 +1,4 @@
+// Launches of attention: forward, backward, and over pages of a KV cache.
 #include "base/core/philox.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/attention_parts.h"

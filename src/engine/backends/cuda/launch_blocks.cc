@@ -1,3 +1,4 @@
+// Launches that make values of quantized blocks, or blocks of values.
 #include <array>
 
 #include "base/core/dynamic_map.h"

@@ -1,3 +1,4 @@
+// Launches of the loss over a vocabulary, in chunks of rows.
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/support.h"
 

@@ -1,3 +1,4 @@
+// Launches of elementwise primitives.
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {

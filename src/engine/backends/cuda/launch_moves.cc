@@ -1,3 +1,4 @@
+// Launches that move values and compute nothing: copies, slices, transposes, rows by index.
 #include <bit>
 
 #include "engine/backends/cuda/launch_tables.h"

@@ -1,3 +1,4 @@
+// Launches of norms and their gradients, and of sums over rows in a fixed order.
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {

@@ -1,3 +1,4 @@
+// Launches of matrix products: by cuBLASLt if it takes the product, else by own kernels.
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"

@@ -1,3 +1,4 @@
+// Launches that draw random numbers.
 #include "base/core/philox.h"
 #include "engine/backends/cuda/launch_tables.h"
 

@@ -1,3 +1,4 @@
+// Launches of ops on rows: rotary positions, dropout, embeddings.
 #include "base/core/philox.h"
 #include "engine/backends/cuda/launch_tables.h"
 

@@ -1,3 +1,4 @@
+// Launches of reductions, and of sums into rows by index.
 #include <algorithm>
 
 #include "engine/backends/cuda/launch_tables.h"

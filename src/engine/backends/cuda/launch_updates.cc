@@ -1,3 +1,4 @@
+// Launches of optimizers over lists of tensors, and of the norm of all gradients.
 #include <cstddef>
 
 #include "engine/backends/cuda/launch_tables.h"

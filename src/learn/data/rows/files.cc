@@ -209,11 +209,6 @@ Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
   return std::unique_ptr<RowReader>(std::move(reader));
 }
 
-Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::string bytes,
-                                                      const RowOptions& options) {
-  return open_source(memory_source(std::move(name), std::move(bytes)), options);
-}
-
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted) {
   const std::vector<std::string>& names = rows.columns();
   if (names.empty()) return Error(err::kNoRows, "the data has no rows").todo("check the file");

@@ -21,9 +21,6 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
 // row that lacks one has a null there. Rows that take more memory than the run may: H2117.
 Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options = {});
-// Bytes that a Store brought; `name` gives the format and appears in messages.
-Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::string bytes,
-                                                      const RowOptions& options = {});
 
 // Index of the column to train on: `wanted`, or if empty the column `text`, or else the first
 // one (as run_clm). Errors: H2109 with the nearest name, H2113 without rows.

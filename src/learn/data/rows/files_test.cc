@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/store/temporary_folder.h"
+#include "learn/data/rows/bytes_test.h"
 
 namespace hone {
 namespace {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/core/json.h"
+#include "learn/data/rows/bytes_test.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/order.h"
 #include "learn/data/rows/selection.h"

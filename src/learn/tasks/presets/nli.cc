@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/core/clock.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/torch/torch_writer.h"
@@ -115,7 +116,7 @@ Status save_weights(const NliSettings& s, TaskRun& run) {
     tensors.push_back(state_tensor(run.session(), spec.name, "model." + spec.name));
   HONE_TRY(save_torch(s.model_name, tensors));
   if (s.job_dir.empty()) return Ok{};
-  const std::time_t now = std::time(nullptr);
+  const auto now = static_cast<std::time_t>(system_clock().wall_seconds());
   std::tm local{};
   localtime_r(&now, &local);
   std::array<char, 40> name{};

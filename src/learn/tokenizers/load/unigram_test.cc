@@ -119,7 +119,7 @@ TEST(Unigram, ErrorsNamePlaceAndRemedy) {
   };
   EXPECT_THAT(map_error("abc"), HasSubstr("H2002  the charsmap is damaged: it is 3 bytes long"));
   EXPECT_THAT(map_error(std::string("\x08\0\0\0abcdef", 10)),
-              HasSubstr("its table is 8 bytes long, 6 are there"));
+              HasSubstr("its table is 8 bytes long, the file has 6"));
   EXPECT_THAT(map_error(std::string("\x04\0\0\0\xff\0\0\x80x\0", 10)),
               HasSubstr("a replacement is at 255"));
   EXPECT_THAT(map_error(std::string("\x04\0\0\0\0\0\0\0\xff\0", 10)), HasSubstr("are not UTF-8"));

@@ -90,8 +90,8 @@ TEST(WordPiece, VocabTxtNamesTokensAndHasBertsStages) {
   const Tokenizer t = from_txt();
   EXPECT_EQ(t.pad_id(), 0);
   EXPECT_EQ(t.unk_id(), 1);
-  EXPECT_EQ(t.cls_id(), 2);
-  EXPECT_EQ(t.sep_id(), 3);
+  EXPECT_EQ(t.id_of("[CLS]"), 2);
+  EXPECT_EQ(t.id_of("[SEP]"), 3);
   EXPECT_EQ(t.mask_id(), 4);
   const auto texts = wordpiece_golden()["texts"].get<std::vector<std::string>>();
   const json& pipelines = wordpiece_golden()["pipelines"];

@@ -1,3 +1,4 @@
+// The file of chosen algorithms: one line for each product (class Algorithms of blas.h).
 #include <charconv>
 #include <fstream>
 #include <optional>

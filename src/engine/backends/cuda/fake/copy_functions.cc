@@ -1,3 +1,4 @@
+// Copies, fills and host functions of the fake driver.
 #include <cstring>
 
 #include "engine/backends/cuda/fake/state.h"

@@ -1,3 +1,4 @@
+// Devices, contexts and attributes of the fake driver.
 #include <cstring>
 
 #include "engine/backends/cuda/fake/state.h"

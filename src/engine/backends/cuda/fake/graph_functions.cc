@@ -1,3 +1,4 @@
+// Graphs of the fake driver: captured, instantiated, launched.
 #include "engine/backends/cuda/fake/state.h"
 
 namespace hone::cuda::fake {

@@ -1,3 +1,4 @@
+// Modules and kernel launches of the fake driver. Accesses are noted for the race check.
 #include <cstring>
 
 #include "engine/backends/cuda/fake/state.h"

@@ -1,3 +1,4 @@
+// Memory of the fake driver.
 #include "engine/backends/cuda/fake/state.h"
 
 namespace hone::cuda::fake {

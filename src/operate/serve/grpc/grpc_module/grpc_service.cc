@@ -406,8 +406,9 @@ class Listener final : public GrpcListener {
   int port() const override { return port_; }
   void stop(double seconds) override {
     if (server_)
-      server_->Shutdown(std::chrono::system_clock::now() +
-                        std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+      server_->Shutdown(
+          gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                       gpr_time_from_millis(static_cast<int64_t>(seconds * 1000), GPR_TIMESPAN)));
   }
   ~Listener() override {
     stop(0);

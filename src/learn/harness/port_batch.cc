@@ -1,4 +1,4 @@
-#include "learn/harness/batch.h"
+#include "learn/harness/port_batch.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "learn/harness/dev_ids.h"
+#include "learn/harness/mrpc_dev_ids.h"
 
 #include <algorithm>
 #include <array>
