@@ -42,105 +42,149 @@ const Setting* Schema::find_typed(const std::string& name) const {
   return it == spelling_.end() || it->second.foreign ? nullptr : &settings_[it->second.setting];
 }
 
+// Reads the words of a command line from left to right.
+class Schema::FlagReader {
+ public:
+  FlagReader(const Schema& schema, const std::vector<std::string>& args, ParseOutcome& outcome,
+             std::vector<Error>& errors)
+      : schema_(schema), args_(args), outcome_(outcome), errors_(errors) {}
+
+  std::vector<Given> read() {
+    bool flags_ended = false;
+    for (; at_ < args_.size(); ++at_) {
+      const std::string& word = args_[at_];
+      if (!flags_ended && word == "--") {
+        flags_ended = true;
+      } else if (!flags_ended && (word == "-h" || word == "--help")) {
+        outcome_.help = true;
+        break;
+      } else if (flags_ended || !is_flag(word)) {
+        take_word(word);
+      } else {
+        take_flag(word);
+      }
+    }
+    return std::move(given_);
+  }
+
+ private:
+  // A flag as it was typed, and what it sets.
+  struct Flag {
+    std::string name, shown;  // "learning_rate", "--learning-rate" as typed
+    bool is_config = false;
+    const Setting* setting = nullptr;
+    const Foreign* foreign = nullptr;
+    bool is_known() const { return is_config || setting || foreign; }
+    bool is_boolean() const {
+      return setting ? is_bool(setting->field) : foreign && foreign->is_bool;
+    }
+    bool takes_list() const {
+      return setting ? is_list(setting->field) : foreign && foreign->is_list;
+    }
+  };
+
+  bool value_follows() const {
+    return at_ + 1 < args_.size() && !is_flag(args_[at_ + 1]) && args_[at_ + 1] != "--";
+  }
+  std::string place() const { return fmt::format("argument {}: {}", at_ + 1, args_[at_]); }
+
+  void take_word(const std::string& word) {
+    if (positional_ < schema_.positional_.size()) {
+      given_.push_back({schema_.positional_[positional_++], word, word});
+      return;
+    }
+    if (outcome_.config_file.empty() && names_config(word)) {
+      outcome_.config_file = word;
+      return;
+    }
+    Error e(err::kUnexpectedArgument,
+            fmt::format("{} does not know what to do with '{}'", schema_.command_, word));
+    e.at(fmt::format("argument {}{}", at_ + 1, at_ > 0 ? ", after " + args_[at_ - 1] : ""));
+    const std::string near = nearest_name(underscored(word), schema_.spellings());
+    e.todo(word.starts_with("-") && !near.empty() ? fmt::format("did you mean --{}?", near)
+                                                  : "settings are flags: --name value");
+    errors_.push_back(std::move(e));
+  }
+
+  void take_flag(const std::string& word) {
+    const size_t eq = word.find('=');
+    Flag f;
+    f.shown = word.substr(0, eq);
+    f.name = underscored(f.shown.substr(2));
+    std::optional<std::string> value;
+    if (eq != std::string::npos) value = word.substr(eq + 1);
+    const bool is_own = schema_.spelling_.count(f.name) > 0;
+    if (f.name == "dump_config" && !is_own) {
+      outcome_.dump_config = true;
+      return;
+    }
+    f.is_config = f.name == "config" && !is_own;
+    f.setting = schema_.find_typed(f.name);
+    if (const auto it = schema_.foreign_.find(f.name); it != schema_.foreign_.end())
+      f.foreign = &it->second;
+    if (!f.is_known()) return take_unknown(f, value.has_value());
+    if (!value && !f.is_boolean() && f.takes_list() && value_follows()) return take_list(f);
+    if (!value) value = next_value(f);
+    if (!value) return miss_value(f);
+    if (f.is_config)
+      outcome_.config_file = *value;
+    else
+      given_.push_back({f.name, f.shown, *value});
+  }
+
+  // --no_name turns a bool off; every other name is an error.
+  void take_unknown(const Flag& f, bool has_value) {
+    const Setting* positive =
+        f.name.starts_with("no_") ? schema_.find_typed(f.name.substr(3)) : nullptr;
+    if (positive != nullptr && is_bool(positive->field) && !has_value) {
+      given_.push_back({f.name.substr(3), f.shown, "false"});
+      return;
+    }
+    errors_.push_back(schema_.unknown(f.name, f.shown, place()));
+    // Its value is not an argument of its own; a settings file may be.
+    while (!has_value && value_follows() && !names_config(args_[at_ + 1])) ++at_;
+  }
+
+  void take_list(const Flag& f) {
+    Json list = Json::array();
+    while (value_follows()) list.push_back(args_[++at_]);
+    // One word may itself be a list with commas.
+    given_.push_back({f.name, f.shown, list.size() == 1 ? list[0] : list});
+  }
+
+  // The value of a flag that has no "=": the next word, or what the flag alone means.
+  std::optional<std::string> next_value(const Flag& f) {
+    if (f.is_boolean()) {
+      const bool is_told = value_follows() && (bool_of(args_[at_ + 1]) || args_[at_ + 1] == "None");
+      return is_told ? args_[++at_] : "true";
+    }
+    if (value_follows()) return args_[++at_];
+    if (f.foreign && !f.foreign->refused) return "";
+    return std::nullopt;
+  }
+
+  void miss_value(const Flag& f) {
+    errors_.push_back(
+        Error(err::kSettingWithoutValue,
+              fmt::format("{} needs a value: {}", f.shown,
+                          f.setting ? expected(f.setting->field) : "text"))
+            .at(at_ + 1 < args_.size() ? place() + " " + args_[at_ + 1] : place())
+            .todo(fmt::format("write {} VALUE, or {}=VALUE when the value begins with --", f.shown,
+                              f.shown)));
+  }
+
+  const Schema& schema_;
+  const std::vector<std::string>& args_;
+  ParseOutcome& outcome_;
+  std::vector<Error>& errors_;
+  std::vector<Given> given_;
+  size_t at_ = 0, positional_ = 0;
+};
+
 std::vector<Schema::Given> Schema::read_flags(const std::vector<std::string>& args,
                                               ParseOutcome& outcome,
                                               std::vector<Error>& errors) const {
-  std::vector<Given> given;
-  size_t positional = 0;
-  bool flags_ended = false;
-  for (size_t i = 0; i < args.size(); ++i) {
-    const std::string& word = args[i];
-    if (!flags_ended && word == "--") {
-      flags_ended = true;
-      continue;
-    }
-    if (!flags_ended && (word == "-h" || word == "--help")) {
-      outcome.help = true;
-      return given;
-    }
-    if (flags_ended || !is_flag(word)) {
-      if (positional < positional_.size()) {
-        given.push_back({positional_[positional++], word, word});
-        continue;
-      }
-      if (outcome.config_file.empty() && names_config(word)) {
-        outcome.config_file = word;
-        continue;
-      }
-      Error e(err::kUnexpectedArgument,
-              fmt::format("{} does not know what to do with '{}'", command_, word));
-      e.at(fmt::format("argument {}{}", i + 1, i > 0 ? ", after " + args[i - 1] : ""));
-      std::string near = nearest_name(underscored(word), spellings());
-      if (word.starts_with("-") && !near.empty())
-        e.todo(fmt::format("did you mean --{}?", near));
-      else
-        e.todo("settings are flags: --name value");
-      errors.push_back(std::move(e));
-      continue;
-    }
-
-    size_t eq = word.find('=');
-    std::string flag = word.substr(0, eq), name = underscored(flag.substr(2));
-    bool has_value = eq != std::string::npos;
-    std::string value = has_value ? word.substr(eq + 1) : "";
-    bool next_is_word = i + 1 < args.size() && !is_flag(args[i + 1]) && args[i + 1] != "--";
-
-    if (name == "dump_config" && !spelling_.count(name)) {
-      outcome.dump_config = true;
-      continue;
-    }
-    bool is_config = name == "config" && !spelling_.count(name);
-    const Setting* setting = find_typed(name);
-    auto foreign = foreign_.find(name);
-    if (!is_config && setting == nullptr && foreign == foreign_.end()) {
-      // --no_name turns a bool off.
-      const Setting* positive = name.starts_with("no_") ? find_typed(name.substr(3)) : nullptr;
-      if (positive == nullptr || !is_bool(positive->field) || has_value) {
-        errors.push_back(unknown(name, flag, fmt::format("argument {}: {}", i + 1, word)));
-        // Its value is not an argument of its own; a settings file may be.
-        while (!has_value && i + 1 < args.size() && !is_flag(args[i + 1]) && args[i + 1] != "--" &&
-               !names_config(args[i + 1]))
-          ++i;
-        continue;
-      }
-      given.push_back({name.substr(3), flag, "false"});
-      continue;
-    }
-    bool boolean = setting ? is_bool(setting->field) : !is_config && foreign->second.is_bool;
-    if (has_value) {
-      // taken above
-    } else if (boolean) {
-      bool told = next_is_word && (bool_of(args[i + 1]) || args[i + 1] == "None");
-      value = told ? args[++i] : "true";
-    } else if (next_is_word &&
-               (setting ? is_list(setting->field) : !is_config && foreign->second.is_list)) {
-      Json list = Json::array();
-      while (i + 1 < args.size() && !is_flag(args[i + 1]) && args[i + 1] != "--") {
-        list.push_back(args[++i]);
-      }
-      // One word may itself be a list with commas.
-      given.push_back({name, flag, list.size() == 1 ? list[0] : list});
-      continue;
-    } else if (next_is_word) {
-      value = args[++i];
-    } else if (foreign != foreign_.end() && !foreign->second.refused) {
-      value = "";
-    } else {
-      errors.push_back(
-          Error(err::kSettingWithoutValue, fmt::format("{} needs a value: {}", flag,
-                                                       setting ? expected(setting->field) : "text"))
-              .at(i + 1 < args.size() ? fmt::format("argument {}: {} {}", i + 1, word, args[i + 1])
-                                      : fmt::format("argument {}: {}", i + 1, word))
-              .todo(fmt::format("write {} VALUE, or {}=VALUE when the value begins with --", flag,
-                                flag)));
-      continue;
-    }
-    if (is_config)
-      outcome.config_file = value;
-    else
-      given.push_back({name, flag, value});
-  }
-  return given;
+  return FlagReader(*this, args, outcome, errors).read();
 }
 
 std::string Schema::config_file(const std::vector<std::string>& args) const {

@@ -171,6 +171,7 @@ class Schema {
   Status apply(const std::string& name, const Json& value, const Origin& origin,
                std::vector<std::string>& notices);
   Status check(const Setting& setting, const Json& value, const std::string& place) const;
+  class FlagReader;
   // Adds mistakes to `errors` and reads the rest.
   std::vector<Given> read_flags(const std::vector<std::string>& args, ParseOutcome& outcome,
                                 std::vector<Error>& errors) const;
