@@ -110,6 +110,8 @@ struct TrainOutcome {
   int64_t steps_done = 0;
 };
 
+class StepProfile;
+
 class Trainer {
  public:
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
@@ -156,10 +158,29 @@ class Trainer {
   Status load_states(const ResumeState& from, const std::string& checkpoint);
   int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;
+  // After step done_:
+  bool ends_epoch() const;
+  bool log_is_due() const;
+  bool evaluation_is_due() const;
+  bool save_is_due(bool new_best) const;
   RunPlace place() const;
   Status log_step(double rate, double grad_norm);
   Status append_log(const OrderedJson& logs);  // and calls the callbacks
   Result<bool> evaluate_in_training();         // true: the best so far
+  // Parts of train(), which counts in a Progress.
+  struct Progress {
+    int64_t first = 0;  // step at which train() was called
+    double begun = 0;   // and the time
+    int64_t tokens = 0, rows = 0;
+    double step_seconds = 0;  // of the last step
+    double data_seconds = 0;  // that steps waited for rows
+  };
+  Status take_folder();
+  Status evaluate_first();
+  Status run_steps(StepProfile& profile, Progress& p, TrainOutcome& outcome);
+  Result<std::optional<StepSums>> take_step(const StepUpdate& update);
+  void count_step(const StepSums& sums, double seconds, Progress& p);
+  OrderedJson train_metrics(const Progress& p) const;
   bool stops_early() const;
   StepUpdate next_update() const;
   Status not_finite(const StepSums& sums);     // Ok: the step counts; an Error ends the run
