@@ -9,6 +9,7 @@
 #include "learn/harness/machine_speeds.h"
 #include "learn/harness/placement.h"
 #include "learn/harness/run_time.h"
+#include "learn/harness/save_copy.h"
 #include "learn/models/adapter_config.h"
 #include "learn/train/trainer.h"
 
@@ -80,6 +81,12 @@ class TaskRun final : public TrainTask {
   Status check_disk(const RunPlan& plan) const;                                         // H2425
   Status predict_time(const RunPlan& plan, std::span<const Program> programs);          // H2426
   Error does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const;  // H2404
+  std::string fitting_placement(const ArenaLimits& limits, int64_t wanted) const;
+  std::vector<std::string> enough_memory(const Needs& needs, const ArenaLimits& limits) const;
+  void log_memory(const Fit& fit, const ArenaLimits& limits, const SaveCopy& copy) const;
+  void log_micro_batch(int64_t fitting, int64_t wanted) const;
+  Status allocate(std::vector<Program> programs, const SaveCopy& copy);
+  Status fill_weights(bool from_scratch);
   RunShapes shapes_for(int64_t rows, bool whole) const;
   void bind_programs();
   int64_t row_tokens() const { return made_->form.limits[0].tokens; }

@@ -14,7 +14,6 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/disk_need.h"
 #include "learn/harness/errors.h"
-#include "learn/harness/save_copy.h"
 #include "learn/harness/stop_notice.h"
 #include "learn/harness/task_run.h"
 #include "learn/models/adapter_config.h"
@@ -183,35 +182,44 @@ Status TaskRun::choose_placement(const ArenaLimits& limits, int64_t wanted) {
   return Ok{};
 }
 
-Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const {
-  const Needs needs = needs_of(fit.plan, backend_->spec(), limits);
-  Error e(err::kDoesNotFit, needs_text(needs, row_tokens(), limits));
-  const std::string smaller = fmt::format("a smaller --{} or model", made_->form.limits[0].flag);
-  std::string fits;
+// "--flags fits; or ", by the first placement that fits; "" if none does.
+std::string TaskRun::fitting_placement(const ArenaLimits& limits, int64_t wanted) const {
   PlacementSearch search = search_of(limits, wanted);
   search.first_that_fits = true;
   const Result<Placements> nearest = try_placements(search);
-  if (nearest.ok() && nearest->best) {
-    const Placement& how = nearest->tried[*nearest->best].how;
-    // A flag must not contradict a DeepSpeed configuration, so its keys for placement must be
-    // removed.
-    fits = s_.deepspeed.empty()
-               ? fmt::format("{} fits; or ", how.flags(Placement::of(s_)))
-               : fmt::format(
-                     "{} fits, with offload_optimizer, offload_param and "
-                     "activation_checkpointing taken out of the --deepspeed file; or ",
-                     how.flags());
-  }
+  if (!nearest.ok() || !nearest->best) return "";
+  const Placement& how = nearest->tried[*nearest->best].how;
+  // A flag must not contradict a DeepSpeed configuration, so its keys for placement must be removed.
+  return s_.deepspeed.empty()
+             ? fmt::format("{} fits; or ", how.flags(Placement::of(s_)))
+             : fmt::format(
+                   "{} fits, with offload_optimizer, offload_param and "
+                   "activation_checkpointing taken out of the --deepspeed file; or ",
+                   how.flags());
+}
+
+// The given limits of memory that are too small, with values that are enough.
+std::vector<std::string> TaskRun::enough_memory(const Needs& needs,
+                                                const ArenaLimits& limits) const {
   const auto mebibytes = [](int64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
   const int64_t runtime = kRuntimeBudget + data_bytes();
-  const int64_t rows = data_bytes() - stream_bytes(s_, row_tokens());
-  std::vector<std::string> enough;  // of the flags that were given
+  std::vector<std::string> enough;
   if (s_.device_memory && needs.device > limits.device)
     enough.push_back(fmt::format("--device_memory {}MiB",
                                  mebibytes(needs.device + (limits.shared ? runtime : 0))));
   if (s_.host_memory && (limits.shared ? !s_.device_memory : needs.host > limits.host))
     enough.push_back(fmt::format("--host_memory {}MiB",
                                  mebibytes((limits.shared ? needs.device : needs.host) + runtime)));
+  return enough;
+}
+
+Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const {
+  const Needs needs = needs_of(fit.plan, backend_->spec(), limits);
+  Error e(err::kDoesNotFit, needs_text(needs, row_tokens(), limits));
+  const std::string smaller = fmt::format("a smaller --{} or model", made_->form.limits[0].flag);
+  const std::string fits = fitting_placement(limits, wanted);
+  const int64_t rows = data_bytes() - stream_bytes(s_, row_tokens());
+  const std::vector<std::string> enough = enough_memory(needs, limits);
   if (enough.empty())
     return std::move(e.todo(
         fmt::format("{}use {}{}, or a machine with more {}; hone plan shows what a run needs", fits,
@@ -230,16 +238,9 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
                                       rows > 0 ? ", or --streaming" : "")));
 }
 
-Status TaskRun::compile(bool from_scratch) {
-  HONE_TRY(check_memory_flags(s_));
-  const std::string flag = made_->form.limits[0].flag;
+// The lines "memory" of the first screen.
+void TaskRun::log_memory(const Fit& fit, const ArenaLimits& limits, const SaveCopy& copy) const {
   const int64_t stream = stream_bytes(s_, row_tokens()), data = data_bytes() - stream;
-  ArenaLimits limits = limits_of(s_, backend_->spec(), data_bytes());
-  limits.disk = free_disk_bytes(s_.offload_folder());
-  const int64_t wanted =
-      s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
-  if (s_.auto_fit && s_.do_train) HONE_TRY(choose_placement(limits, wanted));
-  const Fit fit = HONE_TRY(choose_split(limits, wanted));
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
   if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
@@ -248,9 +249,6 @@ Status TaskRun::compile(bool from_scratch) {
     if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
       log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
                format_bytes(bytes));
-  const SaveCopy copy = fit.rows > 0 && saves_beside_training(s_)
-                            ? plan_save_copy(s_, fit.plan, weight_names(), backend_->spec(), limits)
-                            : SaveCopy();
   if (copy.needed > 0) log_info("{:<11} {:<14} {:>11}", "memory", "save copy", copy.text());
   if (const std::string full = full_host_text(fit.plan, s_.offload()); !full.empty())
     log_info("{:<11} {}", "memory", full);
@@ -261,22 +259,22 @@ Status TaskRun::compile(bool from_scratch) {
           limits.shared || limits.host == kNoLimit ? limits.device : limits.device + limits.host,
           0)),
       format_bytes(kRuntimeBudget));
-  if (fit.rows == 0) return does_not_fit(fit, limits, wanted);
-  if (s_.do_train) HONE_TRY(check_disk(fit.plan));
+}
+
+// The line "micro-batch" of the first screen.
+void TaskRun::log_micro_batch(int64_t fitting, int64_t wanted) const {
   // A micro-batch that holds all data has no more rows than the data.
   const bool counted = s_.do_train && !s_.streaming;
-  const int64_t rows = counted ? std::min(fit.rows, feed_->train_rows()) : fit.rows;
+  const int64_t rows = counted ? std::min(fitting, feed_->train_rows()) : fitting;
   log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(rows, "row"),
            count_of(row_tokens(), "token"),
-           fit.rows < wanted
-               ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
+           fitting < wanted
+               ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fitting, wanted)
                : "");
-  shapes_ = shapes_for(split_.rows, split_.whole);
-  shapes_.budgets = fit.budgets;
-  std::vector<Program> programs = HONE_TRY(run_programs(*made_, shapes_));
-  if (const std::string again = recomputed(programs).text(); !again.empty())
-    log_info("{:<11} {}", "recompute", again);
-  if (s_.do_train) HONE_TRY(predict_time(fit.plan, programs));
+}
+
+// Takes the memory of the run and of the copy.
+Status TaskRun::allocate(std::vector<Program> programs, const SaveCopy& copy) {
   session_ = HONE_TRY(Session::compile(std::move(programs), *backend_));
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
@@ -287,7 +285,7 @@ Status TaskRun::compile(bool from_scratch) {
                 ? "free space, or name a folder on another disk with --offload_optimizer_nvme_path"
                 : fmt::format("free memory, or use a smaller --per_device_train_batch_size or "
                               "--{}; hone plan shows what fits",
-                              flag));
+                              made_->form.limits[0].flag));
   if (copy.bytes() > 0) {
     auto taken = backend_->device().allocate(Space::host, copy.bytes());
     if (taken.ok())
@@ -295,9 +293,11 @@ Status TaskRun::compile(bool from_scratch) {
     else
       log_warning("steps wait until a checkpoint is written: {}", taken.error().text());
   }
-  if (const std::string how = backend_->device().disk_access(); !how.empty())
-    log_info("{:<11} {:<14} {}", "memory", "disk access", how);
-  bind_programs();
+  return Ok{};
+}
+
+// Gives the weights their first values: of the model folder, or random ones.
+Status TaskRun::fill_weights(bool from_scratch) {
   if (from_scratch) {
     HONE_TRY(init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed)));
     fill_constants(*session_, model_.config);
@@ -313,6 +313,34 @@ Status TaskRun::compile(bool from_scratch) {
         "the checkpoint has more layers than config.json: {} weights are not used, such as {}",
         more.size(), more[0]);
   return Ok{};
+}
+
+Status TaskRun::compile(bool from_scratch) {
+  HONE_TRY(check_memory_flags(s_));
+  ArenaLimits limits = limits_of(s_, backend_->spec(), data_bytes());
+  limits.disk = free_disk_bytes(s_.offload_folder());
+  const int64_t wanted =
+      s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
+  if (s_.auto_fit && s_.do_train) HONE_TRY(choose_placement(limits, wanted));
+  const Fit fit = HONE_TRY(choose_split(limits, wanted));
+  const SaveCopy copy = fit.rows > 0 && saves_beside_training(s_)
+                            ? plan_save_copy(s_, fit.plan, weight_names(), backend_->spec(), limits)
+                            : SaveCopy();
+  log_memory(fit, limits, copy);
+  if (fit.rows == 0) return does_not_fit(fit, limits, wanted);
+  if (s_.do_train) HONE_TRY(check_disk(fit.plan));
+  log_micro_batch(fit.rows, wanted);
+  shapes_ = shapes_for(split_.rows, split_.whole);
+  shapes_.budgets = fit.budgets;
+  std::vector<Program> programs = HONE_TRY(run_programs(*made_, shapes_));
+  if (const std::string again = recomputed(programs).text(); !again.empty())
+    log_info("{:<11} {}", "recompute", again);
+  if (s_.do_train) HONE_TRY(predict_time(fit.plan, programs));
+  HONE_TRY(allocate(std::move(programs), copy));
+  if (const std::string how = backend_->device().disk_access(); !how.empty())
+    log_info("{:<11} {:<14} {}", "memory", "disk access", how);
+  bind_programs();
+  return fill_weights(from_scratch);
 }
 
 void TaskRun::bind_programs() {
