@@ -401,6 +401,59 @@ Command command_scratch() {
 CC
 count "a command" 2
 
+# A launcher: one flag with a value, and a switch.
+cat >src/run/commands/scratchrun.cc <<'CC'
+// hone scratchrun [launcher flags] run_clm.py ...: a launcher's line as recipes print it.
+#include "run/commands/command.h"
+#include "run/commands/launcher.h"
+
+namespace hone {
+namespace {
+
+Result<int> run_scratchrun(const std::vector<std::string>& args) {
+  return run_launcher({.name = "scratchrun",
+                       .example = "--nodes N",
+                       .flags = {{"nodes"}, {"quiet", false}},
+                       .letters = {{"q", "quiet"}}},
+                      args);
+}
+
+}  // namespace
+
+Command command_scratchrun() {
+  return {.name = "scratchrun",
+          .summary = "run a scratchrun command line: hone scratchrun [--nodes N] run_clm.py ...",
+          .run = run_scratchrun};
+}
+
+}  // namespace hone
+CC
+count "a launcher" 1
+
+# A route of the server: an API with one path.
+cat >src/operate/serve/routes/scratch.cc <<'CC'
+// How many bytes a part of a path has.
+#include "operate/serve/route.h"
+
+namespace hone {
+namespace {
+
+void answer_length(RouteCall& call) {
+  call.reply->send({200, fmt::format("{}\n", call.part("text").size()), "text/plain"});
+}
+
+std::vector<Route> scratch_routes(const ServeContext&) {
+  return {{"GET", "v1/length/{text}", answer_length}};
+}
+
+}  // namespace
+
+Api serve_api_scratch() { return {"scratch", scratch_routes}; }
+
+}  // namespace hone
+CC
+count "a route" 1
+
 mkdir -p build
 if [ -z "${HONE_SCRATCH_TREE:-}" ]; then
   tools/setup.sh check
@@ -484,5 +537,18 @@ $hone train --help | grep -q 'scratch_note'
 { "${train[@]}" --scratch_not x --output_dir "$work/none" 2>&1 || true; } | grep -q 'did you mean --scratch_note'
 [ "$($hone scratch --input "$work/predictions.txt")" = 4 ]
 $hone help | grep -q 'count the lines of a file'
+
+# The launcher and the route.
+{ $hone scratchrun --nodes 2 -q run_clm.py --no_such_flag 1 2>&1 || true; } | grep -q 'has no setting'
+{ $hone scratchrun --node 2 run_clm.py 2>&1 || true; } | grep -q 'did you mean --nodes'
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$hone" serve scratch="$work/out" --port "$port" &
+server=$!
+trap 'kill $server 2>/dev/null || true' EXIT
+length=$(curl -s --retry 50 --retry-connrefused --retry-delay 1 "http://127.0.0.1:$port/v1/length/seven77")
+[ "$length" = 7 ]
+kill "$server"
+wait "$server"
 echo "scratch_add: an op 3 files, its CPU kernel 2, a model 1, a format 1, a metric 1, an optimizer 1," \
-  "a schedule 1, a tokenizer stage 1, a task 2, a setting 1, a command 2; built, tested, used"
+  "a schedule 1, a tokenizer stage 1, a task 2, a setting 1, a command 2, a launcher 1," \
+  "a route 1; built, tested, used"
