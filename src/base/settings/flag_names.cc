@@ -1,21 +1,15 @@
 #include "base/settings/flag_names.h"
 
-#include <algorithm>
-
 namespace hone {
 
 std::string with_flags(const Schema& schema, std::string_view text) {
-  const auto is_setting = [&](std::string_view name) {
-    return std::any_of(schema.all().begin(), schema.all().end(),
-                       [&](const Setting& s) { return s.name == name; });
-  };
   std::string out;
   size_t at = 0;
   for (size_t open; (open = text.find('`', at)) != std::string_view::npos;) {
     const size_t close = text.find('`', open + 1);
     if (close == std::string_view::npos) break;
     const std::string_view name = text.substr(open + 1, close - open - 1);
-    const bool flag = is_setting(name);
+    const bool flag = has_setting(schema, name);
     out += text.substr(at, open - at);
     out += flag ? fmt::format("--{}", name) : fmt::format("`{}`", name);
     at = close + 1;

@@ -1,6 +1,8 @@
 // The schema itself: description, lookup, storing one value with its checks.
 #include "base/settings/settings.h"
 
+#include <algorithm>
+
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "base/settings/meant.h"
@@ -238,6 +240,11 @@ Status Schema::imply_default(const std::string& name, const Json& value, const s
                              std::vector<std::string>& notices) {
   if (find_typed(name) != nullptr && given(name)) return Ok{};
   return apply(name, value, {SettingSource::kFile, place}, notices);
+}
+
+bool has_setting(const Schema& schema, std::string_view name) {
+  const auto& all = schema.all();
+  return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
 }
 
 }  // namespace hone

@@ -188,4 +188,7 @@ class Schema {
   Follow follow_;
 };
 
+// Whether the schema has a setting of this name, other spellings left out.
+bool has_setting(const Schema& schema, std::string_view name);
+
 }  // namespace hone

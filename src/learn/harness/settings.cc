@@ -1,7 +1,5 @@
 #include "learn/harness/settings.h"
 
-#include <algorithm>
-
 #include "base/settings/errors.h"
 #include "learn/data/rows/count_text.h"
 
@@ -15,11 +13,6 @@ TaskSettings::~TaskSettings() = default;
 void TaskSettings::bind(Schema& schema) {
   TrainSettings::bind(schema);
   DataSettings::bind(schema);
-}
-
-bool has_setting(const Schema& schema, const std::string& name) {
-  const auto& all = schema.all();
-  return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
 }
 
 bool has_given(const Schema& schema, const std::string& name) {

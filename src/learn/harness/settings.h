@@ -36,7 +36,6 @@ struct TaskSettings : TrainSettings, DataSettings {
   std::shared_ptr<ExampleScores> example_scores;
 };
 
-bool has_setting(const Schema& schema, const std::string& name);
 // Whether the setting exists and the user gave it.
 bool has_given(const Schema& schema, const std::string& name);
 // H0210 with the name of the flag if rows have one token: nothing to learn from.
