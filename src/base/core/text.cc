@@ -110,7 +110,7 @@ std::atomic<Result<std::string> (*)(const std::string&)> url_reader{nullptr};
 void read_urls_with(Result<std::string> (*read)(const std::string& url)) { url_reader = read; }
 
 std::string without_end_slash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  while (path.size() > 1 && path.ends_with('/') && !path.ends_with("://")) path.pop_back();
   return path;
 }
 

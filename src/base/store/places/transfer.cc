@@ -5,6 +5,7 @@
 #include <future>
 #include <set>
 
+#include "base/core/text.h"
 #include "base/store/crc32c.h"
 #include "base/store/errors.h"
 #include "base/store/hash.h"
@@ -59,11 +60,6 @@ Status add_files(Store& store, const std::string& folder, const std::string& bel
   return Ok{};
 }
 
-std::string url_without_end_slash(std::string path) {
-  while (path.size() > 1 && path.ends_with('/') && !path.ends_with("://")) path.pop_back();
-  return path;
-}
-
 // The metadata of an object, without reading it.
 Result<std::optional<ObjectInfo>> said_of(const std::string& url) {
   const std::optional<ObjectUrl> u = HONE_TRY(parse_object_url(url));
@@ -108,7 +104,7 @@ Result<bool> are_same(Store& store, const std::string& a, const std::string& b) 
 }  // namespace
 
 Result<std::vector<TransferFile>> files_below(Store& store, const std::string& given) {
-  const std::string folder = url_without_end_slash(given);
+  const std::string folder = without_end_slash(given);
   const Store::Info info = HONE_TRY(store.info(folder));
   std::vector<TransferFile> files;
   if (info.exists && !info.folder)
@@ -153,7 +149,7 @@ Result<int64_t> copy_file(Store& store, const std::string& from, const std::stri
 Result<TransferResult> sync_folder(Store& store, const std::string& given_from,
                                    const std::string& given_to, bool remove,
                                    const OnBytes& on_bytes) {
-  const std::string from = url_without_end_slash(given_from), to = url_without_end_slash(given_to);
+  const std::string from = without_end_slash(given_from), to = without_end_slash(given_to);
   const std::vector<TransferFile> wanted = HONE_TRY(files_below(store, from));
   std::map<std::string, int64_t> have;
   if (HONE_TRY(store.exists(to)))
