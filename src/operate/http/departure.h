@@ -40,8 +40,9 @@ class Departure {
   std::function<void()> f_;
 };
 
-// The reply of a connection, which says when its client has left.
-class ConnectionReply : public WebReply {
+// A WebClient, or a WebReply, whose owner says when the client has left.
+template <class Base>
+class Departing : public Base {
  public:
   bool gone() const override { return departure_.gone(); }
   void on_gone(std::function<void()> f) override { departure_.on_gone(std::move(f)); }
@@ -50,5 +51,6 @@ class ConnectionReply : public WebReply {
  private:
   Departure departure_;
 };
+using ConnectionReply = Departing<WebReply>;
 
 }  // namespace hone

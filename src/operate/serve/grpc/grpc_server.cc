@@ -62,15 +62,7 @@ class GatheredReply : public ConnectionReply {
   WebAnswer head_;
 };
 
-class GrpcClient : public WebClient {
- public:
-  bool gone() const override { return departure_.gone(); }
-  void on_gone(std::function<void()> f) override { departure_.on_gone(std::move(f)); }
-  void left() { departure_.leave(); }
-
- private:
-  Departure departure_;
-};
+using GrpcClient = Departing<WebClient>;
 
 // Ends a request when its client leaves.
 template <class Client>
