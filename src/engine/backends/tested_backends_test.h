@@ -4,36 +4,52 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace hone {
 
-// `usual`, or those that HONE_TEST_DEVICES names instead, one after another with commas: make
-// check-cuda runs the tests with cuda, on the machine's GPU.
-inline std::vector<std::string> tested_backends(std::vector<std::string> usual) {
+// The backends that HONE_TEST_DEVICES names, one after another with commas; make check-cuda names cuda,
+// the machine's GPU.
+inline std::vector<std::string> named_backends() {
   const char* named = std::getenv("HONE_TEST_DEVICES");
-  if (named == nullptr || *named == '\0') return usual;
   std::vector<std::string> names;
-  std::istringstream list(named);
+  std::istringstream list(named == nullptr ? "" : named);
   for (std::string one; std::getline(list, one, ',');) names.push_back(one);
   return names;
+}
+// `usual`, unless HONE_TEST_DEVICES names others.
+inline std::vector<std::string> tested_backends(std::vector<std::string> usual) {
+  const std::vector<std::string> named = named_backends();
+  return named.empty() ? usual : named;
 }
 // The emulated GPU, unless HONE_TEST_DEVICES names others.
 inline std::vector<std::string> emulated_backends() {
 #ifdef __SANITIZE_THREAD__
   return {};  // each wait of an emulated thread takes it memory
 #else
-  const char* named = std::getenv("HONE_TEST_DEVICES");
-  return named == nullptr || *named == '\0' ? std::vector<std::string>{"cuda_emulated"}
-                                            : std::vector<std::string>{};
+  return named_backends().empty() ? std::vector<std::string>{"cuda_emulated"}
+                                  : std::vector<std::string>{};
 #endif
 }
-// The cases for it: `sample`, because it takes seconds where the others take milliseconds; `all` where
-// HONE_WHOLE_TESTS is set, as in make nightly.
-inline std::vector<std::string> emulated_cases(std::vector<std::string> all,
-                                               std::vector<std::string> sample) {
-  return std::getenv("HONE_WHOLE_TESTS") != nullptr ? all : sample;
+
+using BackendCase = std::tuple<std::string, std::string>;  // case, backend
+// Every case on every backend; on the emulated GPU those of `sample` alone, because it takes seconds
+// where the others take milliseconds, unless HONE_WHOLE_TESTS is set, as in make nightly.
+inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>& all,
+                                                  const std::vector<std::string>& usual,
+                                                  const std::vector<std::string>& sample) {
+  std::vector<BackendCase> out;
+  for (const std::string& name : all)
+    for (const std::string& backend : tested_backends(usual)) out.emplace_back(name, backend);
+  for (const std::string& name : std::getenv("HONE_WHOLE_TESTS") != nullptr ? all : sample)
+    for (const std::string& backend : emulated_backends()) out.emplace_back(name, backend);
+  return out;
 }
+inline std::string name_of_case(const BackendCase& c) {
+  return std::get<0>(c) + "_" + std::get<1>(c);
+}
+
 // Whether the test is for the machine's GPU.
 inline bool tests_a_gpu() {
   for (const std::string& name : tested_backends({}))

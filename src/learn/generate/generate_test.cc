@@ -67,10 +67,6 @@ class GenerateParity : public testing::TestWithParam<std::tuple<std::string, std
       open_backend(std::get<1>(GetParam()), {.threads = 1}).value();
 };
 
-auto name_of_case(const testing::TestParamInfo<std::tuple<std::string, std::string>>& info) {
-  return std::get<0>(info.param) + "_" + std::get<1>(info.param);
-}
-
 // Pages of 4 tokens, so that prompts and beams cross, share and copy them.
 TEST_P(GenerateParity, TokensEqualTransformers) {
   Pretrained model = open_golden(name_);
@@ -92,13 +88,9 @@ TEST_P(GenerateParity, TokensEqualTransformers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GenerateParity,
-                         testing::Combine(testing::ValuesIn(kModels),
-                                          testing::ValuesIn(tested_backends({"cpu", "far"}))),
-                         name_of_case);
-INSTANTIATE_TEST_SUITE_P(Emulated, GenerateParity,
-                         testing::Combine(testing::ValuesIn(emulated_cases(kModels, {"gpt2_tiny"})),
-                                          testing::ValuesIn(emulated_backends())),
-                         name_of_case);
+                         testing::ValuesIn(cases_on_backends(kModels, {"cpu", "far"},
+                                                             {"gpt2_tiny"})),
+                         [](const auto& info) { return name_of_case(info.param); });
 
 // The oracle decomposes what the fast backend has kernels for, the writes into the cache too.
 TEST(Generate, ReferenceBackendMakesTheSameTokens) {
@@ -195,14 +187,9 @@ TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderParity,
-                         testing::Combine(testing::ValuesIn(kEncoderDecoders),
-                                          testing::ValuesIn(tested_backends({"cpu", "far"}))),
-                         name_of_case);
-INSTANTIATE_TEST_SUITE_P(Emulated, EncoderDecoderParity,
-                         testing::Combine(testing::ValuesIn(emulated_cases(kEncoderDecoders,
-                                                                           {"t5_tiny"})),
-                                          testing::ValuesIn(emulated_backends())),
-                         name_of_case);
+                         testing::ValuesIn(cases_on_backends(kEncoderDecoders, {"cpu", "far"},
+                                                             {"t5_tiny"})),
+                         [](const auto& info) { return name_of_case(info.param); });
 
 TEST(Generate, ReferenceBackendReadsSourcesAlike) {
   Pretrained model = open_golden("bart_tiny");

@@ -291,16 +291,9 @@ const std::vector<std::string> kAdapters = {
     "llama_dora", "bert_dora",  "t5_dora",         "llama_qlora",   "llama_qdora",
     "gpt2_qlora", "t5_qlora",   "llama_saved_nf4", "gpt2_saved_fp4"};
 INSTANTIATE_TEST_SUITE_P(All, AdapterParity,
-                         testing::Combine(testing::ValuesIn(kAdapters),
-                                          testing::ValuesIn(tested_backends({"cpu", "reference"}))),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
-                         });
-INSTANTIATE_TEST_SUITE_P(
-    Emulated, AdapterParity,
-    testing::Combine(testing::ValuesIn(emulated_cases(kAdapters, {"llama_lora", "t5_qlora"})),
-                     testing::ValuesIn(emulated_backends())),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+                         testing::ValuesIn(cases_on_backends(kAdapters, {"cpu", "reference"},
+                                                             {"llama_lora", "t5_qlora"})),
+                         [](const auto& info) { return name_of_case(info.param); });
 
 }  // namespace
 }  // namespace hone

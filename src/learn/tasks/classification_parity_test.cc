@@ -117,18 +117,11 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
       EXPECT_NEAR(logits[i * labels + c], want[i][c].get<double>(), 1e-3) << i << " " << c;
 }
 
-const std::vector<std::string> kModels = {"bert", "roberta", "bert_scores"};
-INSTANTIATE_TEST_SUITE_P(
-    All, ClassificationParity,
-    testing::Combine(testing::ValuesIn(kModels),
-                     testing::ValuesIn(tested_backends({"reference", "cpu", "far"}))),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
-INSTANTIATE_TEST_SUITE_P(Emulated, ClassificationParity,
-                         testing::Combine(testing::ValuesIn(emulated_cases(kModels, {"bert"})),
-                                          testing::ValuesIn(emulated_backends())),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, ClassificationParity,
+                         testing::ValuesIn(cases_on_backends({"bert", "roberta", "bert_scores"},
+                                                             {"reference", "cpu", "far"},
+                                                             {"bert"})),
+                         [](const auto& info) { return name_of_case(info.param); });
 
 }  // namespace
 }  // namespace hone

@@ -206,17 +206,11 @@ TEST_P(ClmParity, TenLossesInPureBf16) {
   expect_ten_losses(g, t, backend(), how, 0x1p-7);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ClmParity,
-    testing::Combine(testing::ValuesIn(goldens_with("models", "sequences")),
-                     testing::ValuesIn(tested_backends({"reference", "cpu", "far"}))),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
-INSTANTIATE_TEST_SUITE_P(
-    Emulated, ClmParity,
-    testing::Combine(testing::ValuesIn(emulated_cases(goldens_with("models", "sequences"),
-                                                      {"gpt2_tiny"})),
-                     testing::ValuesIn(emulated_backends())),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, ClmParity,
+                         testing::ValuesIn(cases_on_backends(goldens_with("models", "sequences"),
+                                                             {"reference", "cpu", "far"},
+                                                             {"gpt2_tiny"})),
+                         [](const auto& info) { return name_of_case(info.param); });
 
 }  // namespace
 }  // namespace hone

@@ -206,17 +206,11 @@ TEST_P(EncoderParity, Decay) {
   EXPECT_EQ(decayed, g.facts["train"]["decayed"].get<std::set<std::string>>());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EncoderParity,
-    testing::Combine(testing::ValuesIn(goldens_with("encoders", "sequences")),
-                     testing::ValuesIn(tested_backends({"reference", "cpu", "far"}))),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
-INSTANTIATE_TEST_SUITE_P(
-    Emulated, EncoderParity,
-    testing::Combine(testing::ValuesIn(emulated_cases(goldens_with("encoders", "sequences"),
-                                                      {"bert_masked_lm"})),
-                     testing::ValuesIn(emulated_backends())),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, EncoderParity,
+                         testing::ValuesIn(cases_on_backends(goldens_with("encoders", "sequences"),
+                                                             {"reference", "cpu", "far"},
+                                                             {"bert_masked_lm"})),
+                         [](const auto& info) { return name_of_case(info.param); });
 
 }  // namespace
 }  // namespace hone

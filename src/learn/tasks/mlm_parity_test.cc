@@ -87,7 +87,7 @@ double mlm_label_count(const Json& rows) {
   return n;
 }
 
-class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::string, int64_t>> {
+class MlmParity : public testing::TestWithParam<std::tuple<BackendCase, int64_t>> {
  protected:
   Session make(UpdateOptions update, const TrainPasses& how = {}) {
     update.gradients = how.gradients;
@@ -146,14 +146,14 @@ class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::str
     }
   }
 
-  const Pretrained model_ = open_model(std::get<0>(GetParam()));
-  const int64_t room_ = std::get<2>(GetParam());
-  const Json golden_ =
-      Json::parse(std::ifstream(kMlmGoldens + std::get<0>(GetParam()) + "/golden.json"));
+  const Pretrained model_ = open_model(std::get<0>(std::get<0>(GetParam())));
+  const int64_t room_ = std::get<1>(GetParam());
+  const Json golden_ = Json::parse(
+      std::ifstream(kMlmGoldens + std::get<0>(std::get<0>(GetParam())) + "/golden.json"));
 
  private:
   const std::unique_ptr<Backend> backend_ =
-      open_backend(std::get<1>(GetParam()), {.threads = 2}).value();
+      open_backend(std::get<1>(std::get<0>(GetParam())), {.threads = 2}).value();
 };
 
 TEST_P(MlmParity, LossAndGradients) {
@@ -176,7 +176,8 @@ TEST_P(MlmParity, LossAndGradients) {
 TEST_P(MlmParity, TenLosses) { ten_losses(golden_["train"], {}, 1e-4); }
 
 TEST_P(MlmParity, TenLossesUnderAutocast) {
-  if (std::get<0>(GetParam()) != "bert_tiny") GTEST_SKIP() << "the golden is of bert_tiny";
+  if (std::get<0>(std::get<0>(GetParam())) != "bert_tiny")
+    GTEST_SKIP() << "the golden is of bert_tiny";
   for (const Autocast& a : autocasts()) {
     SCOPED_TRACE(a.key);
     ten_losses(autocast_golden("mlm/bert_tiny", a.key, golden_["train"]), a.how, a.bound);
@@ -184,22 +185,15 @@ TEST_P(MlmParity, TenLossesUnderAutocast) {
 }
 
 // 64 label rows hold every label at once, 4 take several passes.
-const auto name_of_mlm_case = [](const auto& info) {
-  return fmt::format("{}_{}_{}", std::get<0>(info.param), std::get<1>(info.param),
-                     std::get<2>(info.param));
-};
-const std::vector<std::string> kMlmModels = {"bert_tiny", "roberta_tiny"};
-INSTANTIATE_TEST_SUITE_P(All, MlmParity,
-                         testing::Combine(testing::ValuesIn(kMlmModels),
-                                          testing::ValuesIn(tested_backends({"reference", "cpu",
-                                                                             "far"})),
-                                          testing::Values(64, 4)),
-                         name_of_mlm_case);
 INSTANTIATE_TEST_SUITE_P(
-    Emulated, MlmParity,
-    testing::Combine(testing::ValuesIn(emulated_cases(kMlmModels, {"roberta_tiny"})),
-                     testing::ValuesIn(emulated_backends()), testing::Values(64, 4)),
-    name_of_mlm_case);
+    All, MlmParity,
+    testing::Combine(testing::ValuesIn(cases_on_backends({"bert_tiny", "roberta_tiny"},
+                                                         {"reference", "cpu", "far"},
+                                                         {"roberta_tiny"})),
+                     testing::Values(64, 4)),
+    [](const auto& info) {
+      return fmt::format("{}_{}", name_of_case(std::get<0>(info.param)), std::get<1>(info.param));
+    });
 
 // A run whose one row has more labels than its program has room for loses none of them.
 TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {

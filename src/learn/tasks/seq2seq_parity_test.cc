@@ -229,17 +229,11 @@ TEST_P(Seq2SeqParity, TenLosses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Seq2SeqParity,
-    testing::Combine(testing::ValuesIn(goldens_with("models", "sources")),
-                     testing::ValuesIn(tested_backends({"reference", "cpu", "far"}))),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
-INSTANTIATE_TEST_SUITE_P(
-    Emulated, Seq2SeqParity,
-    testing::Combine(testing::ValuesIn(emulated_cases(goldens_with("models", "sources"),
-                                                      {"t5_tiny"})),
-                     testing::ValuesIn(emulated_backends())),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, Seq2SeqParity,
+                         testing::ValuesIn(cases_on_backends(goldens_with("models", "sources"),
+                                                             {"reference", "cpu", "far"},
+                                                             {"t5_tiny"})),
+                         [](const auto& info) { return name_of_case(info.param); });
 
 }  // namespace
 }  // namespace hone

@@ -58,11 +58,9 @@ std::string answer_of(ServedModel& model) {
 
 // The thread that computes is not the one that opened the device, nor the one that closes it.
 TEST(ServedModelTest, AnswersTheSameOnEachDevice) {
-#ifdef __SANITIZE_ADDRESS__
-  const std::vector<std::string> usual = {
-      "far"};  // emulated threads are tried under it in engine/backends
-#else
-  const std::vector<std::string> usual = {"far", "cuda_emulated"};
+  std::vector<std::string> usual = {"far"};
+#ifndef __SANITIZE_ADDRESS__  // emulated threads are tried under it in engine/backends
+  for (const std::string& emulated : emulated_backends()) usual.push_back(emulated);
 #endif
   const std::string wanted = answer_of(*tiny());
   for (const std::string& device : tested_backends(usual)) {
