@@ -200,7 +200,7 @@ class Check:
                 continue
             if len(text) > MOST_LINES and ".gen." not in path:
                 self.say(path, 0, f"{len(text)} lines; {MOST_LINES} is the most")
-            elif (room == "run/commands" and len(text) > MOST_COMMAND_LINES):
+            elif room == "run/commands" and len(text) > MOST_COMMAND_LINES:
                 self.say(path, 0, f"{len(text)} lines; {MOST_COMMAND_LINES} is the most for a command")
             beside = re.search(r"_(test|fuzz|bench)\.(cc|h)$", path)
             allowed = {room} | self.uses[room] | (self.test_uses[room] if beside else set())

@@ -51,13 +51,13 @@ def bodies(text):
 
 
 def linked(text):
-    lines = code_of(text).split("\n")
+    written, lines = text.split("\n"), code_of(text).split("\n")
     spaces = []
     for n, line in enumerate(lines, 1):
         space = NAMESPACE.match(line)
         if space and not line.rstrip().endswith("}"):
             spaces.append(space.group(1) or "")
-        elif text.split("\n")[n - 1].startswith("}  // namespace") and spaces:
+        elif written[n - 1].startswith("}  // namespace") and spaces:
             spaces.pop()
         name = DEFINES.match(line)
         if not name or "" in spaces or (n > 1 and lines[n - 2].startswith("template")):
