@@ -5,6 +5,7 @@
 # Declares the room src/NAME. Its sources are the .cc files beside this CMakeLists.txt:
 #   x.cc -> library hone_<name with _>      x_test.cc -> one test program per room
 #   x_slow_test.cc -> a second test program, which `make quick` and the sanitizers leave out
+#   x_nightly_test.cc -> a third one, for `make nightly` alone
 #   x_bench.cc -> one Google Benchmark program per room
 #   x_fuzz.cc  -> under HONE_FUZZ one libFuzzer program per file; otherwise one program per room, which
 #                 replays the corpora tests/fuzz/x
@@ -31,14 +32,14 @@ file(WRITE ${HONE_FUZZERS} "")
 add_custom_target(sanitized_tests)
 add_custom_target(all_tests)
 
-# Files of a room are compiled a few together, in half of the time that they take one by one. So names
+# Files of a room are compiled a few together, in a third of the time that they take one by one. So names
 # in anonymous namespaces are unique in a room (tools/check_layers.py looks), and HONE_UNITY=OFF, as
 # make nightly has the address sanitizer built, finds a file that lacks an include.
 # The files that include them name no absolute path, so that a compiler cache knows them in every clone.
 option(HONE_UNITY "compile files of a room together" ON)
-set(HONE_UNITY_BYTES 16000)        # of text each time
-set(HONE_UNITY_BYTES_COLD 48000)   # less to optimize
-set(HONE_UNITY_BYTES_TEST 48000)
+set(HONE_UNITY_BYTES 32000)        # of text each time
+set(HONE_UNITY_BYTES_COLD 120000)   # less to optimize
+set(HONE_UNITY_BYTES_TEST 120000)
 function(hone_together OUT NAME BYTES)
   if(NOT HONE_UNITY)
     set(${OUT} ${ARGN} PARENT_SCOPE)
@@ -100,11 +101,14 @@ function(hone_room NAME)
   set(SOURCES)
   set(TESTS)
   set(SLOW_TESTS)
+  set(NIGHTLY_TESTS)
   set(FUZZERS)
   set(BENCHES)
   foreach(F ${ALL})
     if(F MATCHES "_slow_test\\.cc$")
       list(APPEND SLOW_TESTS ${F})
+    elseif(F MATCHES "_nightly_test\\.cc$")
+      list(APPEND NIGHTLY_TESTS ${F})
     elseif(F MATCHES "_test\\.cc$")
       list(APPEND TESTS ${F})
     elseif(F MATCHES "_fuzz\\.cc$")
@@ -207,12 +211,14 @@ ${CALLS}  return shelf;
   if(NOT HONE_TESTS OR (HONE_SANITIZED_ELSEWHERE AND R_SANITIZE))
     set(TESTS)
     set(SLOW_TESTS)
+    set(NIGHTLY_TESTS)
     set(FUZZERS)
   endif()
   set(FILES_test ${TESTS})
   set(FILES_slow_test ${SLOW_TESTS})
+  set(FILES_nightly_test ${NIGHTLY_TESTS})
   set(FILES_fuzz ${FUZZERS})
-  foreach(KIND test slow_test fuzz)
+  foreach(KIND test slow_test nightly_test fuzz)
     set(FILES ${FILES_${KIND}})
     if(NOT FILES)
       continue()
@@ -239,6 +245,8 @@ ${CALLS}  return shelf;
     target_compile_definitions(${PROGRAM} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     if(KIND STREQUAL slow_test)
       list(APPEND LABELS slow)
+    elseif(KIND STREQUAL nightly_test)
+      list(APPEND LABELS nightly)
     else()
       add_dependencies(all_tests ${PROGRAM})
       if(R_SANITIZE)

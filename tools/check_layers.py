@@ -331,7 +331,7 @@ class Check:
             after = r" =|,| ?\}" if line.startswith("enum") else r"(?:\[\w*\])* ="
             names += re.findall(r"\b(k[A-Z]\w*)(?=" + after + ")", whole)
         for name in dict.fromkeys(names):
-            together = re.search(r"_(slow_test|test|fuzz|bench)\.cc$", path)  # sources that become one program
+            together = re.search(r"_(slow_test|nightly_test|test|fuzz|bench)\.cc$", path)  # sources that become one program
             key = os.path.dirname(path), together and together.group(1), name
             first = self.hidden.setdefault(key, (path, line))
             if first[0] != path and not (line.startswith("using ") and line == first[1]):

@@ -3,7 +3,7 @@
 # nightly: --count 200
 """A run never dies of memory: random configurations under random limits.
 
-    tests/faults/bounded.py --hone build/hone [--count 20] [--seed N] [--only I] [--keep]
+    tests/faults/bounded.py --hone build/hone [--count 10] [--seed N] [--only I] [--keep]
 
 Each configuration (family and sizes, task, batch, lengths, accumulation, recompute, what is offloaded where,
 precision, adapter, optimizer, clipping, streaming, evaluation, saving, threads, a DeepSpeed file) runs under
@@ -338,7 +338,7 @@ class Bounded:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--only", type=int, help="this configuration alone")
     parser.add_argument("--keep", action="store_true", help="do not stop at the first that is wrong, and keep the last folder")

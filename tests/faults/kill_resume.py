@@ -3,7 +3,7 @@
 """Kills a training run at random moments, types the same command again until it ends, and demands
 the bits of the run that was never killed.
 
-    tests/faults/kill_resume.py --hone build/hone [--moments 20] [--seed N]
+    tests/faults/kill_resume.py --hone build/hone [--moments 10] [--seed N]
 
 Rounds of up to four kills each until there were that many: while it starts or resumes, on the clock,
 at some line of the log, while it evaluates, while a checkpoint is being written, or while the final
@@ -258,7 +258,7 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
-    parser.add_argument("--moments", type=int, default=20)
+    parser.add_argument("--moments", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--bucket", action="store_true")
     parser.add_argument("--keep", action="store_true")

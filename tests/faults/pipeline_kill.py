@@ -4,7 +4,7 @@
 again until it ends: the artifacts must be those of a run that was never killed, no step may run twice to its end,
 no two commands may ever run at the same time, and nothing half-written may show.
 
-    tests/faults/pipeline_kill.py --hone build/hone [--moments 50] [--seed N] [--only kills]
+    tests/faults/pipeline_kill.py --hone build/hone [--moments 6] [--seed N] [--only kills]
 
 Then a full disk (as far as a limit on the size of files is one), a state file that another program keeps locked,
 and one that is damaged: one error each, and the same command continues.
@@ -114,7 +114,7 @@ class Kill:
                 if just_ended:
                     ends = self.ends(log)
                     while run.poll() is None and self.ends(log) == ends:
-                        pass
+                        time.sleep(0.001)
                     time.sleep(self.rng.choice([0, 0, 0.002, 0.02]))
                 guards = children_of(run.pid)
                 commands = [c for g in guards for c in children_of(g)]
@@ -205,7 +205,7 @@ class Kill:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
-    parser.add_argument("--moments", type=int, default=12)
+    parser.add_argument("--moments", type=int, default=6)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--only")
     options = parser.parse_args()

@@ -33,16 +33,19 @@ inline std::vector<std::string> emulated_backends() {
 #endif
 }
 
+// Whether tests that take long run whole, as in make nightly, not a sample of themselves.
+inline bool tests_whole() { return std::getenv("HONE_WHOLE_TESTS") != nullptr; }
+
 using BackendCase = std::tuple<std::string, std::string>;  // case, backend
 // Every case on every backend; on the emulated GPU those of `sample` alone, because it takes seconds
-// where the others take milliseconds, unless HONE_WHOLE_TESTS is set, as in make nightly.
+// where the others take milliseconds, unless all are run whole.
 inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>& all,
                                                   const std::vector<std::string>& usual,
                                                   const std::vector<std::string>& sample) {
   std::vector<BackendCase> out;
   for (const std::string& name : all)
     for (const std::string& backend : tested_backends(usual)) out.emplace_back(name, backend);
-  for (const std::string& name : std::getenv("HONE_WHOLE_TESTS") != nullptr ? all : sample)
+  for (const std::string& name : tests_whole() ? all : sample)
     for (const std::string& backend : emulated_backends()) out.emplace_back(name, backend);
   return out;
 }

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kTokens = 64, kSlots = 4, kLabelRows = 48;
+constexpr int64_t kPackedTokens = 64, kSlots = 4, kLabelRows = 48;
 
 bool is_regression(const ModelConfig& c) {
   return c.head == Head::sequence_classification && c.labels == 1;
@@ -18,19 +18,19 @@ bool is_regression(const ModelConfig& c) {
 // How many labels a program takes: of chosen tokens, of tokens or of sequences.
 int64_t label_slots(const ModelConfig& c) {
   return c.head == Head::masked_lm              ? kLabelRows
-         : c.head == Head::token_classification ? kTokens
+         : c.head == Head::token_classification ? kPackedTokens
                                                 : kSlots;
 }
 
-struct Batch {
+struct PaddedBatch {
   std::vector<int32_t> ids, positions, types, cu{0}, label_rows, labels;
   std::vector<int64_t> samples;
   std::vector<float> targets, weights;  // of a regression
 };
 
-Batch pack(const ModelConfig& c, const json& rows, const json& types, const json& labels,
-           const std::vector<size_t>& chosen) {
-  Batch b;
+PaddedBatch pack(const ModelConfig& c, const json& rows, const json& types, const json& labels,
+                 const std::vector<size_t>& chosen) {
+  PaddedBatch b;
   for (size_t r : chosen) {
     for (size_t i = 0; i < rows[r].size(); ++i) {
       const int32_t label = labels[r].is_array() ? labels[r][i].get<int32_t>() : -100;
@@ -53,10 +53,10 @@ Batch pack(const ModelConfig& c, const json& rows, const json& types, const json
     }
   }
   const auto used = static_cast<int32_t>(b.ids.size());
-  b.ids.resize(kTokens, 0);
-  b.positions.resize(kTokens, 0);
-  b.types.resize(kTokens, 0);
-  b.samples.resize(kTokens, -1);
+  b.ids.resize(kPackedTokens, 0);
+  b.positions.resize(kPackedTokens, 0);
+  b.types.resize(kPackedTokens, 0);
+  b.samples.resize(kPackedTokens, -1);
   b.cu.resize(kSlots + 1, used);
   b.label_rows.resize(kLabelRows, -1);
   b.labels.resize(static_cast<size_t>(label_slots(c)), -100);
@@ -67,7 +67,7 @@ Batch pack(const ModelConfig& c, const json& rows, const json& types, const json
 
 ModelGraph graph(Program& p, Builder& b, const ModelConfig& c, ModelGraph::Mode mode) {
   ModelGraph g(b, c, mode);
-  const Type of_tokens{DType::i32, {kTokens}};
+  const Type of_tokens{DType::i32, {kPackedTokens}};
   g.ids = p.add_input("ids", of_tokens);
   g.positions = p.add_input("positions", of_tokens);
   g.token_types = p.add_input("types", of_tokens);
@@ -79,7 +79,7 @@ Program build_train(const ModelConfig& c, const std::string& name) {
   Program p(op_table(), name);
   Builder b(p);
   ModelGraph g = graph(p, b, c, ModelGraph::Mode::train);
-  g.sample_ids = p.add_input("sample_ids", {DType::i64, {kTokens}});
+  g.sample_ids = p.add_input("sample_ids", {DType::i64, {kPackedTokens}});
   g.rng = p.add_input("rng", {DType::i64, {2}});
   if (c.head == Head::masked_lm)
     g.label_rows = p.add_input("label_rows", {DType::i32, {kLabelRows}});
@@ -117,7 +117,7 @@ void put(Session& s, size_t program, const char* name, const auto& v) {
   std::memcpy(s.input_bytes(program, name).data(), v.data(), v.size() * sizeof(v[0]));
 }
 
-size_t run(Session& s, const std::string& name, const Batch& b, double scale) {
+size_t run(Session& s, const std::string& name, const PaddedBatch& b, double scale) {
   const size_t k = s.program_index(name);
   put(s, k, "ids", b.ids);
   put(s, k, "positions", b.positions);
@@ -168,7 +168,8 @@ TEST_P(EncoderParity, LogitsLossAndEveryGradient) {
   const json& labels = g.facts["labels"];
   std::vector<size_t> all(labels.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const Batch batch = pack(g.config, g.facts["sequences"], g.facts["token_types"], labels, all);
+  const PaddedBatch batch =
+      pack(g.config, g.facts["sequences"], g.facts["token_types"], labels, all);
   Session s = session();
 
   auto logits = s.output<float>(run(s, "logits", batch, 1), "logits");
@@ -192,7 +193,7 @@ TEST_P(EncoderParity, TenLosses) {
   expect_losses(s, t, [&](size_t step, bool first, const std::vector<size_t>& micro) {
     double labels = 0;
     for (const json& m : t["micro"][step]) labels += label_count(t["labels"], m);
-    const Batch batch = pack(g.config, t["rows"], t["types"], t["labels"], micro);
+    const PaddedBatch batch = pack(g.config, t["rows"], t["types"], t["labels"], micro);
     const size_t k = run(s, first ? "grad_first" : "grad_add", batch, 1 / labels);
     return static_cast<double>(s.output<float>(k, "loss")[0]);
   });

@@ -1,4 +1,5 @@
 // HTTP/1.1, by Boost.Beast.
+#include <fmt/core.h>
 #include <sys/socket.h>
 
 #include <deque>
@@ -35,13 +36,13 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     wire_->tcp().expires_after(seconds_of(shared_.options.idle_seconds));
     idle_ = true;
     if (shared_.draining) return close();
-    wire_->async_read_some(buffer_.prepare(4096),
-                           [self = shared_from_this()](beast::error_code failed, size_t bytes) {
-                             self->idle_ = false;
-                             if (failed) return self->close();
-                             self->buffer_.commit(bytes);
-                             self->read_begun_head();
-                           });
+    wire_->read_some(buffer_.prepare(4096),
+                     [self = shared_from_this()](beast::error_code failed, size_t bytes) {
+                       self->idle_ = false;
+                       if (failed) return self->close();
+                       self->buffer_.commit(bytes);
+                       self->read_begun_head();
+                     });
   }
 
   void finish() override {
@@ -54,12 +55,12 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
   void read_begun_head() {
     wire_->tcp().expires_after(seconds_of(shared_.options.request_seconds));
     http::async_read_header(*wire_, buffer_, *parser_,
-                            [self = shared_from_this()](beast::error_code failed, size_t) {
+                            WireDone([self = shared_from_this()](beast::error_code failed, size_t) {
                               if (failed) return self->refuse(failed);
                               const auto [status, text] = self->bad_framing();
                               if (status != 0) return self->refuse(status, text);
                               self->read_body();
-                            });
+                            }));
   }
 
   // Beast treats a request with an unknown coding as one without a body, and would read the body as
@@ -80,18 +81,17 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     if (beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
       static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       parser_->get().erase(http::field::expect);
-      asio::async_write(*wire_, asio::buffer(kContinue),
-                        [self = shared_from_this()](beast::error_code failed, size_t) {
-                          if (failed) return self->close();
-                          self->read_body();
-                        });
-      return;
+      return wire_->write(kContinue, {},
+                          [self = shared_from_this()](beast::error_code failed, size_t) {
+                            if (failed) return self->close();
+                            self->read_body();
+                          });
     }
     http::async_read(*wire_, buffer_, *parser_,
-                     [self = shared_from_this()](beast::error_code failed, size_t) {
+                     WireDone([self = shared_from_this()](beast::error_code failed, size_t) {
                        if (failed) return self->refuse(failed);
                        self->answer();
-                     });
+                     }));
   }
 
   void answer();
@@ -122,27 +122,39 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     return http::make_error_code(http::error::bad_version).category();
   }
 
-  http::response_header<> head_of(const WebAnswer& a, unsigned version) const {
-    http::response_header<> head;
-    head.version(version);
-    head.result(static_cast<unsigned>(a.status));
-    if (!a.type.empty()) head.set(http::field::content_type, a.type);
-    for (const auto& [name, value] : a.headers) head.insert(name, value);
-    return head;
+  using Response = http::response<http::string_body>;
+  static Response response_to(WebAnswer a, unsigned version) {
+    Response r;
+    r.version(version);
+    r.result(static_cast<unsigned>(a.status));
+    if (!a.type.empty()) r.set(http::field::content_type, a.type);
+    for (const auto& [name, value] : a.headers) r.insert(name, value);
+    r.body() = std::move(a.body);
+    return r;
+  }
+  static std::string head_of(const Response& r) {
+    const auto text = [](const auto& s) { return std::string_view(s.data(), s.size()); };
+    std::string head = fmt::format("HTTP/{}.{} {} {}\r\n", r.version() / 10, r.version() % 10,
+                                   r.result_int(), text(http::obsolete_reason(r.result())));
+    for (const auto& field : r)
+      head += fmt::format("{}: {}\r\n", text(field.name_string()), text(field.value()));
+    return head + "\r\n";
   }
 
   void send(WebAnswer a, unsigned version, bool no_body) {
     if (closed_) return;
     keep_alive_ = keep_alive_ && !shared_.draining;
-    whole_.emplace(head_of(a, version));
-    whole_->keep_alive(keep_alive_);
-    whole_->body() = std::move(a.body);
-    whole_->prepare_payload();
-    if (no_body) whole_->body().clear();  // the length stays
+    Response r = response_to(std::move(a), version);
+    r.keep_alive(keep_alive_);
+    r.prepare_payload();
+    if (no_body) r.body().clear();  // the length stays
+    head_ = head_of(r);
+    body_ = std::move(r.body());
     wire_->tcp().expires_after(seconds_of(shared_.options.write_seconds));
-    http::async_write(
-        *wire_, *whole_,
-        [self = shared_from_this()](beast::error_code failed, size_t) { self->answered(failed); });
+    wire_->write(head_, body_, [self = shared_from_this()](beast::error_code failed, size_t) {
+      self->body_ = {};
+      self->answered(failed);
+    });
   }
 
   void answered(beast::error_code failed) {
@@ -154,22 +166,19 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
   // Ends the sending side, and waits briefly for the client to read the rest.
   void shut() {
     beast::error_code ignored;
-    if (wire_->tls() != nullptr && !closed_) {
-      wire_->tls()->async_shutdown(
-          [self = shared_from_this()](beast::error_code) { self->close(); });
-      return;
-    }
+    if (wire_->has_tls() && !closed_)
+      return wire_->shutdown([self = shared_from_this()](beast::error_code) { self->close(); });
     wire_->tcp().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
     wire_->tcp().expires_after(std::chrono::seconds(2));
     linger();
   }
   void linger() {
     buffer_.clear();
-    wire_->async_read_some(buffer_.prepare(4096),
-                           [self = shared_from_this()](beast::error_code failed, size_t) {
-                             if (failed) return self->close();
-                             self->linger();
-                           });
+    wire_->read_some(buffer_.prepare(4096),
+                     [self = shared_from_this()](beast::error_code failed, size_t) {
+                       if (failed) return self->close();
+                       self->linger();
+                     });
   }
 
   void close() {
@@ -209,7 +218,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
           failed = http::error::header_limit;
       };
   std::optional<http::request_parser<http::string_body>> parser_;
-  std::optional<http::response<http::string_body>> whole_;
+  std::string head_, body_;  // being written
   std::weak_ptr<Reply> reply_;
   bool keep_alive_ = false, closed_ = false, idle_ = false, watching_ = false;
 };
@@ -239,25 +248,16 @@ class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this
   }
   void begin(WebAnswer a) override {
     begun_ = true;
-    post([this, a = std::move(a)] {
-      head_.emplace(connection_->head_of(a, version_));
-      connection_->keep_alive_ = connection_->keep_alive_ && !connection_->shared_.draining;
-      head_->keep_alive(connection_->keep_alive_);
+    post([this, a = std::move(a)]() mutable {
+      Response r = response_to(std::move(a), version_);
       chunked_ = version_ >= 11;
-      if (chunked_) {
-        head_->chunked(true);
-      } else {
-        connection_->keep_alive_ = false;
-        head_->keep_alive(false);
-      }
+      connection_->keep_alive_ =
+          connection_->keep_alive_ && !connection_->shared_.draining && chunked_;
+      r.keep_alive(connection_->keep_alive_);
+      if (chunked_) r.chunked(true);
       if (no_body_) ending_ = true;
-      serializer_.emplace(*head_);
-      writing_ = true;
-      connection_->wire_->tcp().expires_after(
-          seconds_of(connection_->shared_.options.write_seconds));
-      http::async_write_header(
-          *connection_->wire_, *serializer_,
-          [self = shared_from_this()](beast::error_code failed, size_t) { self->wrote(failed); });
+      sent_ = head_of(r);
+      write_sent();
     });
   }
   void write(std::string piece) override {
@@ -279,10 +279,17 @@ class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this
   }
 
  private:
-  template <class F>
-  void post(F f) {
+  void post(std::function<void()> f) {
     asio::post(connection_->wire_->get_executor(),
-               [self = shared_from_this(), f = std::move(f)]() mutable { f(); });
+               [self = shared_from_this(), f = std::move(f)] { f(); });
+  }
+
+  void write_sent() {
+    writing_ = true;
+    connection_->wire_->tcp().expires_after(seconds_of(connection_->shared_.options.write_seconds));
+    connection_->wire_->write(
+        sent_, {},
+        [self = shared_from_this()](beast::error_code failed, size_t) { self->wrote(failed); });
   }
 
   void wrote(beast::error_code failed) {
@@ -294,37 +301,27 @@ class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this
 
   void next() {
     if (writing_ || gone() || last_written_) return;
-    const auto written = [self = shared_from_this()](beast::error_code failed, size_t) {
-      self->wrote(failed);
-    };
-    Wire& wire = *connection_->wire_;
+    sent_.clear();
     if (!pieces_.empty()) {
       // All pending data go in one chunk.
-      sent_.clear();
+      if (chunked_) sent_ = fmt::format("{:x}\r\n", unsent_);
       for (const std::string& p : pieces_) sent_ += p;
+      if (chunked_) sent_ += "\r\n";
       pieces_.clear();
       unsent_ = 0;
-      writing_ = true;
-      wire.tcp().expires_after(seconds_of(connection_->shared_.options.write_seconds));
-      if (chunked_)
-        asio::async_write(wire, http::make_chunk(asio::buffer(sent_)), written);
-      else
-        asio::async_write(wire, asio::buffer(sent_), written);
-      return;
+      return write_sent();
     }
     if (!ending_) return;
     last_written_ = true;
     if (!chunked_ || no_body_) return connection_->answered({});
-    writing_ = true;
-    asio::async_write(wire, http::make_chunk_last(), written);
+    sent_ = "0\r\n\r\n";
+    write_sent();
   }
 
   std::shared_ptr<Http1> connection_;
   unsigned version_;
   bool no_body_;
   std::atomic<bool> done_ = false, begun_ = false;
-  std::optional<http::response<http::empty_body>> head_;
-  std::optional<http::response_serializer<http::empty_body>> serializer_;
   std::deque<std::string> pieces_;
   std::string sent_;
   size_t unsent_ = 0;

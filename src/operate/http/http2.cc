@@ -278,12 +278,13 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   void ask(int32_t id, Stream& s);
 
   void read() {
-    wire_->async_read_some(
-        asio::buffer(in_), [self = shared_from_this()](beast::error_code failed, size_t bytes) {
-          if (failed) return self->close();
-          if (self->shut_) return self->read();  // further data are discarded
-          if (self->take(reinterpret_cast<const uint8_t*>(self->in_.data()), bytes)) self->read();
-        });
+    wire_->read_some(asio::buffer(in_),
+                     [self = shared_from_this()](beast::error_code failed, size_t bytes) {
+                       if (failed) return self->close();
+                       if (self->shut_) return self->read();  // further data are discarded
+                       if (self->take(reinterpret_cast<const uint8_t*>(self->in_.data()), bytes))
+                         self->read();
+                     });
   }
 
   void pump() {
@@ -304,12 +305,11 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     }
     writing_ = true;
     write_begun_ = system_clock().seconds();
-    asio::async_write(*wire_, asio::buffer(out_),
-                      [self = shared_from_this()](beast::error_code failed, size_t) {
-                        self->writing_ = false;
-                        if (failed) return self->close();
-                        self->pump();
-                      });
+    wire_->write(out_, {}, [self = shared_from_this()](beast::error_code failed, size_t) {
+      self->writing_ = false;
+      if (failed) return self->close();
+      self->pump();
+    });
   }
 
   // Ends the sending side and lingers: an immediate close could drop data that the client has not

@@ -68,21 +68,20 @@ class Greeting : public HttpConnection, public std::enable_shared_from_this<Gree
 
   void start() {
     wire_->tcp().expires_after(seconds_of(shared_.options.request_seconds));
-    if (wire_->tls() == nullptr) return read();
-    wire_->tls()->async_handshake(asio::ssl::stream_base::server,
-                                  [self = shared_from_this()](beast::error_code failed) {
-                                    if (!failed) self->read();
-                                  });
+    if (!wire_->has_tls()) return read();
+    wire_->handshake([self = shared_from_this()](beast::error_code failed) {
+      if (!failed) self->read();
+    });
   }
 
  private:
   void read() {
-    wire_->async_read_some(buffer_.prepare(512),
-                           [self = shared_from_this()](beast::error_code failed, size_t bytes) {
-                             if (failed) return;
-                             self->buffer_.commit(bytes);
-                             self->look();
-                           });
+    wire_->read_some(buffer_.prepare(512),
+                     [self = shared_from_this()](beast::error_code failed, size_t bytes) {
+                       if (failed) return;
+                       self->buffer_.commit(bytes);
+                       self->look();
+                     });
   }
   void look() {
     const std::string_view seen(static_cast<const char*>(buffer_.data().data()), buffer_.size());

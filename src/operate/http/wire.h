@@ -8,7 +8,10 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string_view>
 
 #include "operate/http/options.h"
 #include "operate/http/request.h"
@@ -19,6 +22,10 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 
+// Called with the error, and with how many bytes were read or written.
+using WireDone = std::function<void(beast::error_code, size_t)>;
+
+// One connection. All its functions call `done` on the thread of the server.
 class Wire {
  public:
   using executor_type = beast::tcp_stream::executor_type;
@@ -30,17 +37,23 @@ class Wire {
 
   executor_type get_executor() { return tcp_.get_executor(); }
   beast::tcp_stream& tcp() { return tcp_; }
-  asio::ssl::stream<beast::tcp_stream&>* tls() { return tls_ ? &*tls_ : nullptr; }
+  bool has_tls() const { return tls_.has_value(); }
 
+  // The greeting and the farewell of TLS.
+  void handshake(std::function<void(beast::error_code)> done);
+  void shutdown(std::function<void(beast::error_code)> done);
+
+  void read_some(asio::mutable_buffer into, WireDone done);
+  // Writes all bytes of `first`, then all of `second`. They live until `done` is called.
+  void write(std::string_view first, std::string_view second, WireDone done);
+
+  // Serves Beast, whose type of handler ends here: the functions of TCP and TLS are
+  // compiled once for all of Beast's.
   template <class Buffers, class Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
-    if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
-    tcp_.async_read_some(buffers, std::forward<Handler>(handler));
-  }
-  template <class Buffers, class Handler>
-  void async_write_some(const Buffers& buffers, Handler&& handler) {
-    if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
-    tcp_.async_write_some(buffers, std::forward<Handler>(handler));
+    auto kept = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
+    read_some(*asio::buffer_sequence_begin(buffers),
+              [kept](beast::error_code failed, size_t bytes) { (*kept)(failed, bytes); });
   }
 
  private:

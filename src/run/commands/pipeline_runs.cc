@@ -6,6 +6,7 @@
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"

@@ -1,7 +1,7 @@
 // The ledger of what decides the results (learn/train/ledger.h), setting by setting: a run that is
 // resumed with another value of one setting ends with the bits of the run that was not, or the
 // resume names the setting, or the command is refused. A setting that all tasks share is tried in one
-// case, and in all of them where HONE_WHOLE_TESTS is set (make nightly).
+// case, and in all of them when run whole (make nightly).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,6 +11,7 @@
 
 #include "base/core/log.h"
 #include "base/store/temporary_folder.h"
+#include "engine/backends/tested_backends_test.h"
 #include "learn/harness/task_run.h"
 #include "learn/pretrained/open.h"
 #include "learn/tasks/presets/presets.h"
@@ -276,7 +277,6 @@ class Ledger : public testing::TestWithParam<Case> {
                                       : fmt::format("{}", x == 0 ? 0.25 : x / 2)};
   }
 
-  static bool is_whole() { return std::getenv("HONE_WHOLE_TESTS") != nullptr; }
   // Whether this case tries the setting.
   static bool has(const Setting& setting) {
     static const std::vector<Schema> tasks = [] {
@@ -288,7 +288,7 @@ class Ledger : public testing::TestWithParam<Case> {
       return has_setting(schema, setting.name);
     });
     const size_t at = std::hash<std::string>{}(setting.name) % std::size(kCases);
-    return is_whole() || !shared || kCases[at].name == GetParam().name;
+    return tests_whole() || !shared || kCases[at].name == GetParam().name;
   }
 
   const TemporaryFolder folder_;
@@ -337,8 +337,8 @@ TEST_P(Ledger, AResumeHasTheSameBitsOrNamesTheSetting) {
   RecordProperty("same", static_cast<int>(same));
   RecordProperty("named", static_cast<int>(named));
   RecordProperty("refused", static_cast<int>(refused));
-  EXPECT_GT(same, is_whole() ? 25 : 3);
-  EXPECT_GT(named, is_whole() ? 15 : 1);
+  EXPECT_GT(same, tests_whole() ? 25 : 3);
+  EXPECT_GT(named, tests_whole() ? 15 : 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, Ledger, testing::ValuesIn(kCases),
