@@ -281,7 +281,7 @@ cat >src/learn/tasks/scratch.cc <<'CC'
 // Each token from itself and those before it: its label is the token.
 #include <algorithm>
 
-#include "learn/harness/check_run.h"
+#include "learn/harness/run/check_run.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/token_graph.h"
 #include "learn/harness/token_metrics.h"

@@ -1,4 +1,4 @@
-// Error codes of the room learn/harness: H2404, H2412 to H2415 and H2425.
+// Error codes of the room learn/harness: H2413 to H2415.
 #pragma once
 
 #include "base/core/error.h"

@@ -3,7 +3,7 @@
 // tools/golden_adapters.py).
 #include "engine/backends/backends.h"
 #include "engine/backends/tested_backends_test.h"
-#include "learn/harness/programs.h"
+#include "learn/harness/budget/programs.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
 #include "learn/pretrained/pretrained.h"

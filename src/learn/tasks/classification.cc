@@ -8,7 +8,7 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/example_scores.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/harness/token_graph.h"
 #include "learn/tasks/classification_check.h"
 #include "learn/tasks/classification_data.h"

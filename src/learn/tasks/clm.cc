@@ -1,8 +1,8 @@
 // Causal language modelling: each token from those before it (run_clm).
 #include <algorithm>
 
-#include "learn/harness/check_run.h"
 #include "learn/harness/collate.h"
+#include "learn/harness/run/check_run.h"
 #include "learn/harness/task.h"
 #include "learn/harness/token_graph.h"
 #include "learn/harness/token_metrics.h"

@@ -13,7 +13,7 @@
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/null/null.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/tasks/parity.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

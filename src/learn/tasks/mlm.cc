@@ -1,9 +1,9 @@
 // Masked language modelling: tokens that were hidden, from those around them (run_mlm).
 #include <algorithm>
 
-#include "learn/harness/check_run.h"
+#include "learn/harness/budget/programs.h"
 #include "learn/harness/collate.h"
-#include "learn/harness/programs.h"
+#include "learn/harness/run/check_run.h"
 #include "learn/harness/token_graph.h"
 #include "learn/harness/token_metrics.h"
 #include "learn/tasks/mlm_settings.h"

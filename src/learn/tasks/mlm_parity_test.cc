@@ -11,7 +11,7 @@
 #include "engine/backends/tested_backends_test.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tasks/mlm_settings.h"
 #include "learn/tasks/parity.h"

@@ -11,7 +11,7 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/example_scores.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/harness/token_graph.h"
 #include "learn/metrics/loss.h"
 #include "learn/metrics/metric.h"

@@ -11,7 +11,7 @@
 #include "base/store/temporary_folder.h"
 #include "learn/checkpoint/safetensors/safetensors.h"
 #include "learn/checkpoint/training_checkpoint.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/tasks/parity.h"
 
 namespace hone {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "learn/generate/generate.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/metrics/metric.h"
 #include "learn/metrics/sentences.h"
 #include "learn/tasks/seq2seq_settings.h"

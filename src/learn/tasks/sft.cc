@@ -8,7 +8,7 @@
 #include "learn/check/row_faults.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/harness/token_graph.h"
 #include "learn/harness/token_metrics.h"
 #include "learn/tasks/sft_data.h"

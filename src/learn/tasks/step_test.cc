@@ -6,7 +6,7 @@
 
 #include "engine/backends/backends.h"
 #include "engine/backends/tested_backends_test.h"
-#include "learn/harness/programs.h"
+#include "learn/harness/budget/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tasks/parity.h"

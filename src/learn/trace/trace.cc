@@ -7,8 +7,8 @@
 #include "base/core/json.h"
 #include "engine/passes/differentiate.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
+#include "learn/harness/budget/programs.h"
 #include "learn/harness/feed.h"
-#include "learn/harness/programs.h"
 #include "learn/pretrained/weights.h"
 #include "learn/trace/errors.h"
 

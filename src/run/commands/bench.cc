@@ -8,7 +8,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "engine/session/profile.h"
-#include "learn/harness/timed_steps.h"
+#include "learn/harness/run/timed_steps.h"
 #include "learn/tasks/tasks.h"
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"

@@ -13,7 +13,7 @@
 #include "learn/check/sample_text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/files.h"
-#include "learn/harness/check_run.h"
+#include "learn/harness/run/check_run.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/in_flags.h"

@@ -7,7 +7,7 @@
 #include "engine/backends/cuda/gpu_probe.h"
 #include "engine/device/io_probe.h"
 #include "learn/data/formats/parquet_probe.h"
-#include "learn/harness/speed_probe.h"
+#include "learn/harness/budget/speed_probe.h"
 #include "run/commands/command.h"
 
 namespace hone {

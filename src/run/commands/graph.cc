@@ -2,7 +2,7 @@
 // a trace of every named value (docs/tracing.md).
 #include "engine/backends/backends.h"
 #include "engine/ops/catalogue.h"
-#include "learn/harness/shown_program.h"
+#include "learn/harness/budget/shown_program.h"
 #include "learn/tasks/tasks.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"

@@ -6,7 +6,7 @@
 #include "engine/graph/text.h"
 #include "engine/passes/pass_table.h"
 #include "engine/session/plan_text.h"
-#include "learn/harness/shown_program.h"
+#include "learn/harness/budget/shown_program.h"
 #include "learn/trace/read_ids.h"
 #include "learn/trace/trace.h"
 #include "run/commands/command.h"

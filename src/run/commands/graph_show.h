@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/settings/settings.h"
-#include "learn/harness/programs.h"
+#include "learn/harness/budget/programs.h"
 
 namespace hone {
 

@@ -1,7 +1,7 @@
 // hone plan --task T: the memory and time of the run that the same flags would start, without its
 // weights or data.
-#include "learn/harness/plan_report.h"
-#include "learn/harness/rank_report.h"
+#include "learn/harness/budget/plan_report.h"
+#include "learn/harness/budget/rank_report.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "learn/harness/example_scores.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "run/commands/task_choice.h"
 
 namespace hone {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/core/json.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "run/commands/task_choice.h"
 
 namespace hone {

@@ -12,7 +12,7 @@
 #include "base/core/log.h"
 #include "base/store/temporary_folder.h"
 #include "engine/backends/tested_backends_test.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/pretrained/open.h"
 #include "learn/tasks/presets/presets.h"
 #include "learn/tasks/tasks.h"

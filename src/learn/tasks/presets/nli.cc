@@ -10,7 +10,7 @@
 #include "base/store/store.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/torch/torch_writer.h"
-#include "learn/harness/task_run.h"
+#include "learn/harness/run/task_run.h"
 #include "learn/tasks/classification_settings.h"
 #include "learn/tasks/presets/presets.h"
 

@@ -1,0 +1,205 @@
+#include "learn/harness/budget/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/core/text.h"
+#include "learn/data/rows/count_text.h"
+
+namespace hone {
+
+namespace {
+
+// The host's room for states, if more states wait there than fit.
+std::optional<HostRoom> room_for_states(const RunPlan& plan, const Needs& needs,
+                                        const ArenaLimits& limits) {
+  constexpr int64_t kPages = 4 << 20;  // sizes are rounded up
+  int64_t states = 0;
+  for (const StateSlot& slot : plan.states)
+    if (slot.home == Space::host) states += slot.type.bytes();
+  if (needs.host <= limits.host || states == 0) return std::nullopt;
+  return HostRoom{.host = std::max<int64_t>(limits.host - (needs.host - states) - kPages, 0)};
+}
+
+// Makes the split of `fit`, whose plan is too large, fit by recomputing activations. If that is not
+// enough, its plan is the smallest one. Each plan shows the distance to the limit: fragments and
+// scratch appear only there.
+Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaLimits& limits,
+                        int64_t rows, const ShapesOf& shapes_of, Fit& fit) {
+  const auto over = [&](const RunPlan& plan) {
+    return excess_bytes(needs_of(plan, backend.spec(), limits), limits);
+  };
+  // Recomputing shrinks other spaces only if they hold activations.
+  ArenaLimits here = limits;
+  here.host = here.disk = kNoLimit;
+  if (m.settings().offload_activation_device == "none" &&
+      excess_bytes(needs_of(fit.plan, backend.spec(), here), here) <= 0)
+    return Ok{};
+  int64_t least = fit.plan.state_bytes[Space::device];  // without any activation
+  for (const ProgramPlan& p : fit.plan.programs)
+    least = std::max(least, fit.plan.state_bytes[Space::device] + p.phase_bytes[Space::device]);
+  const bool cannot = over(fit.plan) >= fit.plan.used_bytes() - least;
+  RunShapes shapes = shapes_of(rows, fit.whole);
+  shapes.budgets = fit.budgets;
+  int64_t& budget = shapes.budgets.train_bytes;
+  budget = fit.plan.program_bytes[Space::device];
+  for (const ProgramPlan& p : fit.plan.programs)  // the pass does not know the scratch of kernels
+    if (p.held_bytes(Space::device) == fit.plan.program_bytes[Space::device])
+      budget -= p.workspace_bytes;
+  // A smaller budget does not always give a smaller plan; without a budget the plan is the
+  // smallest.
+  bool none = cannot;
+  for (int tries = 0; tries < (cannot ? 1 : 6); ++tries) {
+    none = none || tries == 5;
+    budget = none ? 0 : std::max<int64_t>(budget - over(fit.plan), 0);
+    RunPlan next = HONE_TRY(plan_of(m, backend, shapes));
+    if (next.used_bytes() >= fit.plan.used_bytes()) {
+      if (std::exchange(none, true)) break;
+      continue;
+    }
+    fit.plan = std::move(next);
+    fit.budgets = shapes.budgets;
+    if (over(fit.plan) > 0) continue;
+    fit.rows = rows;
+    break;
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
+                    const ArenaLimits& limits, const ShapesOf& shapes_of,
+                    const std::optional<Split>& keep) {
+  const TaskSettings& s = m.settings();
+  const auto over = [&](const RunPlan& plan) {
+    return excess_bytes(needs_of(plan, backend.spec(), limits), limits);
+  };
+  struct Planned {
+    RunPlan plan;
+    HostRoom states = {};
+  };
+  auto plan_split = [&](const Split& split) -> Result<Planned> {
+    RunShapes shapes = shapes_of(split.rows, split.whole);
+    const auto plan_with = [&](const HostRoom& room) -> Result<Planned> {
+      shapes.budgets.states = room;
+      return Planned{HONE_TRY(plan_of(m, backend, shapes)), room};
+    };
+    Planned as_asked = HONE_TRY(plan_with({}));
+    const std::optional<HostRoom> room =
+        room_for_states(as_asked.plan, needs_of(as_asked.plan, backend.spec(), limits), limits);
+    if (!room) return as_asked;
+    Planned on_disk = HONE_TRY(plan_with(*room));
+    if (over(on_disk.plan) > 0)
+      return over(on_disk.plan) < over(as_asked.plan) ? std::move(on_disk) : std::move(as_asked);
+    HostRoom here = *room;
+    here.device = limits.device - needs_of(on_disk.plan, backend.spec(), limits).device;
+    Planned stay = HONE_TRY(plan_with(here));
+    return over(stay.plan) <= 0 ? std::move(stay) : std::move(on_disk);
+  };
+  // The way to take this number of rows with less memory; see fit.whole.
+  Fit fit;
+  const auto take = [](Planned planned, Fit& into) {
+    into.plan = std::move(planned.plan);
+    into.budgets.states = planned.states;
+  };
+  auto plan = [&](int64_t rows) -> Result<Planned> {
+    fit.whole =
+        s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.per_device_train_batch_size;
+    if (keep && keep->rows == rows) fit.whole = fit.whole && keep->whole;
+    Planned one = HONE_TRY(plan_split({rows, fit.whole}));
+    if (!fit.whole || m.form.even_steps || (keep && keep->rows == rows)) return one;
+    Planned several = HONE_TRY(plan_split({rows, false}));
+    if (over(several.plan) >= over(one.plan)) return one;
+    fit.whole = false;
+    return several;
+  };
+  const int64_t most = keep ? keep->rows : wanted_rows;
+  for (int64_t rows = most; rows >= 1; --rows) {
+    if (wanted_rows % rows != 0) continue;
+    take(HONE_TRY(plan(rows)), fit);
+    if (over(fit.plan) <= 0) {
+      fit.rows = rows;
+      break;
+    }
+    // If one row does not fit, nothing between does.
+    if (rows != most || rows == 1) continue;
+    take(HONE_TRY(plan(1)), fit);
+    if (over(fit.plan) > 0) break;
+  }
+  if (!s.do_train) return fit;
+  if (keep && fit.rows != keep->rows) {
+    Fit kept;
+    kept.whole = keep->whole;
+    take(HONE_TRY(plan_split(*keep)), kept);
+    HONE_TRY(fit_by_recompute(m, backend, limits, keep->rows, shapes_of, kept));
+    if (kept.rows > 0) return kept;
+  }
+  if (fit.rows == 0) HONE_TRY(fit_by_recompute(m, backend, limits, 1, shapes_of, fit));
+  return fit;
+}
+
+// Memory grows nearly linearly with rows, so a line through two plans gives most guesses: the last
+// two that fit, or the last that fits and the first that does not. If the line does not help, rows
+// double, or the gap is halved.
+Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
+                                    const ArenaLimits& limits, const ShapesOf& shapes_of) {
+  struct Try {
+    int64_t rows, bytes;  // used bytes, because whole huge pages hide small slopes
+    bool fits = true;
+    int64_t over = 0;
+  };
+  const auto try_rows = [&](int64_t rows) -> Result<Try> {
+    RunShapes shapes = shapes_of(rows, fit.whole);
+    shapes.budgets = fit.budgets;
+    const RunPlan plan = HONE_TRY(plan_of(m, backend, shapes));
+    const int64_t over = excess_bytes(needs_of(plan, backend.spec(), limits), limits);
+    return Try{rows, plan.used_bytes(), over <= 0, over};
+  };
+  Try fits{fit.rows, fit.plan.used_bytes(), true,
+           excess_bytes(needs_of(fit.plan, backend.spec(), limits), limits)},
+      other{0, fit.plan.state_bytes[Space::device]};
+  bool one_too_many = false;  // `other` does not fit
+  // If the line is not straight, steps grow until one does not fit, and then halve the gap: two
+  // tries for each.
+  int64_t last_step = 0;
+  int slow = 0;  // tries that left more than half of the gap
+  while (fits.rows < kMostRowsTried && !(one_too_many && other.rows == fits.rows + 1)) {
+    const int64_t gap = one_too_many ? other.rows - fits.rows : kMostRowsTried + 1 - fits.rows;
+    const double slope =
+        static_cast<double>(other.bytes - fits.bytes) / static_cast<double>(other.rows - fits.rows);
+    const int64_t line =
+        slow > 1    ? gap / 2
+        : slope > 0 ? static_cast<int64_t>(std::min(static_cast<double>(-fits.over) / slope, 1e9))
+                    : (one_too_many ? gap / 2 : fits.rows);
+    const int64_t least = one_too_many ? 1 : 2 * last_step;
+    const int64_t more = std::clamp<int64_t>(std::max(line, least), 1, gap - 1);
+    const Try tried = HONE_TRY(try_rows(fits.rows + more));
+    last_step = more;
+    const int64_t left = tried.fits ? gap - more : more;
+    if (one_too_many) slow = left <= gap / 2 ? std::min(slow, 1) : slow + 1;
+    if (!tried.fits)
+      one_too_many = true;
+    else if (!one_too_many)
+      other = fits;
+    (tried.fits ? fits : other) = tried;
+  }
+  return fits.rows;
+}
+
+std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits) {
+  const std::string rows = fmt::format("with one row of {}", count_of(tokens, "token"));
+  if (limits.shared && needs.disk <= limits.disk)
+    return fmt::format("the run needs {} {}, {} may be used", format_bytes(needs.device), rows,
+                       format_bytes(std::max<int64_t>(limits.device, 0)));
+  return fmt::format("the run does not fit {}: {}", rows, excess_text(needs, limits));
+}
+
+std::string MemoryReport::text() const {
+  return fmt::format("arena {} as planned, {} of it in memory; runtime {} of {}",
+                     format_bytes(planned_bytes), format_bytes(arena_bytes),
+                     format_bytes(runtime_bytes + measured_bytes - arena_bytes),
+                     format_bytes(budget_bytes));
+}
+
+}  // namespace hone

@@ -1,0 +1,130 @@
+#include "learn/harness/budget/plan_report.h"
+
+namespace hone {
+namespace {
+
+KeptBytes kept_by(const RunPlan& plan, const DeviceSpec& spec) {
+  KeptBytes kept;
+  int64_t phase = 0;
+  for (const ProgramPlan& p : plan.programs) phase = std::max(phase, p.phase_bytes[Space::device]);
+  kept.states = plan.state_bytes[Space::device];
+  if (!spec.own_memory) kept.states += plan.state_bytes[Space::host];
+  kept.all = kept.states + phase;
+  return kept;
+}
+
+Result<PlanRemedy> remedy_for(const PlacementSearch& search, int64_t runtime, const Fit& fit) {
+  const TaskModel& m = search.model;
+  const TaskSettings& s = m.settings();
+  PlanRemedy r;
+  r.kept = kept_by(fit.plan, search.backend.spec());
+  r.memory_bytes = needs_of(fit.plan, search.backend.spec(), search.limits).device + runtime;
+  PlacementSearch nearest = search;
+  nearest.wanted_rows = 1;
+  nearest.first_that_fits = true;
+  const Placements found = HONE_TRY(try_placements(nearest));
+  if (found.best) r.placement = found.tried[*found.best].how;
+  if (r.kept.all > search.limits.device) return r;
+  for (int64_t shorter = m.form.limits[0].tokens / 2; shorter >= 16 && r.row_tokens == 0;
+       shorter /= 2) {
+    const Fit one =
+        HONE_TRY(fit_run(m, search.backend, 1, search.limits, [&](int64_t rows, bool whole) {
+          return shapes_without_data(m, shorter, rows, whole, s.do_train, s.do_eval);
+        }));
+    if (one.rows > 0) r.row_tokens = shorter;
+  }
+  return r;
+}
+
+// The micro-batch that fits, the largest that would, and what one row more takes.
+Status fit_rows(const PlacementSearch& run, PlanReport& r) {
+  const TaskModel& m = run.model;
+  const ShapesOf shapes = [&](int64_t rows, bool whole) { return run.shapes(m, rows, whole); };
+  r.fit = HONE_TRY(fit_run(m, run.backend, run.wanted_rows, run.limits, shapes));
+  if (r.fit.rows == 0) return Ok{};
+  r.largest_rows = HONE_TRY(largest_micro_batch(m, run.backend, r.fit, run.limits, shapes));
+  if (r.largest_rows == 0 || r.largest_rows >= kMostRowsTried) return Ok{};
+  RunShapes more = shapes(r.largest_rows + 1, r.fit.whole);
+  more.budgets = r.fit.budgets;
+  r.one_more_row = needs_of(HONE_TRY(plan_of(m, run.backend, more)), r.device, run.limits);
+  return Ok{};
+}
+
+// The work and the time of the run's programs. `data`: null where they are not read.
+Status predict(const PlacementSearch& run, PlanData* data, PlanReport& r) {
+  const TaskModel& m = run.model;
+  const TaskSettings& s = m.settings();
+  const int64_t rows = std::max<int64_t>(r.fit.rows, 1);
+  RunShapes shapes = run.shapes(m, rows, r.fit.whole);
+  shapes.budgets = r.fit.budgets;
+  const std::vector<Program> programs = HONE_TRY(run_programs(m, shapes));
+  const double micro_batches = micro_batches_of(s, r.wanted_rows, rows);
+  r.again = recomputed(programs);
+  for (const Program& p : programs)
+    if (p.name.starts_with("train.") || p.name.starts_with("step."))
+      r.flops = flops_of(p) * micro_batches;
+  if (!s.do_train) return Ok{};
+  const StepTimes times = step_times(programs, shapes, r.device);
+  RunLength length = length_without_data(s, r.row.tokens);
+  if (data) {
+    r.seconds = HONE_TRY(mean_step_seconds(times, shapes.train, *data->feed, micro_batches));
+    length = length_of(*data->feed, data->examples);
+  } else {
+    r.seconds = mean_step_seconds(times, micro_batches);
+  }
+  r.time = HONE_TRY(plan_time(m, length, r.fit.plan, r.seconds,
+                              evaluation_seconds(times, shapes.eval, length.eval_rows), r.device));
+  return Ok{};
+}
+
+int64_t runtime_of(const DeviceSpec& device, const ArenaLimits& limits, int64_t stream) {
+  if (device.own_memory) return device.runtime_bytes;
+  return limits.shared ? kRuntimeBudget + stream : 0;
+}
+
+}  // namespace
+
+Result<PlanReport> plan_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
+                               bool choices) {
+  const TaskSettings& s = *task.settings;
+  const Backend* const here = devices.here.get();
+  PlanReport r;
+  r.settings = task.settings;
+  r.device = devices.group.device;
+  r.is_here = here != nullptr;
+  std::unique_ptr<PlanData> data;
+  if (here) {
+    r.speeds = machine_speeds(*here, SpeedsWanted::of(s, choices));
+    static_cast<Speeds&>(r.device) = r.speeds ? r.speeds->speeds : kTypicalCpu;
+    data = HONE_TRY(read_plan_data(task, model, here->device().pool()));
+  }
+  const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(r.device));
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.device.host_lane));
+  r.model = model.name;
+  r.parameters = parameter_count(model.config);
+  r.row = made.form.limits[0];
+  r.stream_bytes = stream_bytes(s, r.row.tokens);
+  r.limits = limits_of(s, r.device, r.stream_bytes);
+  r.runtime_bytes = runtime_of(r.device, r.limits, r.stream_bytes);
+  r.wanted_rows = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
+  const PlacementSearch run{
+      .model = made,
+      .backend = *backend,
+      .limits = r.limits,
+      .speeds = r.device,
+      .wanted_rows = r.wanted_rows,
+      .shapes = [&](const TaskModel& m, int64_t rows, bool whole) {
+        return data ? shapes_of_data(m, data->examples, &*data->feed->steps(), rows, whole)
+                    : shapes_without_data(m, r.row.tokens, rows, whole, s.do_train, s.do_eval);
+      }};
+  HONE_TRY(fit_rows(run, r));
+  HONE_TRY(predict(run, data.get(), r));
+  if (choices) r.choices = HONE_TRY(try_placements(run));
+  if (r.fit.rows == 0)
+    r.remedy = HONE_TRY(remedy_for(run, r.runtime_bytes, r.fit));
+  else if (saves_beside_training(s))
+    r.copy = plan_save_copy(s, r.fit.plan, saved_weights(model.config), r.device, r.limits);
+  return r;
+}
+
+}  // namespace hone

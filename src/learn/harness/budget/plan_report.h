@@ -1,0 +1,64 @@
+// The memory and the time of a run before it starts, and what would make it fit. Needs neither the
+// weights of the model nor, for other devices than this machine's, its data.
+#pragma once
+
+#include "learn/harness/budget/placement.h"
+#include "learn/harness/budget/plan_time.h"
+#include "learn/harness/budget/planned_devices.h"
+#include "learn/harness/budget/save_copy.h"
+
+namespace hone {
+
+// Bytes in the device's memory that no smaller micro-batch makes less.
+struct KeptBytes {
+  int64_t states = 0;  // from step to step
+  int64_t all = 0;     // and from one micro-batch of a step to the next
+};
+
+// A change that makes the run fit: offloaded values, a shorter block, or more memory.
+struct PlanRemedy {
+  std::optional<Placement> placement;  // the one that changes least
+  // The largest half, quarter, ... of the row's tokens with which one row fits; 0: none.
+  int64_t row_tokens = 0;
+  int64_t memory_bytes = 0;  // of the device, with one row of the length that was asked for
+  KeptBytes kept;
+};
+
+struct PlanReport {
+  std::shared_ptr<const TaskSettings> settings;
+  std::string model;
+  int64_t parameters = 0;
+  RowLimit row;  // of the first axis
+  DeviceSpec device;
+  std::optional<MachineSpeeds> speeds;  // that `device` points into
+  bool is_here = false;                 // the device is this machine's
+  ArenaLimits limits;
+  // Beside the device's arena. On the CPU the runtime is the host's, unless that has its own limit.
+  int64_t runtime_bytes = 0;
+  int64_t stream_bytes = 0;
+
+  int64_t wanted_rows = 0;  // of a batch
+  Fit fit;
+  int64_t largest_rows = 0;  // of a micro-batch that fits
+  Needs one_more_row;        // of the smallest micro-batch that does not fit; 0: not known
+  Recomputed again;
+  double flops = 0, seconds = 0;  // of an optimizer step
+  PlannedTime time;
+  SaveCopy copy;
+  std::optional<PlanRemedy> remedy;   // if not one row fits
+  std::optional<Placements> choices;  // if asked for
+
+  bool fits() const { return fit.rows > 0 && !time.too_long; }
+  OrderedJson json() const;
+  std::string text() const;
+};
+
+// `choices`: tries what may be elsewhere or computed again. Errors: those of the task, of its data,
+// of its settings.
+Result<PlanReport> plan_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
+                               bool choices);
+
+// "26.0 GiB", with the host's memory if that has a limit of its own. For reports.
+std::string limits_text(const ArenaLimits& limits, int64_t runtime_bytes);
+
+}  // namespace hone

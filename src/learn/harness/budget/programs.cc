@@ -1,0 +1,250 @@
+#include "learn/harness/budget/programs.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "engine/backends/null/null.h"
+#include "engine/ops/cost.h"
+#include "engine/session/session.h"
+#include "learn/harness/training_precision.h"
+
+namespace hone {
+
+Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model, HostLane host_lane) {
+  RunForm form = HONE_TRY(task.form(model));
+  return TaskModel{task, model.config, std::move(form), host_lane};
+}
+
+std::vector<BatchShape> RunShapes::train_shapes(const RunForm& form) const {
+  std::vector<BatchShape> shapes = train.shapes;
+  if (!accumulate && form.labels_vary && !shapes.empty())
+    shapes.push_back(shapes.back().with(kLabels, shapes.back().axes[0].size));
+  return shapes;
+}
+
+std::string program_name(std::string_view kind, const BatchShape& shape) {
+  return fmt::format("{}.{}", kind, shape.text());
+}
+
+RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t rows, bool whole,
+                              bool train, bool eval) {
+  const TaskSettings& s = m.settings();
+  const auto grid = [&](int64_t r, int64_t most) {
+    BatchGrid grid;
+    BatchShape& shape = grid.shapes.emplace_back();
+    for (const RowLimit& limit : m.form.limits) {
+      const int64_t tokens = r * (&limit == m.form.limits.data() ? row_tokens : limit.tokens);
+      shape.axes.push_back(
+          {limit.axis, m.form.packs_rows ? (tokens + 63) / 64 * 64 : tokens});  // in lines of 64
+    }
+    grid.max_rows = m.form.packs_rows ? most : r;
+    // The last step of an epoch of a stream may leave slack, which takes a sequence.
+    const bool slack = m.form.packs_rows || s.streaming;
+    shape.axes.push_back({kSequences, grid.max_rows + (slack ? 1 : 0)});
+    return grid;
+  };
+  RunShapes shapes;
+  if (train) shapes.train = grid(rows, whole ? rows : 2 * rows);
+  shapes.accumulate = train && !whole;
+  if (eval) {
+    const int64_t r = std::min(rows, s.per_device_eval_batch_size);
+    shapes.eval = grid(r, 2 * r);
+    if (m.form.generation) shapes.writes = m.form.generation(row_tokens, r);
+  }
+  return shapes;
+}
+
+RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const StepCount* steps,
+                         int64_t rows, bool whole) {
+  const auto lengths_of = [&](const ExampleRows& of, int64_t most) {
+    std::vector<AxisLengths> lengths;
+    for (size_t a = 0; a < of.axes.size(); ++a) {
+      lengths.push_back({m.form.limits[a].axis, of.axes[a].lengths()});
+      lengths.back().lengths.resize(static_cast<size_t>(most));
+    }
+    return lengths;
+  };
+  const int64_t eval_batch = m.settings().per_device_eval_batch_size;
+  RunShapes shapes;
+  if (examples.train) {
+    const StepRows last = steps->rows_of_step(steps->steps_per_epoch() - 1);
+    const int64_t all = examples.train->size(), r = std::min(rows, all);
+    shapes.train =
+        choose_grid(lengths_of(*examples.train, all), r, (last.end - last.begin) % r, whole);
+    shapes.accumulate = !whole;
+  }
+  if (examples.eval) {
+    const int64_t all = examples.eval->size(), compared = std::min(all, examples.compared);
+    if (compared > 0) {
+      const int64_t r = std::min({rows, eval_batch, compared});
+      shapes.eval = choose_grid(lengths_of(*examples.eval, compared), r, compared % r);
+    }
+    if (m.form.generation) {
+      const std::vector<int64_t> sources = examples.eval->axes[0].lengths();
+      const int64_t longest =
+          sources.empty() ? 0 : *std::max_element(sources.begin(), sources.end());
+      shapes.writes = m.form.generation(longest, std::min(eval_batch, all));
+    }
+  }
+  return shapes;
+}
+
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+bool is_linear(const ParamSpec& p) {
+  return p.shape.size() == 2 && !p.looked_up && p.name.ends_with(kWeight);
+}
+
+// As in Transformers' check_target_module_exists: the whole name of the layer, a part of it or a
+// regular expression for it.
+bool is_named(const std::string& layer, const std::string& target) {
+  if (target == "all-linear" || target == "all_linear") return true;
+  if (layer.find(target) != std::string::npos) return true;
+  try {
+    return std::regex_match(layer, std::regex(target));
+  } catch (const std::regex_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::set<std::string> weights_in_bf16(const ModelConfig& config, const TrainSettings& s) {
+  std::set<std::string> names;
+  if (!s.pure_bf16()) return names;
+  for (const ParamSpec& p : family_of(config).params(config))
+    if (!p.of_adapter() && p.scheme.empty()) names.insert(p.name);
+  return names;
+}
+
+std::vector<UpdateWeight> update_weights(const ModelConfig& config,
+                                         const std::vector<std::string>& targets,
+                                         const std::set<std::string>& in_bf16) {
+  std::vector<UpdateWeight> weights;
+  for (const ParamSpec& p : family_of(config).params(config)) {
+    if (!p.is_trained()) continue;
+    const DType kept = in_bf16.contains(p.name) ? DType::bf16 : DType::f32;
+    UpdateWeight w{p.name, {kept, p.shape}, p.decay, p.looked_up};
+    const std::string layer =
+        p.name.substr(0, p.name.size() - std::min(p.name.size(), kWeight.size()));
+    w.is_target =
+        is_linear(p) && std::any_of(targets.begin(), targets.end(),
+                                    [&](const std::string& t) { return is_named(layer, t); });
+    weights.push_back(std::move(w));
+  }
+  return weights;
+}
+
+Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
+  const TaskSettings& s = m.settings();
+  std::vector<RunProgram> programs;
+  const TrainingPrecision precision =
+      HONE_TRY(training_precision(s, shapes.accumulate, family_of(m.config).safe_in_f16));
+  TrainPasses how{precision.products, s.recompute(),       s.offload(),
+                  precision.stored,   precision.gradients, precision.saturate};
+  how.recompute.bytes = shapes.budgets.train_bytes;
+  how.offload.host_lane = m.host_lane;
+  const std::vector<BatchShape> train = shapes.train_shapes(m.form);
+  how.in_bf16 = weights_in_bf16(m.config, s);
+  const std::vector<UpdateWeight> weights =
+      update_weights(m.config, s.optim_target_modules, how.in_bf16);
+  UpdateOptions update;
+  if (!train.empty()) {
+    update = HONE_TRY(update_options(s));
+    if (optimizer_of(s).decomposed) how.offload.host_lane = HostLane::none;
+    HONE_TRY(check_targets(weights, s));
+    HONE_TRY(check_weight_types(weights, s));
+  }
+  update.gradients = precision.gradients;
+  // An offloaded optimizer keeps the weights that it updates, and products read copies in two
+  // bytes. Texts are generated in f32, from the weights.
+  const Space masters = how.offload.beside_moments();
+  if (masters != Space::device && precision.products != Precision::f32 && shapes.copies &&
+      how.in_bf16.empty() && !shapes.writes && !train.empty()) {
+    how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
+    if (!how.copies.empty()) {
+      how.offload.masters = masters;
+      // The device makes copies that are on disk.
+      if (how.offload.params == Space::disk) how.offload.host_lane = HostLane::none;
+    }
+  }
+  if (!train.empty() && !shapes.budgets.states.all())
+    how.offload.homes =
+        homes_beside_host(build_update(weights, update), how, shapes.budgets.states);
+  for (const BatchShape& shape : train) {
+    const auto build = [&](std::string_view kind) {
+      return m.task.program(m.config, shape, program_name(kind, shape), true);
+    };
+    if (shapes.accumulate) {
+      programs.push_back({build("train"), train_pipeline(false, how)});
+      programs.push_back({build("accumulate"), train_pipeline(true, how)});
+      continue;
+    }
+    const auto append = [=](Program& p) -> Result<bool> {
+      append_update(p, weights, update);
+      return true;
+    };
+    programs.push_back({build("step"), step_pipeline(append, how)});
+  }
+  if (!train.empty() && shapes.accumulate)
+    programs.push_back({build_update(weights, update), update_pipeline(how)});
+  for (const BatchShape& shape : shapes.eval.shapes)
+    programs.push_back({m.task.program(m.config, shape, program_name("eval", shape), false),
+                        forward_pipeline(WeightStorage::f32, how)});
+  if (shapes.writes)
+    for (const CachedShape& shape : cached_shapes(*shapes.writes))
+      programs.push_back({build_cached_program(m.config, shape, cached_name(shape)),
+                          forward_pipeline(shapes.writes->weights,
+                                           {.offload = how.offload, .in_bf16 = how.in_bf16})});
+  return programs;
+}
+
+RunProgram traced_program(const TaskModel& m, const BatchShape& shape) {
+  return {m.task.program(m.config, shape, "trace", true), train_pipeline(false)};
+}
+
+Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes) {
+  std::vector<Program> programs;
+  for (RunProgram& p : HONE_TRY(list_programs(m, shapes))) {
+    HONE_TRY(run_passes(p.program, p.passes, {}));
+    programs.push_back(std::move(p.program));
+  }
+  return programs;
+}
+
+Recomputed recomputed(std::span<const Program> programs) {
+  Recomputed r;
+  double clones = 0, all = 0;
+  for (const Program& p : programs) {
+    const double again = clone_seconds(p, kTypicalCpu);
+    if (again == 0) continue;
+    clones += again;
+    all += seconds_of(p, kTypicalCpu);
+    for (const Node& n : p.nodes) r.nodes += n.clone ? 1 : 0;
+  }
+  if (all > 0) r.share = clones / (all - clones);
+  return r;
+}
+
+double flops_of(const Program& p) {
+  double sum = 0;
+  for (const Node& n : p.nodes)
+    if (!n.clone) sum += cost_of({p, n}).flops;
+  return sum;
+}
+
+std::string Recomputed::text() const {
+  if (nodes == 0) return "";
+  return fmt::format("{} computed again, about {:.0f} % more time",
+                     nodes == 1 ? "1 node is" : fmt::format("{} nodes are", nodes), 100 * share);
+}
+
+Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes) {
+  const NullBackend null(&backend);
+  const Session session = HONE_TRY(Session::compile(HONE_TRY(run_programs(m, shapes)), null));
+  return session.plan();
+}
+
+}  // namespace hone

@@ -1,0 +1,92 @@
+// The programs of a run, before any memory is allocated. This is the only list: training, hone
+// plan, graph, bench, check and the tracer use it.
+#pragma once
+
+#include "engine/device/backend.h"
+#include "engine/passes/pipelines.h"
+#include "learn/harness/budget/host_room.h"
+#include "learn/harness/task.h"
+#include "learn/train/update.h"
+
+namespace hone {
+
+// A task with a model.
+struct TaskModel {
+  const Task& task;
+  const ModelConfig& config;
+  RunForm form;
+  HostLane host_lane = HostLane::none;  // of the device of the run or the plan
+  // Task and model must outlive it. Errors: those of Task::form.
+  static Result<TaskModel> make(const Task& task, const Pretrained& model,
+                                HostLane host_lane = HostLane::none);
+  const TaskSettings& settings() const { return *task.settings; }
+};
+
+// Bytes by space, so that a run fits (learn/harness/budget/memory.h).
+struct RunBudgets {
+  // Bytes that a training program may hold besides the states of the run. Activations are
+  // recomputed until it does, or none are left.
+  int64_t train_bytes = std::numeric_limits<int64_t>::max();
+  HostRoom states = {};
+};
+
+struct RunShapes {
+  BatchGrid train, eval;              // empty: no training, no evaluation
+  bool accumulate = false;            // a step may be more than one micro-batch
+  std::optional<CacheLimits> writes;  // evaluations generate texts
+  // Products may read copies of offloaded weights (engine/passes/compute_copies.h).
+  bool copies = true;
+  RunBudgets budgets = {};
+
+  // The shape of each program; if labels vary, the last one has room for all of them.
+  std::vector<BatchShape> train_shapes(const RunForm& form) const;
+};
+
+// Shapes of a run before its data are read: `rows` rows in a micro-batch, each with at most
+// `row_tokens` tokens on the first axis; for unknown lengths the largest possible. whole: a step is
+// one micro-batch.
+RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t rows, bool whole,
+                              bool train, bool eval);
+
+// Shapes of a run after its data are read. `steps`: of training, null without it.
+RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const StepCount* steps,
+                         int64_t rows, bool whole);
+
+// Weights that --dtype bfloat16 keeps in bf16: all but an adapter's and those in blocks.
+std::set<std::string> weights_in_bf16(const ModelConfig& config, const TrainSettings& s);
+// The weights that the optimizer trains. `targets`: --optim_target_modules; in_bf16: see above.
+std::vector<UpdateWeight> update_weights(const ModelConfig& config,
+                                         const std::vector<std::string>& targets = {},
+                                         const std::set<std::string>& in_bf16 = {});
+
+// A program as the task builds it, and the passes that make it ready for the session.
+struct RunProgram {
+  Program program;
+  std::vector<Pass> passes;
+};
+// Every program of the run: step.<shape>, or train.<shape>, accumulate.<shape> and update;
+// eval.<shape>, and programs that generate texts (learn/generate/programs.h). Errors: those of the
+// optimizer's settings.
+Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes);
+// The loss of one shape in f32 with the passes that make its gradients, for the tracer, which marks
+// values between two passes.
+RunProgram traced_program(const TaskModel& m, const BatchShape& shape);
+// Every program of the run after its passes.
+Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes);
+// "train.512"; for pairs "train.512+128".
+std::string program_name(std::string_view kind, const BatchShape& shape);
+
+// The recomputed part of these programs.
+struct Recomputed {
+  size_t nodes = 0;
+  double share = 0;          // of the programs' time without recompute, by their nodes
+  std::string text() const;  // "318 nodes are computed again, about 19 % more time"; or ""
+};
+Recomputed recomputed(std::span<const Program> programs);
+// FLOPs of the model: recomputed nodes do not count twice.
+double flops_of(const Program& p);
+
+// The plan of the programs of these shapes.
+Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes);
+
+}  // namespace hone

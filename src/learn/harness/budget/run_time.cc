@@ -1,0 +1,278 @@
+#include "learn/harness/budget/run_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "base/core/text.h"
+#include "base/settings/errors.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/harness/budget/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr double kHour = 3600;
+
+// Seconds of a step by the shape of its micro-batches: the first, later ones, and the update.
+class StepSum {
+ public:
+  explicit StepSum(const StepTimes& times) : times_(times) {}
+  void add(size_t shape, double batches = 1) {
+    if (times_.first.empty()) return;
+    shape = std::min(shape, times_.first.size() - 1);
+    if (seconds_ == 0 && batches > 0) {
+      seconds_ = times_.first[shape] + times_.update;
+      batches -= 1;
+    }
+    seconds_ += std::max(0.0, batches) * times_.more[shape];
+  }
+  double seconds() const { return seconds_; }
+
+ private:
+  const StepTimes& times_;
+  double seconds_ = 0;
+};
+
+int64_t times_in(double interval, int64_t steps) {
+  if (interval <= 0) return 0;
+  const auto all = static_cast<double>(steps);
+  return static_cast<int64_t>(all /
+                              std::max(1.0, interval < 1 ? std::ceil(interval * all) : interval));
+}
+
+}  // namespace
+
+StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
+                     const Speeds& speeds) {
+  StepTimes times;
+  const auto seconds_of_program = [&](const std::string& name) {
+    for (const Program& p : programs)
+      if (p.name == name) return run_seconds(p, speeds);
+    return 0.0;
+  };
+  for (const BatchShape& shape : shapes.train.shapes) {
+    const char* kind = shapes.accumulate ? "train" : "step";
+    times.first.push_back(seconds_of_program(program_name(kind, shape)));
+    times.more.push_back(shapes.accumulate ? seconds_of_program(program_name("accumulate", shape))
+                                           : times.first.back());
+  }
+  times.update = seconds_of_program("update");
+  if (!shapes.eval.empty())
+    times.evaluation = seconds_of_program(program_name("eval", shapes.eval.largest()));
+  return times;
+}
+
+double mean_step_seconds(const StepTimes& times, double micro_batches) {
+  StepSum sum(times);
+  sum.add(std::numeric_limits<size_t>::max(), std::max(1.0, micro_batches));
+  return sum.seconds();
+}
+
+Result<double> mean_step_seconds(const StepTimes& times, const BatchGrid& grid, RowFeed& feed,
+                                 double micro_batches) {
+  if (feed.streams() || !feed.steps() || grid.empty())
+    return mean_step_seconds(times, micro_batches);
+  constexpr int64_t kLooked = 64;
+  const int64_t steps = feed.steps()->total_steps(), looked = std::min(kLooked, steps);
+  double all = 0;
+  std::vector<std::vector<int64_t>> lengths;
+  StepPlan plan;
+  for (int64_t i = 0; i < looked; ++i) {
+    const TakenRows taken = HONE_TRY(feed.rows_of_step(i * steps / looked));
+    lengths.assign(taken.data->axes.size(), {});
+    for (size_t a = 0; a < lengths.size(); ++a)
+      for (const int64_t row : taken.rows.rows)
+        lengths[a].push_back(taken.data->axes[a].length(row));
+    plan_step(lengths, grid, plan);
+    StepSum sum(times);
+    for (const MicroBatchPlan& batch : plan.batches) sum.add(batch.shape);
+    all += sum.seconds();
+  }
+  return looked > 0 ? all / static_cast<double>(looked) : 0.0;
+}
+
+double evaluation_seconds(const StepTimes& times, const BatchGrid& grid, int64_t rows) {
+  if (grid.empty()) return 0;
+  return times.evaluation *
+         std::ceil(static_cast<double>(rows) / static_cast<double>(grid.max_rows));
+}
+
+RunLength length_without_data(const TaskSettings& s, int64_t row_tokens) {
+  RunLength length;
+  const int64_t rows_per_step = s.per_device_train_batch_size * s.gradient_accumulation_steps;
+  length.eval_rows = std::max<int64_t>(s.max_eval_samples, 0);
+  if (s.max_train_samples > 0) {
+    length.train_rows = s.max_train_samples;
+    const Result<StepCount> count = StepCount::make(
+        {s.max_train_samples, s.per_device_train_batch_size, s.gradient_accumulation_steps,
+         s.num_train_epochs, s.max_steps, s.dataloader_drop_last});
+    if (!count.ok()) return length;
+    length.steps = count->total_steps();
+    length.epochs = count->epoch_after(length.steps);
+  } else if (s.max_steps > 0) {
+    length.steps = s.max_steps;
+    length.train_rows = s.max_steps * rows_per_step;
+    length.epochs = 1;
+  }
+  length.tokens = length.train_rows * row_tokens;
+  return length;
+}
+
+RunLength length_of(const RowFeed& feed, const Examples& examples) {
+  RunLength length;
+  if (feed.steps()) {
+    length.steps = feed.steps()->total_steps();
+    length.epochs = feed.steps()->epoch_after(length.steps);
+  }
+  length.train_rows = feed.train_rows();
+  if (examples.train)
+    for (int64_t row = 0; row < examples.train->size(); ++row)
+      length.tokens += examples.train->axes[0].length(row);
+  if (examples.eval) length.eval_rows = std::min(examples.evaluated, examples.eval->size());
+  return length;
+}
+
+double RunTime::seconds() const {
+  if (steps == 0) return 0;
+  return load_seconds + training_seconds() + evaluation_seconds * static_cast<double>(evaluations) +
+         save_seconds * static_cast<double>(checkpoints_written) + model_seconds;
+}
+
+RunTime run_time(const TaskSettings& s, const RunLength& length, const DiskNeed& disk,
+                 double step_seconds, double evaluation_seconds, const Speeds& speeds) {
+  const auto seconds_for = [](int64_t bytes, double speed) {
+    return speed > 0 ? static_cast<double>(bytes) / speed : 0.0;
+  };
+  RunTime t;
+  t.step_seconds = step_seconds;
+  t.steps = std::max<int64_t>(length.steps - length.done, 0);
+  const double share =
+      length.steps > 0 ? static_cast<double>(t.steps) / static_cast<double>(length.steps) : 0;
+  t.tokens = std::llround(static_cast<double>(length.tokens) * length.epochs * share);
+  t.model_bytes = disk.model_bytes;
+  t.checkpoint_bytes = disk.checkpoint_bytes;
+  t.checkpoints_kept = disk.checkpoints;
+  t.checkpoints_written = std::llround(static_cast<double>(disk.written) * share);
+  if (!s.model_name_or_path.empty())
+    t.load_seconds = seconds_for(disk.model_bytes, speeds.disk_read_bytes_per_second);
+  t.save_seconds = seconds_for(disk.checkpoint_bytes, speeds.disk_write_bytes_per_second);
+  t.model_seconds = seconds_for(disk.model_bytes, speeds.disk_write_bytes_per_second);
+  if (s.do_eval && length.eval_rows > 0) {
+    t.evaluation_seconds = evaluation_seconds;
+    const double every = s.eval_steps > 0 ? s.eval_steps : s.logging_steps;
+    t.evaluations = 1 + (s.eval_strategy == "steps"   ? times_in(every, length.steps)
+                         : s.eval_strategy == "epoch" ? std::llround(std::ceil(length.epochs))
+                                                      : 0);
+    t.evaluations = std::max<int64_t>(1, std::llround(static_cast<double>(t.evaluations) * share));
+  }
+  return t;
+}
+
+OrderedJson RunTime::json(double price_per_hour) const {
+  OrderedJson j{{"steps", steps},
+                {"tokens", tokens},
+                {"seconds_per_step", step_seconds},
+                {"training_seconds", training_seconds()},
+                {"load_seconds", load_seconds},
+                {"evaluations", evaluations},
+                {"evaluation_seconds", evaluation_seconds},
+                {"checkpoints_written", checkpoints_written},
+                {"checkpoints_kept", checkpoints_kept},
+                {"checkpoint_bytes", checkpoint_bytes},
+                {"checkpoint_seconds", save_seconds},
+                {"model_bytes", model_bytes},
+                {"disk_bytes", model_bytes + checkpoints_kept * checkpoint_bytes},
+                {"total_seconds", seconds()}};
+  if (price_per_hour > 0) j["cost"] = cost(price_per_hour);
+  return j;
+}
+
+std::string RunTime::text(double price_per_hour) const {
+  std::string text = fmt::format("{:.3g} s a step", step_seconds);
+  if (steps == 0) return text;
+  text += fmt::format(", {} for {}", format_duration(seconds()), count_of(steps, "step"));
+  if (price_per_hour > 0) text += fmt::format("; costs {:.2f}", cost(price_per_hour));
+  return text;
+}
+
+Result<double> most_seconds(const TrainSettings& s) {
+  double most = std::numeric_limits<double>::infinity();
+  if (s.max_hours > 0) most = s.max_hours * kHour;
+  if (s.max_cost <= 0) return most;
+  if (s.price_per_hour <= 0)
+    return Error(err::kSettingRequired, "--max_cost needs the price of an hour")
+        .at(fmt::format("--max_cost {:g}", s.max_cost))
+        .todo("add --price_per_hour, in the same currency, or limit the time with --max_hours");
+  return std::min(most, s.max_cost / s.price_per_hour * kHour);
+}
+
+Status check_time(const TrainSettings& s, const RunTime& time) {
+  const double most = HONE_TRY(most_seconds(s));
+  const double needed = time.seconds();
+  if (needed <= most) return Ok{};
+  const bool by_cost = s.max_hours <= 0 || most < s.max_hours * kHour;
+  const double rest = needed - time.training_seconds();  // time outside of steps
+  const auto steps = static_cast<int64_t>((most - rest) / time.step_seconds);
+  const std::string more =
+      by_cost ? fmt::format("--max_cost {:.2f}", std::ceil(time.cost(s.price_per_hour) * 110) / 100)
+              : fmt::format("--max_hours {:.2g}", needed * 1.1 / kHour);
+  return Error(err::kTakesTooLong,
+               fmt::format(
+                   "the run is predicted to take {}{}, {} may be used", format_duration(needed),
+                   by_cost ? fmt::format(" and to cost {:.2f}", time.cost(s.price_per_hour)) : "",
+                   by_cost ? fmt::format("{:.2f}", s.max_cost) : format_duration(most)))
+      .at(by_cost
+              ? fmt::format("--max_cost {:g} --price_per_hour {:g}", s.max_cost, s.price_per_hour)
+              : fmt::format("--max_hours {:g}", s.max_hours))
+      .todo(steps > 0 ? fmt::format("--max_steps {} fits; or give {}", steps, more)
+                      : fmt::format("give {}, or take a smaller model or shorter rows", more));
+}
+
+namespace {
+
+class TimeReport : public TrainCallback {
+ public:
+  explicit TimeReport(const RunTime& predicted) : predicted_(predicted) {}
+
+  void on_step_end(const RunPlace& at, const StepReport& r) override {
+    // The first step is slower: it touches new memory.
+    if (r.steps > 1 && count_ < seconds_.size()) seconds_[count_++] = r.step_seconds;
+    if (told_ || (count_ < seconds_.size() && at.step < at.total_steps) || count_ == 0) return;
+    told_ = true;
+    std::sort(seconds_.begin(), seconds_.begin() + static_cast<std::ptrdiff_t>(count_));
+    const double median = seconds_[count_ / 2];
+    const int64_t left = at.total_steps - at.step;
+    const double rest =
+        predicted_.seconds() - predicted_.training_seconds() - predicted_.load_seconds;
+    std::array<char, 192> line;  // no allocation in the loop
+    auto end = fmt::format_to_n(line.data(), 128,
+                                "{:<11} {:.3g} s a step, predicted {:.3g} ({:.2f} of it)", "time",
+                                median, predicted_.step_seconds, median / predicted_.step_seconds)
+                   .out;
+    if (left > 0)
+      end = fmt::format_to_n(
+                end, line.data() + line.size() - end, "; {} left for {}",
+                format_duration(median * static_cast<double>(left) + std::max(rest, 0.0)),
+                count_of(left, "step"))
+                .out;
+    log_line(LogLevel::kInfo, {line.data(), static_cast<size_t>(end - line.data())});
+  }
+
+ private:
+  RunTime predicted_;
+  std::array<double, 19> seconds_{};
+  size_t count_ = 0;
+  bool told_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainCallback> make_time_report(const RunTime& predicted) {
+  return std::make_unique<TimeReport>(predicted);
+}
+
+}  // namespace hone

@@ -1,0 +1,257 @@
+#include "learn/harness/run/task_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/core/clock.h"
+#include "base/core/hash.h"
+#include "base/core/log.h"
+#include "base/core/memory.h"
+#include "base/core/signals.h"
+#include "learn/harness/run/not_finite_rows.h"
+#include "learn/pretrained/weights.h"
+#include "learn/train/errors.h"
+#include "learn/train/ledger.h"
+
+namespace hone {
+
+Status TaskRun::plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan) {
+  const std::vector<TokenRows>& axes = taken.data->axes;
+  for (size_t a = 0; a < axes.size(); ++a) {
+    lengths_[a].clear();
+    for (const int64_t row : taken.rows.rows) lengths_[a].push_back(axes[a].length(row));
+    HONE_TRY(axes[a].check_unchanged(taken.rows.rows));
+  }
+  plan_step(lengths_, grid, plan);
+  return Ok{};
+}
+
+CollatedRows TaskRun::rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step) {
+  rows_.clear();
+  for (const int32_t i : batch.rows) rows_.push_back(taken.rows.rows[static_cast<size_t>(i)]);
+  return {*taken.data, {rows_, taken.rows.numbers}, step};
+}
+
+void TaskRun::run_micro_batch(BoundProgram& program, int64_t step, float scale, double loss_scale,
+                              StepSums& sums) {
+  const auto rng = program.inputs.get<int64_t>("rng");
+  rng[0] = s_.seed;
+  rng[1] = step;
+  program.inputs.get<float>("scale")[0] = scale;
+  session_->run(program.index);
+  sums.loss += static_cast<double>(session_->output<float>(program.index, "loss")[0]) / loss_scale;
+}
+
+void TaskRun::put_update(BoundProgram& program, const StepUpdate& update) {
+  program.inputs.get<double>("lr")[0] = update.rate;
+  program.inputs.get<int64_t>("step")[0] = update.number;
+  if (const auto scale = program.inputs.get_if<double>("loss_scale"); !scale.empty())
+    scale[0] = update.loss_scale;
+}
+
+Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
+                                          const StepUpdate& update, float scale, StepSums sums) {
+  HONE_BUG_IF(plan_.batches.size() != 1,
+              "step {} has {} micro-batches, the run was planned without accumulation", step,
+              plan_.batches.size());
+  const CollatedRows rows = rows_of(taken, plan_.batches[0], step);
+  BoundProgram* program = &step_programs_[plan_.batches[0].shape];
+  if (HONE_TRY(examples_.collate(rows, program->inputs))) {
+    program = &step_programs_.back();  // the largest, with room for all labels
+    const bool more = HONE_TRY(examples_.collate(rows, program->inputs));
+    HONE_BUG_IF(more, "step {} has labels that do not fit its program", step);
+  }
+  put_update(*program, update);
+  run_micro_batch(*program, step, scale, update.loss_scale, sums);
+  if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[0].shape]);
+  sums.grad_norm = session_->output<double>(program->index, "grad_norm")[0];
+  return sums;
+}
+
+Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
+  const double begin = system_clock().seconds();
+  const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
+  const double data_seconds = system_clock().seconds() - begin;
+  HONE_TRY(plan_rows(taken, shapes_.train, plan_));
+  const int64_t labels = examples_.normaliser(step, plan_, *taken.data, taken.rows);
+  const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(labels, 1))) *
+                     static_cast<float>(update.loss_scale);
+  StepSums sums;
+  sums.data_seconds = data_seconds;
+  sums.tokens = plan_.tokens[0];
+  for (const int64_t tokens : plan_.tokens) sums.all_tokens += tokens;
+  sums.rows = plan_.rows;
+  sums.without_labels = labels == 0;
+  if (!step_programs_.empty()) return take_whole_step(taken, step, update, scale, sums);
+  bool first = true;
+  for (size_t k = 0; k < plan_.batches.size(); ++k) {
+    if (k > 0 && step > 0 && stop_requested()) {
+      sums.stopped = true;
+      feed_->give_up_step();
+      return sums;
+    }
+    CollatedRows rows = rows_of(taken, plan_.batches[k], step);
+    for (bool again = true; again; ++rows.pass) {
+      BoundProgram& program =
+          (first ? train_programs_ : accumulate_programs_)[plan_.batches[k].shape];
+      again = HONE_TRY(examples_.collate(rows, program.inputs));
+      run_micro_batch(program, step, scale, update.loss_scale, sums);
+      if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[k].shape]);
+      first = false;
+    }
+  }
+  if (!std::isfinite(sums.loss)) {
+    sums.grad_norm = std::numeric_limits<double>::quiet_NaN();  // no update takes place
+    return sums;
+  }
+  put_update(update_program_, update);
+  session_->run(update_program_.index);
+  sums.grad_norm = session_->output<double>(update_program_.index, "grad_norm")[0];
+  return sums;
+}
+
+Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics) {
+  HONE_TRY(feed_->begin_evaluation(begin, end));
+  const int64_t chunk = shapes_.eval.max_rows * 4;
+  Progress bar("evaluating", feed_->evaluation_rows());
+  StepPlan plan;
+  int64_t done = 0;
+  const auto loss_text = [&] {  // rows to predict have no loss
+    const double loss = metrics.loss();
+    return std::isnan(loss) ? std::string() : fmt::format("loss {:.4f}", loss);
+  };
+  for (;; bar.update(done, loss_text())) {
+    if (stop_requested()) return -1;
+    const TakenRows taken = HONE_TRY(feed_->next_evaluation(chunk));
+    if (taken.rows.rows.empty()) break;
+    HONE_TRY(plan_rows(taken, shapes_.eval, plan));
+    done += plan.rows;
+    for (const MicroBatchPlan& batch : plan.batches) {
+      CollatedRows rows = rows_of(taken, batch, CollatedRows::kEvaluation);
+      BoundProgram& program = eval_programs_[batch.shape];
+      const Batch outputs = outputs_of(*session_, program.index);
+      for (bool again = true; again; ++rows.pass) {
+        again = HONE_TRY(examples_.collate(rows, program.inputs));
+        session_->run(program.index);
+        if (metrics.add(rows, outputs)) continue;
+        HONE_TRY(check_device());
+        return why_not_finite(program, rows);
+      }
+    }
+  }
+  bar.finish();
+  HONE_TRY(check_device());
+  return done;
+}
+
+Result<NotFiniteStep> TaskRun::why_not_finite(int64_t step, const StepUpdate& update) {
+  search_.emplace();
+  session_->find_not_finite(&search_->found);
+  const Result<StepSums> again = take_step(step, update);
+  session_->find_not_finite(nullptr);
+  Search done = std::move(*search_);
+  search_.reset();
+  if (!again.ok()) return again.error();
+  return NotFiniteStep{std::move(done.found), std::move(done.rows)};
+}
+
+// Called after the micro-batch with the first value that is not finite.
+void TaskRun::note_rows(const CollatedRows& rows, const BatchShape& shape) {
+  if (!search_->found || !search_->rows.empty()) return;
+  std::vector<int64_t> dimensions;  // of weights
+  for (const StateSlot& s : session_->plan().states)
+    if (s.role == Role::param && !s.type.shape.empty()) dimensions.push_back(s.type.shape[0]);
+  search_->rows = places_of(rows, rows_that_hold(*search_->found, rows, shape, dimensions));
+}
+
+Result<int64_t> TaskRun::why_not_finite(BoundProgram& program, const CollatedRows& rows) {
+  HONE_TRY(examples_.collate(rows, program.inputs));
+  std::optional<NotFinite> found;
+  session_->find_not_finite(&found);
+  session_->run(program.index);
+  session_->find_not_finite(nullptr);
+  return Error(err::kNotFinite, fmt::format("the model's output in evaluation is not finite; {}",
+                                            found ? "the first value that is not: " + found->text()
+                                                  : "every value before it is finite"))
+      .todo("take a checkpoint from before the training broke");
+}
+
+Status TaskRun::check_device() const {
+  Status works = session_->check();
+  if (works.ok()) return works;
+  return std::move(works.error())
+      .todo(
+          "the model's output is discarded: look at the disk, or name a folder on another one with "
+          "--offload_optimizer_nvme_path");
+}
+
+Result<OrderedJson> TaskRun::evaluate() {
+  if (examples_.evaluate) return examples_.evaluate(*this);
+  const auto metrics = examples_.metrics(0);
+  const int64_t rows = HONE_TRY(evaluate_rows(0, examples_.evaluated, *metrics));
+  return rows < 0 ? OrderedJson::object() : metrics->values(rows);
+}
+
+Result<OrderedJson> TaskRun::predict(const std::string& folder) {
+  HONE_BUG_IF(!examples_.predict, "a task without rows to predict was let through");
+  return examples_.predict(*this, folder);
+}
+
+std::unique_ptr<TrainCallback> TaskRun::callback() {
+  return examples_.callback ? examples_.callback(*this) : nullptr;
+}
+
+MemoryReport TaskRun::memory() const {
+  const MemoryReading now = read_memory();
+  int64_t resident = 0;
+  for (const Space space : {Space::device, Space::host})
+    if (const Memory* arena = session_->arena(space)) resident += arena->resident_bytes();
+  const int64_t copy = save_copy_ ? save_copy_->bytes() : 0;
+  if (save_copy_) resident += save_copy_->resident_bytes();
+  return {memory_of(session_->plan(), backend_->spec()) + copy,
+          now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
+          resident, kRuntimeBudget + data_bytes()};
+}
+
+Status TaskRun::save_model_files(const std::string& folder) {
+  HONE_TRY(hone::save_model_files(folder, model_, s_.pure_bf16() ? DType::bf16 : DType::f32));
+  return examples_.saved(folder);
+}
+
+std::span<std::byte> TaskRun::save_copy() {
+  if (!save_copy_) return {};
+  return {save_copy_->data(), static_cast<size_t>(save_copy_->bytes())};
+}
+
+std::string TaskRun::second_name(const std::string& name) const {
+  return hone::second_name(model_.config, name);
+}
+
+std::vector<std::string> TaskRun::weight_names() const { return saved_weights(model_.config); }
+
+// Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
+double TaskRun::flops_of_step(const StepSums& sums) const {
+  return 6.0 * static_cast<double>(sums.tokens) *
+         static_cast<double>(parameters_outside_embeddings_);
+}
+
+Json TaskRun::fingerprint() const {
+  const std::optional<StepCount>& steps = feed_->steps();
+  std::vector<size_t> programs;  // programs that decide the weights
+  for (const auto* list : {&step_programs_, &train_programs_, &accumulate_programs_})
+    for (const BoundProgram& p : *list) programs.push_back(p.index);
+  if (!train_programs_.empty()) programs.push_back(update_program_.index);
+  return {{feed_->streams() ? "stream" : "data", fmt::format("{:016x}", examples_.hash)},
+          {"model", fmt::format("{:016x}", fnv1a(model_.config.config.dump()))},
+          {"kernels", session_->kernel_manifest(programs)},
+          {"machine", backend_->description()},
+          {"micro_batch_rows", shapes_.train.max_rows},
+          {"split", {{"rows", split_.rows}, {"whole_steps", split_.whole}}},
+          {"order", feed_->order_effect()},
+          {"total_steps", steps ? steps->total_steps() : 0},
+          {"update", update_effect(s_)},
+          {"evaluation", evaluation_effect(s_)},
+          {"settings", ledger_of(described(task_))}};
+}
+
+}  // namespace hone

@@ -1,0 +1,136 @@
+// A run of a task: its rows, micro-batches, programs, gradients, evaluation, files. Tasks differ
+// only by data and functions (learn/harness/task.h, examples.h); nothing derives from this class.
+//
+//   const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
+//   Trainer trainer(*task.settings, *run, ...);
+#pragma once
+
+#include "learn/harness/budget/machine_speeds.h"
+#include "learn/harness/budget/placement.h"
+#include "learn/harness/budget/run_time.h"
+#include "learn/harness/budget/save_copy.h"
+#include "learn/harness/feed.h"
+#include "learn/models/adapter_config.h"
+#include "learn/train/trainer.h"
+
+namespace hone {
+
+class TaskRun final : public TrainTask {
+ public:
+  // Reads the data, chooses the micro-batch, compiles, allocates, loads the weights, and prints the
+  // first screen. The task must outlive the run. Errors name file, flag or tensor.
+  static Result<std::unique_ptr<TaskRun>> open(const Task& task, Pretrained model,
+                                               bool from_scratch);
+
+  Session& session() override { return *session_; }
+  const Backend& backend() const { return *backend_; }
+  const StepCount& steps() const override { return *feed_->steps(); }
+  int64_t train_rows() const override { return feed_->train_rows(); }
+  Result<StepSums> take_step(int64_t step, const StepUpdate& update) override;
+  Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) override;
+  bool can_evaluate() const override { return feed_->evaluates() && examples_.evaluated > 0; }
+  Result<OrderedJson> evaluate() override;
+  Status save_model_files(const std::string& folder) override;
+  std::vector<std::string> weight_names() const override;
+  std::string weights_stem() const override {
+    return model_.config.adapter ? kAdapterStem : TrainTask::weights_stem();
+  }
+  std::string second_name(const std::string& name) const override;
+  double flops_of_step(const StepSums& sums) const override;
+  Json fingerprint() const override;
+  Json data_place() const override { return feed_->data_place(); }
+  Status seek(const Json& place, const std::string& name) override {
+    return feed_->seek(place, name);
+  }
+  // --do_predict: writes files of predictions into the output folder and returns their metrics if
+  // there are references (names as of evaluate()). Only for tasks with predict.
+  Result<OrderedJson> predict(const std::string& folder);
+  // The task's own callback, besides those of the settings; null if it has none.
+  std::unique_ptr<TrainCallback> callback();
+  Status end() { return examples_.ended(*this); }  // after a run that was not stopped
+  std::span<std::byte> save_copy() override;
+  MemoryReport memory() const;
+  // The prediction made before the first step; null if the machine's speed is unknown.
+  const std::optional<RunTime>& time() const { return time_; }
+
+  // For the task's functions: evaluates the rows [begin, end) and adds them to the metrics. Returns
+  // their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
+  Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics);
+  // Call after programs have run, before their results are used. Errors: H1323.
+  Status check_device() const;
+  const Pretrained& model() const { return model_; }
+  const Examples& examples() const { return examples_; }
+  const RunShapes& shapes() const { return shapes_; }
+
+ private:
+  // The inputs of a program, and its index in the session.
+  struct BoundProgram {
+    size_t index = 0;
+    Batch inputs;
+  };
+
+  explicit TaskRun(const Task& task) : task_(task), s_(*task.settings) {}
+  Status start(Pretrained model, bool from_scratch);
+  Status compile(bool from_scratch);
+  // Memory of streams, and of rows above the runtime's budget.
+  int64_t data_bytes() const;
+  Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
+  PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
+  Status choose_placement(const ArenaLimits& limits, int64_t wanted);  // --auto_fit
+  DiskNeed disk_need_of(const RunPlan& plan) const;
+  Status check_disk(const RunPlan& plan) const;                                         // H2425
+  Status predict_time(const RunPlan& plan, std::span<const Program> programs);          // H2426
+  Error does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const;  // H2404
+  std::string fitting_placement(const ArenaLimits& limits, int64_t wanted) const;
+  std::vector<std::string> enough_memory(const Needs& needs, const ArenaLimits& limits) const;
+  void log_memory(const Fit& fit, const ArenaLimits& limits, const SaveCopy& copy) const;
+  void log_micro_batch(int64_t fitting, int64_t wanted) const;
+  Status allocate(std::vector<Program> programs, const SaveCopy& copy);
+  Status fill_weights(bool from_scratch);
+  RunShapes shapes_for(int64_t rows, bool whole) const;
+  void bind_programs();
+  int64_t row_tokens() const { return made_->form.limits[0].tokens; }
+
+  Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
+  CollatedRows rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step);
+  // `scale`: factor of the loss, with the loss scale; the sums are without it.
+  void run_micro_batch(BoundProgram& program, int64_t step, float scale, double loss_scale,
+                       StepSums& sums);
+  void put_update(BoundProgram& program, const StepUpdate& update);
+  Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
+                                   float scale, StepSums sums);
+  // H2406: evaluates the micro-batch again and names the first value that is not finite.
+  Result<int64_t> why_not_finite(BoundProgram& program, const CollatedRows& rows);
+  void note_rows(const CollatedRows& rows, const BatchShape& shape);
+
+  const Task& task_;
+  const TaskSettings& s_;
+  Pretrained model_;
+  std::unique_ptr<Backend> backend_;
+  std::optional<MachineSpeeds> speeds_;
+  std::optional<RunTime> time_;
+  std::optional<TaskModel> made_;
+  Examples examples_;
+  std::optional<RowFeed> feed_;
+  std::optional<Session> session_;
+  RunShapes shapes_;
+  Split split_;
+  int64_t parameters_outside_embeddings_ = 0;
+  // Programs by shape of the grid: whole steps, or gradients and update.
+  std::vector<BoundProgram> step_programs_, train_programs_, accumulate_programs_, eval_programs_;
+  BoundProgram update_program_;
+  std::unique_ptr<Memory> save_copy_;  // null: none
+  int64_t bytes_before_arena_ = 0;
+  // State of a step that is repeated to find a value.
+  struct Search {
+    std::optional<NotFinite> found;
+    std::vector<std::string> rows;
+  };
+  std::optional<Search> search_;
+  // Reused by every step, so that no step allocates.
+  StepPlan plan_;
+  std::vector<std::vector<int64_t>> lengths_;  // by axis
+  std::vector<int64_t> rows_;                  // of a micro-batch
+};
+
+}  // namespace hone
