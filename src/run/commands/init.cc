@@ -7,7 +7,7 @@
 #include "base/store/store.h"
 #include "learn/pretrained/tiny_model.h"
 #include "learn/tasks/tasks.h"
-#include "operate/pipeline/project_files.h"
+#include "operate/pipeline/recipe/project_files.h"
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"

@@ -6,7 +6,7 @@
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
-#include "operate/pipeline/compile.h"
+#include "operate/pipeline/compile/compile.h"
 #include "operate/pipeline/config_tree.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/read_pipeline.h"
@@ -21,6 +21,12 @@
 
 namespace hone {
 namespace {
+
+std::vector<std::string> engine_choices() {
+  std::vector<std::string> names = pipeline_engine_names();
+  names.insert(names.begin(), "");
+  return names;
+}
 
 struct PipelineCommandSettings {
 #define HONE_SETTINGS "run/commands/pipeline.def"
@@ -60,7 +66,7 @@ Result<Pipeline> pipeline_of(PipelineCommandSettings& s) {
     return Error(err::kMissingArgument, fmt::format("'hone pipeline {}' needs a file", s.verb))
         .todo(fmt::format("write hone pipeline {} FILE.json; 'hone help pipeline' explains it",
                           s.verb));
-  Pipeline p = HONE_TRY(read_pipeline(HONE_TRY(read_file(s.pipeline)), s.pipeline, recipe_task));
+  Pipeline p = HONE_TRY(read_pipeline(HONE_TRY(read_file(s.pipeline)), s.pipeline, task_recipe));
   if (s.pipeline_root.empty()) s.pipeline_root = p.root.empty() ? "pipeline_runs" : p.root;
   return p;
 }
@@ -127,7 +133,7 @@ Result<int> compile_for_engine(PipelineCommandSettings& s) {
   const Pipeline p = HONE_TRY(pipeline_of(s));
   if (s.to.empty())
     return Error(err::kMissingArgument, "'hone pipeline compile' needs an engine")
-        .todo("add --to kfp, --to argo or --to vertex");
+        .todo("add --to " + join(pipeline_engine_names(), " or --to "));
   const CompileOptions options{.image = s.image,
                                .deploy_image = s.deploy_image,
                                .root = s.pipeline_root.find("://") == std::string::npos
@@ -136,9 +142,7 @@ Result<int> compile_for_engine(PipelineCommandSettings& s) {
                                .registry = s.registry,
                                .project = s.project,
                                .region = s.region};
-  const CompiledPipeline c = HONE_TRY(s.to == "kfp"    ? compile_kfp(p, options)
-                                      : s.to == "argo" ? compile_argo(p, options)
-                                                       : compile_vertex(p, options));
+  const CompiledPipeline c = HONE_TRY(compile_pipeline(s.to, p, options));
   for (const std::string& note : c.notes) log_info("{:<11} {}", s.to, note);
   std::string text;
   if (to_lower(s.output).ends_with(".json") && !c.platform.is_null())

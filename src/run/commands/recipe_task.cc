@@ -31,8 +31,6 @@ RecipeTask recipe_task_of(const Task& task) {
   return out;
 }
 
-}  // namespace
-
 Result<RecipeTask> recipe_task(const std::string& name) {
   std::vector<std::string> names;
   for (const Task& task : all_task()) {
@@ -44,5 +42,9 @@ Result<RecipeTask> recipe_task(const std::string& name) {
       .todo(near.empty() ? "name one of " + join(names, ", ")
                          : fmt::format("did you mean {}?", near));
 }
+
+}  // namespace
+
+Result<Pipeline> task_recipe(const ConfigTree& tree) { return recipe_pipeline(tree, recipe_task); }
 
 }  // namespace hone

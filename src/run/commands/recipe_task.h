@@ -1,12 +1,14 @@
-// The tasks of the shelf, as recipes of pipelines see them.
+// Recipes of pipelines, with the tasks of the shelf.
 #pragma once
 
-#include "operate/pipeline/recipe_task.h"
+#include "operate/pipeline/recipe/recipe.h"
 
 namespace hone {
 
-// By the settings of the task and the words that each decides (learn/train/ledger.h). Errors: H3161
-// there is no such task.
-Result<RecipeTask> recipe_task(const std::string& name);
+struct ConfigTree;
+
+// A task's flags come from its settings and the words that each decides (learn/train/ledger.h).
+// Errors: those of recipe_pipeline; H3161 there is no such task.
+Result<Pipeline> task_recipe(const ConfigTree& tree);
 
 }  // namespace hone

@@ -23,7 +23,7 @@ bool has_flag(const Pipeline& p, const char* step, const std::string& name) {
 Result<Pipeline> recipe_with(const std::string& task, const std::string& flag) {
   const OrderedJson recipe = {
       {"dataset", "data"}, {"model_checkpoint", "model"}, {"task", task}, {"train", {{flag, "x"}}}};
-  return read_pipeline(dump_json(recipe), "recipe.json", recipe_task);
+  return read_pipeline(dump_json(recipe), "recipe.json", task_recipe);
 }
 
 TEST(RecipeTask, EachFlagReachesTheStepsThatNeedIt) {

@@ -1,4 +1,4 @@
-#include "operate/pipeline/project_files.h"
+#include "operate/pipeline/recipe/project_files.h"
 
 #include "base/core/json.h"
 

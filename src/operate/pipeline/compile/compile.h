@@ -24,13 +24,21 @@ struct CompiledPipeline {
   std::vector<std::string> notes = {};  // differences of the target, one sentence each
 };
 
-// kfp: the intermediate representation of Kubeflow Pipelines 2 (PipelineSpec, 2.1.0). vertex: a
-// PipelineJob of aiplatform.v1 with such a specification. argo: a Workflow. Errors: H3168.
-Result<CompiledPipeline> compile_kfp(const Pipeline& pipeline, const CompileOptions& options);
-Result<CompiledPipeline> compile_vertex(const Pipeline& pipeline, const CompileOptions& options);
-Result<CompiledPipeline> compile_argo(const Pipeline& pipeline, const CompileOptions& options);
+// Another engine. Each file of this folder is one and defines `PipelineEngine
+// pipeline_engine_<file>();` (a file x.h makes x.cc a helper).
+struct PipelineEngine {
+  std::string name;  // in --to
+  // Errors: H3168.
+  std::function<Result<CompiledPipeline>(const Pipeline&, const CompileOptions&)> compile;
+};
+std::vector<PipelineEngine> all_pipeline_engine();  // the shelf, by name of file
+std::vector<std::string> pipeline_engine_names();
 
-// Shared parts of the three.
+// `engine` is one of pipeline_engine_names(). Errors: H3168.
+Result<CompiledPipeline> compile_pipeline(const std::string& engine, const Pipeline& pipeline,
+                                          const CompileOptions& options);
+
+// Shared parts of the engines.
 namespace compile {
 
 // Members of a step's result that other steps read, sorted; true: a condition compares it as a

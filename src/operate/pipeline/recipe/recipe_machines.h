@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operate/pipeline/pipeline.h"
-#include "operate/pipeline/recipe_reader.h"
+#include "operate/pipeline/recipe/recipe_reader.h"
 
 namespace hone {
 

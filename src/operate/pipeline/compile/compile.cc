@@ -1,13 +1,28 @@
-#include "operate/pipeline/compile.h"
+#include "operate/pipeline/compile/compile.h"
 
 #include <cstdlib>
 #include <functional>
 #include <set>
 
 #include "base/core/text.h"
-#include "operate/pipeline/errors.h"
+#include "operate/pipeline/compile/errors.h"
 
-namespace hone::compile {
+namespace hone {
+
+std::vector<std::string> pipeline_engine_names() {
+  std::vector<std::string> names;
+  for (const PipelineEngine& engine : all_pipeline_engine()) names.push_back(engine.name);
+  return names;
+}
+
+Result<CompiledPipeline> compile_pipeline(const std::string& engine, const Pipeline& pipeline,
+                                          const CompileOptions& options) {
+  for (const PipelineEngine& e : all_pipeline_engine())
+    if (e.name == engine) return e.compile(pipeline, options);
+  HONE_BUG_IF(true, "no engine '{}'", engine);
+}
+
+namespace compile {
 namespace {
 
 template <class Visit>
@@ -146,4 +161,5 @@ std::string identifier(const std::string& name) {
   return id;
 }
 
-}  // namespace hone::compile
+}  // namespace compile
+}  // namespace hone

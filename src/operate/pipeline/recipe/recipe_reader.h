@@ -6,13 +6,13 @@
 
 #include "base/settings/value.h"
 #include "operate/pipeline/config_tree.h"
-#include "operate/pipeline/recipe_task.h"
+#include "operate/pipeline/recipe/recipe_task.h"
 
 namespace hone {
 
 struct Recipe {
 #define KEY(name, type, value, ...) type name = value;
-#include "operate/pipeline/recipe_keys.def"
+#include "operate/pipeline/recipe/recipe_keys.def"
 #undef KEY
   OrderedJson preprocess, train, generate, evaluate, policy;  // objects, or null
 };

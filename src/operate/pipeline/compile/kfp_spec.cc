@@ -1,11 +1,9 @@
-// Kubeflow Pipelines 2 and Vertex AI Pipelines, which run the same representation.
-// https://github.com/kubeflow/pipelines, api/v2alpha1/pipeline_spec.proto;
-// https://cloud.google.com/vertex-ai/docs/reference/rest/v1/projects.locations.pipelineJobs
+#include "operate/pipeline/compile/kfp_spec.h"
+
 #include <functional>
 
 #include "base/core/text.h"
-#include "operate/pipeline/compile.h"
-#include "operate/pipeline/errors.h"
+#include "operate/pipeline/compile/errors.h"
 
 namespace hone {
 namespace {
@@ -316,25 +314,9 @@ class KfpCompiler {
 
 }  // namespace
 
-Result<CompiledPipeline> compile_kfp(const Pipeline& pipeline, const CompileOptions& options) {
-  return KfpCompiler(pipeline, options, false).compile();
-}
-
-Result<CompiledPipeline> compile_vertex(const Pipeline& pipeline, const CompileOptions& options) {
-  if (!options.root.starts_with("gs://"))
-    return Error(err::kCannotCompile,
-                 fmt::format("Vertex AI keeps artifacts in Google Cloud Storage, not in '{}'",
-                             options.root))
-        .at("--pipeline_root")
-        .todo("give a gs:// URL");
-  CompiledPipeline c = HONE_TRY(KfpCompiler(pipeline, options, true).compile());
-  c.document = {{"displayName", pipeline.name},
-                {"labels", {{"made-by", "hone"}}},
-                {"pipelineSpec", c.document},
-                {"runtimeConfig",
-                 {{"gcsOutputDirectory", options.root},
-                  {"failurePolicy", "PIPELINE_FAILURE_POLICY_FAIL_SLOW"}}}};
-  return c;
+Result<CompiledPipeline> kfp_spec(const Pipeline& pipeline, const CompileOptions& options,
+                                  bool vertex) {
+  return KfpCompiler(pipeline, options, vertex).compile();
 }
 
 }  // namespace hone

@@ -2,8 +2,8 @@
 #include <functional>
 
 #include "base/core/text.h"
-#include "operate/pipeline/compile.h"
-#include "operate/pipeline/errors.h"
+#include "operate/pipeline/compile/compile.h"
+#include "operate/pipeline/compile/errors.h"
 
 namespace hone {
 namespace {
@@ -194,8 +194,10 @@ class ArgoCompiler {
 
 }  // namespace
 
-Result<CompiledPipeline> compile_argo(const Pipeline& pipeline, const CompileOptions& options) {
-  return ArgoCompiler(pipeline, options).compile();
+PipelineEngine pipeline_engine_argo() {
+  return {.name = "argo", .compile = [](const Pipeline& pipeline, const CompileOptions& options) {
+            return ArgoCompiler(pipeline, options).compile();
+          }};
 }
 
 }  // namespace hone

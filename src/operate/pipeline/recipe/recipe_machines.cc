@@ -1,4 +1,4 @@
-#include "operate/pipeline/recipe_machines.h"
+#include "operate/pipeline/recipe/recipe_machines.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "operate/pipeline/recipe_reader.h"
+#include "operate/pipeline/recipe/recipe_reader.h"
 
 #include <algorithm>
 #include <set>
@@ -63,7 +63,7 @@ Error said_twice(const std::string& what, const std::string& first, const std::s
 const std::vector<RecipeKey>& recipe_keys() {
   static const std::vector<RecipeKey> keys = {
 #define KEY(name_, type, value, ...) {.name = #name_, .member = &Recipe::name_, __VA_ARGS__},
-#include "operate/pipeline/recipe_keys.def"
+#include "operate/pipeline/recipe/recipe_keys.def"
 #undef KEY
   };
   return keys;

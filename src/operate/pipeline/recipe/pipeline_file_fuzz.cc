@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "operate/pipeline/config_tree.h"
 #include "operate/pipeline/read_pipeline.h"
+#include "operate/pipeline/recipe/recipe.h"
 
 namespace {
 
@@ -13,15 +14,19 @@ hone::Result<hone::RecipeTask> any_task(const std::string&) {
                           .reading = {{"summary_column", "summary_column"}}};
 }
 
+hone::Result<hone::Pipeline> any_recipe(const hone::ConfigTree& tree) {
+  return hone::recipe_pipeline(tree, any_task);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hone;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const char* name : {"fuzz.yaml", "fuzz.json"}) {
-    const auto p = read_pipeline(text, name, any_task);
+    const auto p = read_pipeline(text, name, any_recipe);
     if (!p.ok()) continue;
-    const auto again = read_pipeline(yaml_text(p->config), "again.yaml", any_task);
+    const auto again = read_pipeline(yaml_text(p->config), "again.yaml", any_recipe);
     HONE_BUG_IF(!again.ok(), "what was read is refused: {}", again.error().text());
     HONE_BUG_IF(again->steps.size() != p->steps.size(), "steps are lost");
     std::set<std::string> before;

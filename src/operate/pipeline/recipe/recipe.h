@@ -13,7 +13,7 @@
 #pragma once
 
 #include "operate/pipeline/pipeline.h"
-#include "operate/pipeline/recipe_task.h"
+#include "operate/pipeline/recipe/recipe_task.h"
 
 namespace hone {
 

@@ -1,12 +1,12 @@
-#include "operate/pipeline/recipe.h"
+#include "operate/pipeline/recipe/recipe.h"
 
 #include <algorithm>
 
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/pipeline/errors.h"
-#include "operate/pipeline/recipe_machines.h"
-#include "operate/pipeline/recipe_reader.h"
+#include "operate/pipeline/recipe/recipe_machines.h"
+#include "operate/pipeline/recipe/recipe_reader.h"
 
 namespace hone {
 namespace {

@@ -1,0 +1,59 @@
+#include "operate/pipeline/compile/compile.h"
+
+#include "operate/pipeline/compile/errors.h"
+#include "operate/pipeline/read_pipeline.h"
+
+namespace hone {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Pipeline steps_of(const std::string& lines) {
+  return read_pipeline("steps:\n" + lines, "steps.yaml",
+                       [](const ConfigTree&) { return Result<Pipeline>(Pipeline{}); })
+      .value();
+}
+
+Pipeline pipeline_of_rows(const std::string& rows) {
+  return steps_of("  - {name: first, run: 'wc -l ${inputs.rows}', inputs: {rows: '" + rows +
+                  "'}}\n"
+                  "  - {name: third, run: 'touch ${out}/c', when: '${steps.first.lines} > 2'}\n");
+}
+
+TEST(Compile, WhatAClusterCannotSeeIsRefused) {
+  CompileOptions options{.image = "i", .deploy_image = {}, .root = "gs://B/r", .registry = "r"};
+  const auto refused = compile_pipeline("argo", pipeline_of_rows("rows.txt"), options);
+  EXPECT_EQ(std::string(refused.error().code()), err::kCannotCompile.id);
+  const OrderedJson task = compile_pipeline("kfp", pipeline_of_rows("gs://B/rows.txt"), options)
+                               .value()
+                               .document["root"]["dag"]["tasks"]["third"];
+  EXPECT_EQ(task["triggerPolicy"]["condition"], "inputs.parameter_values['first__lines'] > 2");
+}
+
+TEST(Compile, DeploymentsNeedABucketAndARegistry) {
+  const Pipeline news = steps_of(
+      "  - {name: train, run: 'hone train --output_dir ${out}'}\n"
+      "  - {name: register, run: 'hone models register --model ${steps.train}'}\n"
+      "  - {name: deploy, run: [hone, deploy, --serve_flags, 'prefix=summarize: '], after: "
+      "register}\n");
+  CompileOptions options{.image = "i", .deploy_image = {}, .root = "runs", .registry = "r"};
+  EXPECT_THAT(compile_pipeline("vertex", news, options).error().text(),
+              HasSubstr("give a gs:// URL"));
+  options = {.image = "i", .deploy_image = {}, .root = "gs://B/r"};
+  EXPECT_THAT(compile_pipeline("kfp", news, options).error().text(), HasSubstr("--registry"));
+  EXPECT_THAT(compile::serve_flags(*news.find("deploy")), ElementsAre("--prefix", "summarize: "));
+}
+
+TEST(Compile, EnginesAreTheFilesOfTheRoom) {
+  EXPECT_THAT(pipeline_engine_names(), ElementsAre("argo", "kfp", "vertex"));
+}
+
+TEST(Compile, MachinesHaveSizes) {
+  EXPECT_EQ(compile::machine_size("a2-megagpu-16g").processors, 96);
+  EXPECT_EQ(compile::machine_size("n1-standard-32").gigabytes, 120);
+  EXPECT_EQ(compile::machine_size("toaster").processors, 0);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,189 @@
+#include "operate/pipeline/recipe/recipe.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/store/store.h"
+#include "operate/pipeline/errors.h"
+#include "operate/pipeline/read_pipeline.h"
+
+namespace hone {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const char* kFlat =
+    R"({"dataset": "cnn_dailymail", "dataset_subset": "3.0.0", "document_column": "article",
+  "summary_column": "highlights", "cluster_prefix": "t5node", "zone": "us-central1-a", "node_count": 2,
+  "model_checkpoint": "t5-small", "machine_type": "a2-megagpu-16g", "gpu_type": "nvidia-tesla-a100",
+  "gpu_count": 16, "batch_size": 128, "epochs": 3, "model_display_name": "t5",
+  "deploy_machine_type": "n1-standard-32", "deploy_gpu_type": "NVIDIA_TESLA_V100", "deploy_gpu_count": 4})";
+const char* kNested =
+    R"({"dataset": "cnn_dailymail", "dataset_subset": "3.0.0", "document_column": "article",
+  "summary_column": "highlights", "cluster_config": {"name_prefix": "t5node", "zone": "us-central1-a",
+  "node_count": 2, "machine_type": "a2-megagpu-16g", "gpu_type": "nvidia-tesla-a100", "gpu_count": 16},
+  "train_config": {"model_checkpoint": "t5-small", "batch_size": 128, "epochs": 3},
+  "model_display_name": "t5", "deploy_config": {"machine_type": "n1-standard-32",
+  "gpu_type": "NVIDIA_TESLA_V100", "gpu_count": 4}})";
+
+// Tasks with some of the flags that hone's have.
+Result<RecipeTask> test_task(const std::string& name) {
+  if (name == "summarization")
+    return RecipeTask{
+        .rows = {{"max_source_length", "max_source_length"}, {"source_prefix", "source_prefix"}},
+        .reading = {{"validation_split_percentage", "validation_split_percentage"},
+                    {"summary_column", "summary_column"}},
+        .metric = "rougeLsum",
+        .generates = true,
+        .caches_shards = true};
+  if (name == "sft")
+    return RecipeTask{.rows = {{"max_length", "max_length"}, {"max_seq_length", "max_length"}},
+                      .reading = {{"data_format", "data_format"}}};
+  return Error(err::kPipelineFile, fmt::format("there is no task '{}'", name));
+}
+
+Result<Pipeline> pipeline_from(std::string_view text, const std::string& name) {
+  return read_pipeline(text, name,
+                       [](const ConfigTree& tree) { return recipe_pipeline(tree, test_task); });
+}
+
+std::string with(std::string text, const std::string& more) {
+  text.insert(text.rfind('}'), ", " + more);
+  return text;
+}
+
+TEST(Recipe, BothShapesAreTheSamePipeline) {
+  const Pipeline flat = pipeline_from(kFlat, "flat.json").value();
+  const Pipeline nested = pipeline_from(kNested, "nested.json").value();
+  ASSERT_EQ(flat.steps.size(), nested.steps.size());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < flat.steps.size(); ++i) {
+    names.push_back(flat.steps[i].name);
+    EXPECT_EQ(flat.steps[i].command, nested.steps[i].command);
+    EXPECT_EQ(flat.steps[i].machine.gpu_count, nested.steps[i].machine.gpu_count);
+  }
+  EXPECT_THAT(names, ElementsAre("download", "preprocess", "train", "evaluate", "register",
+                                 "should-deploy", "deploy"));
+  const std::string train = command_text(flat.find("train")->command);
+  EXPECT_THAT(train, HasSubstr("--source_prefix 'summarize: '"));
+  EXPECT_THAT(train, HasSubstr("--per_device_train_batch_size 128"));
+  EXPECT_THAT(train, HasSubstr("--num_train_epochs 3.0"));
+  EXPECT_EQ(flat.find("deploy")->when, "${steps.should-deploy.verdict} == promote");
+  EXPECT_THAT(command_text(flat.plan), HasSubstr("--device 16xA100-40GB"));
+  EXPECT_THAT(fmt::format("{}", fmt::join(flat.says, "\n")),
+              HasSubstr("gradient_accumulation_steps\": 32"));
+}
+
+TEST(Recipe, OwnConfigsAreRead) {
+  for (const char* name : {"small1vm1gpu", "small2vm16gpu", "xxl2vm16gpu", "xxl8vm16gpu"}) {
+    const std::string file = std::string(HONE_SOURCE_DIR "/configs/") + name + ".json";
+    const auto p = pipeline_from(file_store().read(file).value(), file);
+    EXPECT_TRUE(p.ok()) << (p.ok() ? "" : p.error().text());
+  }
+}
+
+TEST(Recipe, TheExamplesThatPeopleHaveAreRead) {
+  const char* data = std::getenv("HONE_DATA");
+  const std::string folder =
+      std::string(data != nullptr ? data : HONE_SOURCE_DIR "/../shared/data") +
+      "/ref-llm-pipeline-examples";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  for (const char* name : {"bart2vm16gpu", "small1vm1gpu", "small2vm16gpu", "xxl16vm8a2plus",
+                           "xxl16vma3", "xxl2vm16gpu", "xxl8vm16gpu"}) {
+    const std::string file = folder + "/" + name + ".json";
+    const auto p = pipeline_from(file_store().read(file).value(), file);
+    ASSERT_TRUE(p.ok()) << p.error().text();
+    EXPECT_FALSE(p->plan.empty()) << name;
+    const bool t5 = std::string(name) != "bart2vm16gpu";
+    EXPECT_EQ(command_text(p->find("train")->command).find("summarize: ") != std::string::npos, t5);
+  }
+}
+
+TEST(Recipe, BlocksTakeFlags) {
+  const Pipeline p =
+      pipeline_from(
+          with(kFlat, R"("train": {"max_source_length": 64, "learning_rate": 1e-3, "bf16": true,
+        "validation_split_percentage": 10}, "generate": {"num_beams": 4},
+        "evaluate": {"max_eval_samples": 50}, "policy": {"metric": "eval_rouge1"})"),
+          "c.json")
+          .value();
+  const auto text = [&](const char* step) { return command_text(p.find(step)->command); };
+  EXPECT_THAT(text("train"), HasSubstr("--learning_rate 0.001 --bf16 true --num_beams 4"));
+  EXPECT_THAT(text("train"), ::testing::Not(HasSubstr("validation_split")));
+  EXPECT_THAT(text("preprocess"), HasSubstr("--max_source_length 64"));
+  EXPECT_THAT(text("preprocess"), HasSubstr("--validation_split_percentage 10"));
+  EXPECT_THAT(text("evaluate"), HasSubstr("--max_source_length 64"));
+  EXPECT_THAT(text("evaluate"), HasSubstr("--num_beams 4 --max_eval_samples 50"));
+  EXPECT_THAT(p.find("should-deploy")->command, Contains(R"({"metric": "eval_rouge1"})"));
+}
+
+std::string command_of(const Pipeline& p, const char* step) {
+  return command_text(p.find(step)->command);
+}
+
+TEST(Recipe, FlagsThatDecideRowsReachEveryStepFromAnyBlock) {
+  for (const char* block : {"preprocess", "train", "generate", "evaluate"}) {
+    const Pipeline p =
+        pipeline_from(fmt::format(R"({{"dataset": "x", "model_checkpoint": "y", "task": "sft",
+            "{}": {{"max-seq-length": 64, "data_format": "json"}}}})",
+                                  block),
+                      "c.json")
+            .value();
+    for (const char* step : {"preprocess", "train", "evaluate"}) {
+      EXPECT_THAT(command_of(p, step), HasSubstr("--max_seq_length 64")) << block;
+      EXPECT_EQ(command_of(p, step).find("--data_format json") != std::string::npos,
+                std::string(step) == "preprocess")
+          << block;
+    }
+  }
+}
+
+std::string code_of(const std::string& text, const std::string& name = "c.json") {
+  const auto p = pipeline_from(text, name);
+  return p.ok() ? "" : p.error().code();
+}
+std::string text_of(const std::string& text, const std::string& name = "c.json") {
+  const auto p = pipeline_from(text, name);
+  return p.ok() ? "" : p.error().text();
+}
+
+TEST(Recipe, WhatIsGivenTwiceIsRefused) {
+  const std::string twice = err::kPipelineKey.id;
+  EXPECT_EQ(code_of(with(kFlat, R"("epochs": 4)")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train_config": {"epochs": 4})")), twice);
+  EXPECT_EQ(code_of(with(kNested, R"("gpu_count": 4)")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"num_train_epochs": 4})")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"output_dir": "x"})")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"token": "x"})")), twice);
+  EXPECT_THAT(text_of(with(kFlat, R"("train_config": {"epochs": 4})")), HasSubstr("c.json:5:"));
+  // In two blocks or two spellings.
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"max_source_length": 64},
+                                   "evaluate": {"max_source_length": 32})")),
+            twice);
+  EXPECT_EQ(code_of(R"({"dataset": "x", "model_checkpoint": "y", "task": "sft",
+                        "train": {"max_length": 64, "max_seq_length": 32}})"),
+            twice);
+  EXPECT_EQ(code_of("dataset: a\nmodel_checkpoint: b\ndataset: c\n", "c.yaml"), twice);
+}
+
+TEST(Recipe, AnUnknownTaskIsToldAtItsKey) {
+  const std::string text = text_of("dataset: a\nmodel_checkpoint: b\ntask: mml\n", "c.yaml");
+  EXPECT_THAT(text, HasSubstr("there is no task 'mml'"));
+  EXPECT_THAT(text, HasSubstr("c.yaml:3:"));
+}
+
+TEST(Recipe, UnknownKeysGetTheNearestName) {
+  EXPECT_THAT(text_of(with(kFlat, R"("epoch": 4)")), HasSubstr("did you mean epochs?"));
+  EXPECT_THAT(text_of(with(kFlat, R"("deploy_config": {"gpu_cont": 4})")),
+              HasSubstr("did you mean gpu_count?"));
+  EXPECT_EQ(code_of(R"({"dataset": "x"})"), err::kPipelineFile.id);
+  EXPECT_EQ(code_of(R"({"dataset": "x", "model_checkpoint": "y", "batch_size": "many"})"),
+            err::kPipelineFile.id);
+  EXPECT_EQ(code_of(R"({"dataset": "x", "model_checkpoint": "y", "batch_size": 0})"),
+            err::kPipelineFile.id);
+}
+
+}  // namespace
+}  // namespace hone
