@@ -6,7 +6,7 @@
 
 #include "base/core/error.h"
 #include "operate/http/server.h"
-#include "operate/metrics/metrics.h"
+#include "operate/telemetry/metrics.h"
 
 namespace hone {
 

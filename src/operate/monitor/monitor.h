@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "operate/metrics/metrics.h"
 #include "operate/monitor/metrics_server.h"
 #include "operate/monitor/run_log.h"
 #include "operate/reporters/reporter.h"
+#include "operate/telemetry/metrics.h"
 
 namespace hone {
 

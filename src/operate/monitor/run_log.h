@@ -10,7 +10,7 @@
 #include "base/core/log.h"
 #include "operate/reporters/live_file.h"
 #include "operate/reporters/run_info.h"
-#include "operate/usage/usage.h"
+#include "operate/telemetry/usage.h"
 
 namespace hone {
 

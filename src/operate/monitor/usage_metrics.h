@@ -2,8 +2,8 @@
 // the names of Prometheus' client libraries.
 #pragma once
 
-#include "operate/metrics/metrics.h"
-#include "operate/usage/usage.h"
+#include "operate/telemetry/metrics.h"
+#include "operate/telemetry/usage.h"
 
 namespace hone {
 

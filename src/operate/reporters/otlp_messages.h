@@ -10,7 +10,7 @@
 
 #include "base/core/json.h"
 #include "base/core/log.h"
-#include "operate/metrics/metrics.h"
+#include "operate/telemetry/metrics.h"
 
 namespace hone {
 

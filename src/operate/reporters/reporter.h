@@ -9,9 +9,9 @@
 
 #include "base/core/log.h"
 #include "learn/train/callback.h"
-#include "operate/metrics/metrics.h"
 #include "operate/reporters/run_info.h"
-#include "operate/usage/usage.h"
+#include "operate/telemetry/metrics.h"
+#include "operate/telemetry/usage.h"
 
 namespace hone {
 

@@ -8,7 +8,7 @@
 #include "base/core/text.h"
 #include "base/core/threads.h"
 #include "base/store/http.h"
-#include "operate/usage/gpu_usage.h"
+#include "operate/telemetry/gpu_usage.h"
 
 namespace hone {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "operate/reporters/run_info.h"
 #include "operate/reporters/wandb_file.h"
-#include "operate/usage/usage.h"
+#include "operate/telemetry/usage.h"
 
 namespace hone {
 

@@ -8,7 +8,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/error.h"
-#include "operate/metrics/metrics.h"
+#include "operate/telemetry/metrics.h"
 
 namespace hone {
 

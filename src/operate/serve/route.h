@@ -4,9 +4,9 @@
 #include <map>
 
 #include "operate/http/request.h"
-#include "operate/metrics/metrics.h"
 #include "operate/serve/loader.h"
 #include "operate/serve/model_set.h"
+#include "operate/telemetry/metrics.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "operate/usage/gpu_usage.h"
+#include "operate/telemetry/gpu_usage.h"
 
 #include <array>
 

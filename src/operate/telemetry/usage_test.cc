@@ -1,4 +1,4 @@
-#include "operate/usage/usage.h"
+#include "operate/telemetry/usage.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "operate/usage/gpu_usage.h"
+#include "operate/telemetry/gpu_usage.h"
 
 namespace hone {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "operate/usage/gpu_usage.h"
+#include "operate/telemetry/gpu_usage.h"
 
 namespace hone {
 

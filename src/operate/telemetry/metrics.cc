@@ -1,4 +1,4 @@
-#include "operate/metrics/metrics.h"
+#include "operate/telemetry/metrics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "operate/usage/usage.h"
+#include "operate/telemetry/usage.h"
 
 #include <unistd.h>
 
