@@ -4,8 +4,8 @@
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/backend.h"
-#include "engine/backends/cuda/compile/compile.h"
-#include "engine/backends/cuda/driver/errors.h"
+#include "engine/backends/cuda/libraries/compile.h"
+#include "engine/backends/cuda/libraries/errors.h"
 
 namespace hone {
 

@@ -1,7 +1,7 @@
 // The backend of NVIDIA GPUs over a driver that runs kernels on the CPU.
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
-#include "engine/backends/cuda/emulated/emulated.h"
+#include "engine/backends/cuda/emulator/emulated.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-// Declares the reads and writes of queued work to a recorder (engine/backends/cuda/fake). Without a
+// Declares the reads and writes of queued work to a recorder (engine/backends/cuda/emulator). Without a
 // recorder it costs one load of a pointer.
 //   const Access accesses[] = {{x, x_bytes, false}, {y, y_bytes, true}};
 //   note_accesses(accesses);

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "engine/backends/cuda/backend.h"
-#include "engine/backends/cuda/fake/fake_blas.h"
-#include "engine/backends/cuda/fake/fake_driver.h"
-#include "engine/backends/cuda/kernels/emulated.h"
+#include "engine/backends/cuda/emulator/fake_blas.h"
+#include "engine/backends/cuda/emulator/fake_driver.h"
+#include "engine/backends/cuda/emulator/kernels.h"
 #include "engine/ops/ops.h"
 #include "engine/session/session.h"
 

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "engine/backends/cuda/backend.h"
-#include "engine/backends/cuda/compile/compile.h"
-#include "engine/backends/cuda/fake/fake_driver.h"
-#include "engine/backends/cuda/kernels/emulated.h"
+#include "engine/backends/cuda/emulator/fake_driver.h"
+#include "engine/backends/cuda/emulator/kernels.h"
+#include "engine/backends/cuda/libraries/compile.h"
 #include "engine/backends/tested_backends_test.h"
 #include "engine/session/places_test.h"
 #include "engine/session/session.h"

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "engine/backends/cpu/backend.h"
-#include "engine/backends/cuda/emulated/emulated.h"
+#include "engine/backends/cuda/emulator/emulated.h"
 #include "engine/backends/far/far.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/device/errors.h"

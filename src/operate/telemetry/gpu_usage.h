@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backends/cuda/driver/nvml.h"
+#include "engine/backends/cuda/libraries/nvml.h"
 
 namespace hone {
 

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "base/core/hash.h"
-#include "engine/backends/cuda/driver/errors.h"
 #include "engine/backends/cuda/graphs.h"
 #include "engine/backends/cuda/launch_tables.h"
+#include "engine/backends/cuda/libraries/errors.h"
 #include "engine/device/accesses.h"
 #include "engine/device/errors.h"
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "engine/backends/cuda/blas/blas.h"
 #include "engine/backends/cuda/device.h"
+#include "engine/backends/cuda/libraries/blas.h"
 #include "engine/device/backend.h"
 
 namespace hone {

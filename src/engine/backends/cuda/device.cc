@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "engine/backends/cuda/driver/errors.h"
 #include "engine/backends/cuda/gpus.h"
+#include "engine/backends/cuda/libraries/errors.h"
 #include "engine/device/accesses.h"
 #include "engine/device/errors.h"
 

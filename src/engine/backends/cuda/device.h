@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "engine/backends/cuda/driver/driver.h"
+#include "engine/backends/cuda/libraries/driver.h"
 #include "engine/device/device.h"
 #include "engine/device/disk_stream.h"
 

@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include "base/core/text.h"
-#include "engine/backends/cuda/blas/blas.h"
-#include "engine/backends/cuda/compile/compile.h"
-#include "engine/backends/cuda/driver/nvml.h"
 #include "engine/backends/cuda/gpus.h"
+#include "engine/backends/cuda/libraries/blas.h"
+#include "engine/backends/cuda/libraries/compile.h"
+#include "engine/backends/cuda/libraries/nvml.h"
 
 namespace hone::cuda {
 

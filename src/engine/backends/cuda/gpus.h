@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backends/cuda/driver/driver.h"
+#include "engine/backends/cuda/libraries/driver.h"
 
 namespace hone::cuda {
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/backends/cuda/blas/blas.h"
 #include "engine/backends/cuda/kernels/arguments.h"
+#include "engine/backends/cuda/libraries/blas.h"
 #include "engine/device/backend.h"
 
 namespace hone::cuda {

@@ -1,12 +1,10 @@
 // What all kernels share: element types, places of threads, sums of a block. A kernel is
 // HONE_KERNEL(name, arguments) { ... }, or HONE_TILE_KERNEL where threads need up to 128 registers, or
 // HONE_WARPS_KERNEL for kFlashBlock threads that need up to 255. Its source is compiled for GPUs at run
-// time, and for the CPU in emulated.cc, so it includes nothing of CUDA or of the standard library.
+// time, and for the CPU by ../emulator/kernels.cc, so it includes nothing of CUDA or of the standard library.
 #pragma once
 
 #ifdef HONE_EMULATED
-#include "engine/graph/type.h"
-#include "engine/backends/cuda/emulate/emulate.h"
 #define HONE_KERNEL(name, ...)                                           \
   void name(__VA_ARGS__);                                                \
   const bool name##_is_there = ::hone::emulate::add<&name>(#name);       \

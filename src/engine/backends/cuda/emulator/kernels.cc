@@ -1,0 +1,28 @@
+#include "engine/backends/cuda/emulator/kernels.h"
+
+#include "engine/graph/type.h"
+
+// CUDA's words come before the kernels, which include nothing.
+#include "engine/backends/cuda/emulator/emulate.h"
+
+#define HONE_EMULATED
+#include "engine/backends/cuda/kernels/activations.cuh"
+#include "engine/backends/cuda/kernels/adafactor.cuh"
+#include "engine/backends/cuda/kernels/attention.cuh"
+#include "engine/backends/cuda/kernels/blocks.cuh"
+#include "engine/backends/cuda/kernels/cross_entropy.cuh"
+#include "engine/backends/cuda/kernels/elementwise.cuh"
+#include "engine/backends/cuda/kernels/moves.cuh"
+#include "engine/backends/cuda/kernels/norms.cuh"
+#include "engine/backends/cuda/kernels/products.cuh"
+#include "engine/backends/cuda/kernels/random.cuh"
+#include "engine/backends/cuda/kernels/rows.cuh"
+#include "engine/backends/cuda/kernels/sums.cuh"
+#include "engine/backends/cuda/kernels/update.cuh"
+#include "engine/backends/cuda/kernels/warp_attention.cuh"
+
+namespace hone::cuda {
+
+void add_emulated_kernels() {}
+
+}  // namespace hone::cuda

@@ -1,9 +1,0 @@
-// The kernels, compiled for the CPU, by their names (engine/backends/cuda/emulate/grid.h).
-#pragma once
-
-namespace hone::cuda {
-
-// Call it once, so that the linker keeps them.
-void add_emulated_kernels();
-
-}  // namespace hone::cuda

@@ -1,0 +1,8 @@
+// Error codes of the room engine/backends/cuda/libraries: H1341 to H1345.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#include "engine/backends/cuda/libraries/errors.def"
+}  // namespace hone::err

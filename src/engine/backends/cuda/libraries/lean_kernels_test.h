@@ -1,0 +1,36 @@
+// Limits of the kernels' use of a multiprocessor.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "engine/backends/cuda/libraries/compile.h"
+
+namespace hone::cuda {
+
+// A multiprocessor has 65,536 registers: 1,024 threads may run, 768 where weights are rounded at
+// random, 512 where a tile is kept in registers, or two blocks where each warp has one.
+inline int most_registers(const std::string& kernel) {
+  constexpr std::pair<std::string_view, int> kMost[] = {
+      {"warp_attention_", 255}, {"attention_", 128}, {"update_bf16_", 80}};
+  for (const auto& [begin, registers] : kMost)
+    if (kernel.starts_with(begin)) return registers;
+  return 64;
+}
+
+// Compiles all kernels, and returns their number.
+inline size_t expect_lean_kernels(const KernelCompiler& nvrtc, const std::string& architecture) {
+  constexpr int64_t kMostShared = 48 << 10;
+  Result<KernelCompiler::Compiled> c = nvrtc.compile(architecture);
+  EXPECT_TRUE(c.ok()) << c.error().text();
+  if (!c.ok()) return 0;
+  EXPECT_GT(c->cubin.size(), 1000u);
+  for (const auto& [name, use] : c->uses) {
+    EXPECT_GT(use.registers, 0) << name;
+    EXPECT_LE(use.registers, most_registers(name)) << name << " for " << architecture;
+    EXPECT_EQ(use.spilled, 0) << name << " for " << architecture;
+    EXPECT_LE(use.shared, kMostShared) << name << " for " << architecture;
+  }
+  return c->uses.size();
+}
+
+}  // namespace hone::cuda
