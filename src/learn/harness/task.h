@@ -1,6 +1,6 @@
 // A task: data and functions that define what is learnt from which rows. Each file x.cc of
 // learn/tasks with `Task task_x();` is one, and --task names it. The common code of all runs
-// (task_run.h) uses only this object.
+// (run/task_run.h) uses only this object.
 #pragma once
 
 #include <functional>
