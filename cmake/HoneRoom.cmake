@@ -226,6 +226,7 @@ ${CALLS}  return shelf;
     set(PROGRAM ${ID}_${KIND})
     if(KIND STREQUAL fuzz)
       hone_fuzz_replay(${PROGRAM} ${FILES})
+      target_compile_definitions(${PROGRAM} PRIVATE GTEST_HAS_PTHREAD=1)  # as the precompiled header
       set(ARGUMENTS ${CMAKE_SOURCE_DIR}/tests/fuzz)
       set(LABELS fuzz)
     else()

@@ -10,13 +10,14 @@
 namespace hone {
 namespace {
 
-// Bytes that the parser may read beyond a request's headers. Beast reads up to 64 KiB at once.
-constexpr size_t kReadAheadBytes = 128 << 10;
+constexpr size_t kReadBytes = 64 << 10;  // at once
+constexpr size_t kReadAheadBytes = 128
+                                   << 10;  // that the parser may have beyond a request's headers
 
 class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> {
  public:
   Http1(std::shared_ptr<Wire> wire, HttpShared& shared, beast::flat_buffer begun)
-      : wire_(std::move(wire)), shared_(shared), buffer_(std::move(begun)) {
+      : wire_(std::move(wire)), shared_(shared), buffer_(std::move(begun)), open_bytes_(shared) {
     // Beast buffers the line of a chunk's size and the trailers here until they are complete.
     buffer_.max_size(shared_.options.most_header_bytes + kReadAheadBytes);
     beast::error_code failed;
@@ -30,9 +31,12 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     parser_->body_limit(shared_.options.most_body_bytes);
     parser_->header_limit(static_cast<uint32_t>(shared_.options.most_header_bytes));
     parser_->on_chunk_header(on_chunk_);
+    request_ = {};
+    open_bytes_.clear();
     extension_bytes_ = 0;
+    admitted_ = no_room_ = false;
     // The time limit of a request begins with its first byte.
-    if (buffer_.size() > 0) return read_begun_head();
+    if (buffer_.size() > 0) return begin_to_read();
     wire_->tcp().expires_after(seconds_of(shared_.options.idle_seconds));
     idle_ = true;
     if (shared_.draining) return close();
@@ -41,7 +45,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
                        self->idle_ = false;
                        if (failed) return self->close();
                        self->buffer_.commit(bytes);
-                       self->read_begun_head();
+                       self->begin_to_read();
                      });
   }
 
@@ -52,21 +56,88 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
  private:
   class Reply;
 
-  void read_begun_head() {
+  void begin_to_read() {
     wire_->tcp().expires_after(seconds_of(shared_.options.request_seconds));
-    http::async_read_header(*wire_, buffer_, *parser_,
-                            WireDone([self = shared_from_this()](beast::error_code failed, size_t) {
-                              if (failed) return self->refuse(failed);
-                              const auto [status, text] = self->bad_framing();
-                              if (status != 0) return self->refuse(status, text);
-                              self->read_body();
-                            }));
+    parse();
   }
 
-  // Beast treats a request with an unknown coding as one without a body, and would read the body as
-  // the next request (RFC 9112, 6.1 and 6.3). Beast itself refuses Content-Length beside "chunked".
-  std::pair<int, const char*> bad_framing() const {
+  void read_more() {
+    const size_t room = std::min(kReadBytes, buffer_.max_size() - buffer_.size());
+    if (room == 0) return refuse(http::error::buffer_overflow);
+    wire_->read_some(buffer_.prepare(room),
+                     [self = shared_from_this()](beast::error_code failed, size_t bytes) {
+                       if (failed) return self->close();
+                       self->buffer_.commit(bytes);
+                       self->parse();
+                     });
+  }
+
+  // Takes what was read, and reads more until the request is whole.
+  void parse() {
+    while (!parser_->is_done()) {
+      if (buffer_.size() == 0) return read_more();
+      if (!parser_->is_header_done()) {
+        const std::string_view head(static_cast<const char*>(buffer_.data().data()),
+                                    buffer_.size());
+        // RFC 9112, 5.2: Beast would join folded lines.
+        const std::string_view lines = head.substr(0, head.find("\r\n\r\n"));
+        if (lines.find("\n ") != lines.npos || lines.find("\n\t") != lines.npos)
+          return refuse(400, "a line of a header may not be folded");
+      }
+      beast::error_code failed;
+      buffer_.consume(parser_->put(buffer_.data(), failed));
+      if (failed == http::error::need_more) return read_more();
+      if (failed) return refuse(failed);
+      if (!admitted_ && parser_->is_header_done() && !admit()) return;
+    }
+    answer();
+  }
+
+  // Looks at the head of the request. False: it is answered, or the client waits for leave to send
+  // the body.
+  bool admit() {
+    admitted_ = true;
     const auto& head = parser_->get();
+    if (const auto [status, text] = bad_framing(head); status != 0) {
+      refuse(status, text);
+      return false;
+    }
+    request_.method = std::string(head.method_string());
+    const std::string_view target(head.target().data(), head.target().size());
+    const size_t question = target.find('?');
+    request_.path = std::string(target.substr(0, question));
+    if (question != std::string_view::npos)
+      request_.query = std::string(target.substr(question + 1));
+    for (const auto& field : head) {
+      std::string name(field.name_string());
+      for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      request_.headers.emplace_back(std::move(name), std::string(field.value()));
+    }
+    request_.client = client_;
+    std::optional<WebAnswer> refusal = shared_.refusal(request_);
+    const auto length = parser_->content_length();
+    if (!refusal && length && !open_bytes_.add(static_cast<size_t>(*length)))
+      refusal = no_room_for_body(shared_);
+    if (refusal) {
+      refuse(std::move(*refusal));
+      return false;
+    }
+    if (!beast::iequals(head[http::field::expect], "100-continue")) return true;
+    wire_->write("HTTP/1.1 100 Continue\r\n\r\n", {},
+                 [self = shared_from_this()](beast::error_code failed, size_t) {
+                   if (failed) return self->close();
+                   self->parse();
+                 });
+    return false;
+  }
+
+  // RFC 9112, 3.2, 6.1 and 6.3. Beast treats a request with an unknown coding as one without a body,
+  // and would read the body as the next request. Beast itself refuses Content-Length beside "chunked".
+  std::pair<int, const char*> bad_framing(const http::request_header<>& head) const {
+    if (head.version() >= 11 && head.count(http::field::host) != 1)
+      return {400, "a request of HTTP/1.1 has one Host"};
+    if (head.count(http::field::content_length) > 1)
+      return {400, "there are two of Content-Length"};
     const auto [first, last] = head.equal_range(http::field::transfer_encoding);
     if (first == last) return {0, ""};
     if (head.version() < 11) return {400, "HTTP/1.0 has no Transfer-Encoding"};
@@ -77,23 +148,6 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     return {0, ""};
   }
 
-  void read_body() {
-    if (beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
-      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      parser_->get().erase(http::field::expect);
-      return wire_->write(kContinue, {},
-                          [self = shared_from_this()](beast::error_code failed, size_t) {
-                            if (failed) return self->close();
-                            self->read_body();
-                          });
-    }
-    http::async_read(*wire_, buffer_, *parser_,
-                     WireDone([self = shared_from_this()](beast::error_code failed, size_t) {
-                       if (failed) return self->refuse(failed);
-                       self->answer();
-                     }));
-  }
-
   void answer();
 
   // Refuses a malformed request and everything after it on this connection.
@@ -101,7 +155,9 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     int status = 400;
     std::string text = "this is not a request of HTTP/1.1";
     const bool in_body = parser_->is_header_done();
-    if (failed == http::error::body_limit) {
+    if (no_room_) {
+      return refuse(no_room_for_body(shared_));
+    } else if (failed == http::error::body_limit) {
       status = 413;
       text =
           "the body is longer than " + std::to_string(shared_.options.most_body_bytes) + " bytes";
@@ -109,17 +165,15 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
       status = 431;
       text = in_body ? "the extensions of chunks, or the trailers, are too long"
                      : "the headers are too long";
-    } else if (failed == beast::error::timeout || failed.category() != http_category()) {
-      return close();
     }
     refuse(status, text);
   }
-  void refuse(int status, const std::string& text) {
+  void refuse(int status, const std::string& text) { refuse(web_error(status, text)); }
+  void refuse(WebAnswer a) {
     keep_alive_ = false;
-    send(web_error(status, text), 11, false);
-  }
-  static const boost::system::error_category& http_category() {
-    return http::make_error_code(http::error::bad_version).category();
+    open_bytes_.clear();
+    const bool no_body = parser_->is_header_done() && parser_->get().method() == http::verb::head;
+    send(std::move(a), 11, no_body);
   }
 
   using Response = http::response<http::string_body>;
@@ -212,22 +266,31 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
   std::string client_;
   size_t extension_bytes_ = 0;
   std::function<void(uint64_t, beast::string_view, beast::error_code&)> on_chunk_ =
-      [this](uint64_t, beast::string_view extensions, beast::error_code& failed) {
+      [this](uint64_t size, beast::string_view extensions, beast::error_code& failed) {
         extension_bytes_ += extensions.size();
         if (extension_bytes_ > shared_.options.most_header_bytes)
           failed = http::error::header_limit;
+        if (size > shared_.options.most_body_bytes) return;  // Beast refuses it
+        no_room_ = !open_bytes_.add(static_cast<size_t>(size));
+        if (no_room_) failed = http::error::body_limit;
       };
   std::optional<http::request_parser<http::string_body>> parser_;
   std::string head_, body_;  // being written
   std::weak_ptr<Reply> reply_;
+  WebRequest request_;  // without its body
+  OpenBytes open_bytes_;
   bool keep_alive_ = false, closed_ = false, idle_ = false, watching_ = false;
+  bool admitted_ = false, no_room_ = false;
 };
 
 // Everything is done on the server's thread; what the handlers' threads see is atomic.
 class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this<Http1::Reply> {
  public:
   Reply(std::shared_ptr<Http1> connection, unsigned version, bool no_body)
-      : connection_(std::move(connection)), version_(version), no_body_(no_body) {
+      : connection_(std::move(connection)),
+        open_bytes_(std::move(connection_->open_bytes_)),
+        version_(version),
+        no_body_(no_body) {
     ++connection_->shared_.requests;
   }
   ~Reply() override {
@@ -319,6 +382,7 @@ class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this
   }
 
   std::shared_ptr<Http1> connection_;
+  OpenBytes open_bytes_;
   unsigned version_;
   bool no_body_;
   std::atomic<bool> done_ = false, begun_ = false;
@@ -334,24 +398,12 @@ void Http1::answer() {
   wire_->tcp().expires_never();
   auto message = parser_->release();
   keep_alive_ = message.keep_alive();
-  WebRequest request;
-  request.method = std::string(message.method_string());
-  const std::string_view target(message.target().data(), message.target().size());
-  const size_t question = target.find('?');
-  request.path = std::string(target.substr(0, question));
-  if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
-  for (const auto& field : message) {
-    std::string name(field.name_string());
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    request.headers.emplace_back(std::move(name), std::string(field.value()));
-  }
-  request.body = std::move(message.body());
-  request.client = client_;
+  request_.body = std::move(message.body());
   const auto reply = std::make_shared<Reply>(shared_from_this(), message.version(),
                                              message.method() == http::verb::head);
   reply_ = reply;
   watch();
-  shared_.handler(std::move(request), reply);
+  shared_.handler(std::move(request_), reply);
 }
 
 }  // namespace

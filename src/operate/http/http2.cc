@@ -29,12 +29,12 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     if (!failed) client_ = peer.address().to_string();
     nghttp2_session_callbacks* calls = nullptr;
     HONE_BUG_IF(nghttp2_session_callbacks_new(&calls) != 0, "no memory for HTTP/2");
-    nghttp2_session_callbacks_set_on_begin_headers_callback(calls, on_begin);
-    nghttp2_session_callbacks_set_on_header_callback(calls, on_header);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, on_data);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(calls, on_frame);
-    nghttp2_session_callbacks_set_on_frame_send_callback(calls, on_sent);
-    nghttp2_session_callbacks_set_on_stream_close_callback(calls, on_close);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(calls, guarded<on_begin>);
+    nghttp2_session_callbacks_set_on_header_callback(calls, guarded<on_header>);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, guarded<on_data>);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(calls, guarded<on_frame>);
+    nghttp2_session_callbacks_set_on_frame_send_callback(calls, guarded<on_sent>);
+    nghttp2_session_callbacks_set_on_stream_close_callback(calls, guarded<on_close>);
     nghttp2_session_server_new(&session_, calls, this);
     nghttp2_session_callbacks_del(calls);
   }
@@ -71,7 +71,9 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
  private:
   class Reply;
   struct Stream {
+    explicit Stream(HttpShared& shared) : open_bytes(shared) {}
     WebRequest request;
+    OpenBytes open_bytes;
     size_t header_bytes = 0;
     bool refused = false;  // answered before the whole request came
     bool asked = false, reset = false;
@@ -84,6 +86,15 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     double progressed = 0;  // last time that nothing was pending, or some of it was read
   };
 
+  // nghttp2 is C: no exception passes through it. The connection ends.
+  template <auto f, class... Args>
+  static int guarded(Args... args) {
+    try {
+      return f(args...);
+    } catch (const std::exception&) {
+      return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+  }
   static Http2& self_of(void* user) { return *static_cast<Http2*>(user); }
   Stream* find(int32_t id) {
     const auto it = streams_.find(id);
@@ -97,7 +108,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       if (c.finishing_ && id > c.last_id_)
         nghttp2_submit_rst_stream(c.session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
       else
-        c.streams_[id].request.client = c.client_;
+        c.streams_.try_emplace(id, c.shared_).first->second.request.client = c.client_;
     }
     return 0;
   }
@@ -136,32 +147,30 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     Stream* s = c.find(id);
     if (s == nullptr || s->refused || s->reset) return 0;
     const size_t most = c.shared_.options.most_body_bytes;
-    const size_t most_of_all = most * c.shared_.options.most_open_bodies;
     if (s->request.body.size() + size > most) {
       c.refuse(id, *s,
                web_error(413, "the body is longer than " + std::to_string(most) + " bytes"));
       return 0;
     }
-    if (c.body_bytes_ + size > most_of_all) {
-      c.refuse(id, *s,
-               web_error(503, "this connection has incomplete bodies of more than " +
-                                  std::to_string(most_of_all) +
-                                  " bytes: end some requests before you begin others"));
+    if (!s->open_bytes.add(size)) {
+      c.refuse(id, *s, no_room_for_body(c.shared_));
       return 0;
     }
-    c.body_bytes_ += size;
     s->request.body.append(reinterpret_cast<const char*>(data), size);
     return 0;
   }
 
   static int on_frame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     Http2& c = self_of(user);
-    if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
-        !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
-      return 0;
+    if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     Stream* s = c.find(frame->hd.stream_id);
-    if (s != nullptr && !s->refused && !s->reset && !s->asked)
-      c.asked_.push_back(frame->hd.stream_id);
+    if (s == nullptr || s->refused || s->reset || s->asked) return 0;
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
+      if (std::optional<WebAnswer> refusal = c.shared_.refusal(s->request)) {
+        c.refuse(frame->hd.stream_id, *s, std::move(*refusal));
+        return 0;
+      }
+    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) c.asked_.push_back(frame->hd.stream_id);
     return 0;
   }
 
@@ -192,7 +201,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, why);
   }
   void forget_body(Stream& s) {
-    body_bytes_ -= s.request.body.size();
+    s.open_bytes.clear();
     std::string().swap(s.request.body);  // frees the memory
   }
 
@@ -358,7 +367,6 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   std::deque<int32_t> asked_;
   std::array<char, 16 << 10> in_;
   std::string out_;
-  size_t body_bytes_ = 0;  // of incomplete requests
   int64_t resets_ = 0;
   int32_t last_id_ = 0;  // last stream that is answered while finishing_
   bool writing_ = false, closed_ = false, finishing_ = false, lingers_ = false, shut_ = false;
@@ -367,8 +375,8 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
 
 class Http2::Reply : public ConnectionReply, public std::enable_shared_from_this<Http2::Reply> {
  public:
-  Reply(std::shared_ptr<Http2> connection, int32_t id)
-      : connection_(std::move(connection)), id_(id) {
+  Reply(std::shared_ptr<Http2> connection, int32_t id, OpenBytes open_bytes)
+      : connection_(std::move(connection)), open_bytes_(std::move(open_bytes)), id_(id) {
     ++connection_->shared_.requests;
   }
   ~Reply() override {
@@ -436,14 +444,14 @@ class Http2::Reply : public ConnectionReply, public std::enable_shared_from_this
   }
 
   std::shared_ptr<Http2> connection_;
+  OpenBytes open_bytes_;
   int32_t id_;
   std::atomic<bool> done_ = false, begun_ = false;
 };
 
 void Http2::ask(int32_t id, Stream& s) {
   s.asked = true;
-  body_bytes_ -= s.request.body.size();
-  const auto reply = std::make_shared<Reply>(shared_from_this(), id);
+  const auto reply = std::make_shared<Reply>(shared_from_this(), id, std::move(s.open_bytes));
   s.reply = reply;
   WebRequest request = std::move(s.request);
   s.request.method = request.method;

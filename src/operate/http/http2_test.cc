@@ -151,10 +151,10 @@ TEST(Http2Server, ResetsWhatItsClientNeverTakes) {
   EXPECT_EQ(c.answer(last).status, 200);
 }
 
-TEST(Http2Server, BoundsTheBodiesThatAConnectionBegins) {
+TEST(Http2Server, BoundsTheBodiesThatAreOpen) {
   HttpOptions o;
   o.most_body_bytes = 1000;
-  o.most_open_bodies = 3;
+  o.most_open_bytes = 3000;
   const auto server = started(o, echo);
   Client2 c(server->port());
   for (int round = 0; round < 3; ++round) {  // what is over counts no more
@@ -164,7 +164,7 @@ TEST(Http2Server, BoundsTheBodiesThatAConnectionBegins) {
     const int32_t beyond = c.ask("POST", "/", std::string(100, 'b'), false);
     ASSERT_TRUE(c.answered(beyond));
     EXPECT_EQ(c.answer(beyond).status, 503);
-    EXPECT_NE(c.answer(beyond).body.find("bodies of more than 3000 bytes"), std::string::npos)
+    EXPECT_NE(c.answer(beyond).body.find("bodies of 3000 bytes"), std::string::npos)
         << c.answer(beyond).body;
     for (const int32_t id : begun) c.more(id, "end");
     for (const int32_t id : begun) {
@@ -179,7 +179,7 @@ TEST(Http2Server, ResetsRequestsThatNeverEnd) {
   HttpOptions o;
   o.request_seconds = 1;
   o.most_body_bytes = 1000;
-  o.most_open_bodies = 1;
+  o.most_open_bytes = 1000;
   const auto server = started(o, echo);
   Client2 c(server->port());
   const int32_t slow = c.ask("POST", "/", std::string(1000, 'b'), false);

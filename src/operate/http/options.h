@@ -11,15 +11,17 @@ struct HttpOptions {
   int port = 0;                                    // 0: a free one
   std::string tls_certificate = {}, tls_key = {};  // PEM files; none: no TLS
   size_t most_body_bytes = 16 << 20;               // a larger body gets status 413
-  // HTTP/2 has many requests on a connection. Incomplete bodies of one connection may use up to
-  // this number times most_body_bytes (64 MiB by default); a request beyond that gets status 503.
-  size_t most_open_bodies = 4;
+  // Bodies of all requests that are not answered yet; a request beyond that gets status 503 before
+  // its body is read. At least most_body_bytes.
+  size_t most_open_bytes = 64 << 20;
   size_t most_header_bytes = 16 << 10;  // 431; HTTP/1: extensions of chunks too
   size_t most_unsent_bytes = 4 << 20;   // of a slow reader; above this its connection ends
-  size_t most_connections = 1024;       // further ones are closed at once
-  double request_seconds = 30;          // from the first byte of a request to its last
-  double idle_seconds = 75;             // between two requests
-  double write_seconds = 30;            // for a client to read the pending bytes
+  // Further ones are closed at once. Each takes a file descriptor: fewer where the limit of the
+  // process (RLIMIT_NOFILE), raised as far as it may be, leaves no more.
+  size_t most_connections = 1024;
+  double request_seconds = 30;  // from the first byte of a request to its last
+  double idle_seconds = 75;     // between two requests
+  double write_seconds = 30;    // for a client to read the pending bytes
   // A connection that exceeds one of these times ends.
 };
 

@@ -56,6 +56,9 @@ class WebReply : public WebClient {
 };
 
 using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
+// Sees each request when its headers are there, before its body is read; an answer refuses it. Runs on the server's
+// thread: fast checks only.
+using WebAdmission = std::function<std::optional<WebAnswer>(const WebRequest& head)>;
 
 // {"error": "..."} with a line for people.
 WebAnswer web_error(int status, const std::string& text);

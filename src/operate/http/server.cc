@@ -1,6 +1,10 @@
 #include "operate/http/server.h"
 
+#include <fcntl.h>
 #include <openssl/ssl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -8,6 +12,7 @@
 #include <thread>
 
 #include "base/core/clock.h"
+#include "base/core/log.h"
 #include "operate/http/errors.h"
 #include "operate/http/wire.h"
 
@@ -103,6 +108,31 @@ class Greeting : public HttpConnection, public std::enable_shared_from_this<Gree
   bool begun_ = false;
 };
 
+// How many connections at a time the process has file descriptors for; raises its limit as far as it
+// may and must.
+size_t connections_of(size_t wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  constexpr rlim_t kOthers = 256;  // files, stores, processes
+  const rlim_t need = wanted + kOthers;
+  if (limit.rlim_cur < need) {
+    const rlimit raised{std::min(need, limit.rlim_max), limit.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  if (limit.rlim_cur >= need) return wanted;
+  const size_t few = std::max<size_t>(1, limit.rlim_cur - std::min(kOthers, limit.rlim_cur / 2));
+  if (few >= wanted) return wanted;
+  log_warning("the server takes {} connections at a time, not {}: this process may open {} files",
+              few, wanted, limit.rlim_cur);
+  return few;
+}
+
+bool lacks_descriptor(const beast::error_code& failed) {
+  return failed.category() == boost::system::system_category() &&
+         (failed.value() == EMFILE || failed.value() == ENFILE || failed.value() == ENOBUFS ||
+          failed.value() == ENOMEM);
+}
+
 }  // namespace
 
 struct HttpServer::Impl {
@@ -113,12 +143,46 @@ struct HttpServer::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::vector<std::weak_ptr<HttpConnection>> open;
   std::thread thread;
+  asio::steady_timer retry{context};
+  int spare = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  bool told = false;  // that there is no descriptor
+
+  ~Impl() { ::close(spare); }
+
+  // A failed allocation costs one connection.
+  void run() {
+    for (;;) try {
+        context.run();
+        return;
+      } catch (const std::exception& e) {
+        log_warning("a connection ended in an error: {}", e.what());
+      }
+  }
 
   void accept() {
     acceptor.async_accept([this](beast::error_code failed, tcp::socket socket) {
       if (!acceptor.is_open()) return;
-      if (!failed) greet(std::move(socket));
+      if (lacks_descriptor(failed)) return refuse_one();
+      try {
+        if (!failed) greet(std::move(socket));
+      } catch (const std::bad_alloc&) {
+        log_warning("no memory for another connection");
+      }
       accept();
+    });
+  }
+
+  // Ends the first connection that waits, by the spare descriptor: it would make the system report it
+  // again and again.
+  void refuse_one() {
+    if (!std::exchange(told, true))
+      log_warning("no file descriptor is left: further connections are refused until some end");
+    ::close(spare);
+    if (const int fd = ::accept(acceptor.native_handle(), nullptr, nullptr); fd >= 0) ::close(fd);
+    spare = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    retry.expires_after(std::chrono::milliseconds(20));
+    retry.async_wait([this](beast::error_code) {
+      if (acceptor.is_open()) accept();
     });
   }
 
@@ -143,10 +207,13 @@ struct HttpServer::Impl {
 };
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options,
-                                                      WebHandler handler,
+                                                      WebHandler handler, WebAdmission admission,
                                                       const std::string& names) {
   auto impl = std::make_unique<Impl>();
   impl->shared.options = options;
+  impl->shared.options.most_connections = connections_of(options.most_connections);
+  impl->shared.options.most_open_bytes = std::max(options.most_open_bytes, options.most_body_bytes);
+  impl->shared.admission = std::move(admission);
   impl->shared.handler = std::move(handler);
   impl->tls = HONE_TRY(tls_context(options));
   beast::error_code failed;
@@ -163,7 +230,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options
         .at(names)
         .todo("name an address of this machine and a port that no other program has");
   impl->accept();
-  impl->thread = std::thread([i = impl.get()] { i->context.run(); });
+  impl->thread = std::thread([i = impl.get()] { i->run(); });
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

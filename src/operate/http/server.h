@@ -15,9 +15,10 @@ namespace hone {
 
 class HttpServer {
  public:
-  // Binds and starts the thread. `names`: the flags of host and port, for errors. H3301 cannot
-  // listen, H3302 bad TLS files.
+  // Binds and starts the thread. `admission`: none lets all requests in. `names`: the flags of host
+  // and port, for errors. H3301 cannot listen, H3302 bad TLS files.
   static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options, WebHandler handler,
+                                                   WebAdmission admission = nullptr,
                                                    const std::string& names = "--host --port");
   // Ends all connections. Replies must be destroyed before.
   ~HttpServer();

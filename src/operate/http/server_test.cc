@@ -1,6 +1,10 @@
 // The server against bytes by hand; http2_test.cc has HTTP/2, tests/faults/serve_peers.py curl and
 // TLS.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <ctime>
 #include <thread>
 
 #include "operate/http/errors.h"
@@ -99,6 +103,101 @@ TEST(HttpServer, RefusesBodiesWhoseEndIsUnclear) {
   client.send(
       "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n");
   EXPECT_TRUE(client.read("POST /  a").starts_with("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, RefusesHeadersThatAreUnclear) {
+  const auto server = started({}, echo);
+  for (const char* head :
+       {"GET / HTTP/1.1\r\nX: y\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n\tb\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na"}) {
+    Client c(server->port());
+    c.send(head);
+    EXPECT_TRUE(c.read().starts_with("HTTP/1.1 400 ")) << head;
+  }
+  Client c(server->port());
+  c.send("GET / HTTP/1.0\r\n\r\n");
+  EXPECT_TRUE(c.read("\n").starts_with("HTTP/1.0 200 "));
+}
+
+// Neither a body is read nor leave given for it.
+TEST(HttpServer, AdmitsByTheHead) {
+  int handled = 0;
+  const auto server = HttpServer::start(
+                          {},
+                          [&](WebRequest r, std::shared_ptr<WebReply> reply) {
+                            ++handled;
+                            echo(std::move(r), std::move(reply));
+                          },
+                          [](const WebRequest& head) -> std::optional<WebAnswer> {
+                            if (head.header("x-api-key") == "k") return std::nullopt;
+                            return web_error(401, "no key");
+                          })
+                          .value();
+  for (const char* expect : {"", "Expect: 100-continue\r\n"}) {
+    Client c(server->port());
+    c.send(fmt::format("POST / HTTP/1.1\r\nHost: x\r\n{}Content-Length: 1000000\r\n\r\n", expect));
+    EXPECT_TRUE(c.read().starts_with("HTTP/1.1 401 "));
+  }
+  EXPECT_EQ(handled, 0);
+  Client c(server->port());
+  c.send(
+      "POST / HTTP/1.1\r\nHost: x\r\nX-Api-Key: k\r\nExpect: 100-continue\r\nContent-Length: "
+      "2\r\n\r\n");
+  EXPECT_EQ(c.read("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  c.send("hi");
+  EXPECT_TRUE(c.read("POST /  hi").starts_with("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, BoundsTheBodiesOfAllConnections) {
+  HttpOptions o;
+  o.most_body_bytes = 1000, o.most_open_bytes = 2500;
+  const auto server = started(o, echo);
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
+  for (int round = 0; round < 3; ++round) {  // what is answered counts no more
+    Client a(server->port()), b(server->port()), beyond(server->port()), chunked(server->port());
+    a.send(head + "Content-Length: 1000\r\n\r\nbegun");
+    b.send(head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\nbegun");
+    std::this_thread::sleep_for(50ms);
+    beyond.send(head + "Content-Length: 1000\r\n\r\n");
+    EXPECT_TRUE(beyond.read().starts_with("HTTP/1.1 503 "));
+    chunked.send(head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n");
+    EXPECT_TRUE(chunked.read().starts_with("HTTP/1.1 503 "));
+    a.send(std::string(995, 'a'));
+    EXPECT_TRUE(a.read("aaa").starts_with("HTTP/1.1 200 "));
+    b.send(std::string(995, 'b') + "\r\n0\r\n\r\n");
+    EXPECT_TRUE(b.read("bbb").starts_with("HTTP/1.1 200 "));
+  }
+}
+
+// Processor time of the server's thread and others while no descriptor is left.
+TEST(HttpServer, WaitsForADescriptor) {
+  const auto server = started({}, echo);
+  Client before(server->port());
+  before.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(before.read("GET /first  ").starts_with("HTTP/1.1 200 "));
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit low{200, limit.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<int> taken;
+  for (int fd; (fd = ::dup(0)) >= 0;) taken.push_back(fd);
+  ::close(taken.back());
+  taken.pop_back();
+  const std::clock_t begun = std::clock();
+  Client beyond(server->port());  // takes the last one
+  EXPECT_EQ(beyond.read(), "");
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 0.2);
+  before.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(before.read("GET /a  ").starts_with("HTTP/1.1 200 "));
+  for (const int fd : taken) ::close(fd);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  std::this_thread::sleep_for(50ms);
+  Client after(server->port());
+  after.send("GET /b HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(after.read("GET /b  ").starts_with("HTTP/1.1 200 "));
 }
 
 TEST(HttpServer, BoundsWhatComesBesideTheChunks) {

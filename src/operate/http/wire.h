@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "operate/http/options.h"
 #include "operate/http/request.h"
@@ -47,15 +48,6 @@ class Wire {
   // Writes all bytes of `first`, then all of `second`. They live until `done` is called.
   void write(std::string_view first, std::string_view second, WireDone done);
 
-  // Serves Beast, whose type of handler ends here: the functions of TCP and TLS are
-  // compiled once for all of Beast's.
-  template <class Buffers, class Handler>
-  void async_read_some(const Buffers& buffers, Handler&& handler) {
-    auto kept = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
-    read_some(*asio::buffer_sequence_begin(buffers),
-              [kept](beast::error_code failed, size_t bytes) { (*kept)(failed, bytes); });
-  }
-
  private:
   beast::tcp_stream tcp_;
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
@@ -66,9 +58,41 @@ class Wire {
 struct HttpShared {
   HttpOptions options;
   WebHandler handler;
+  WebAdmission admission;
   bool draining = false;
   std::atomic<int64_t> connections{0}, requests{0};
+  std::atomic<size_t> open_bytes{0};
+
+  std::optional<WebAnswer> refusal(const WebRequest& head) const {
+    return admission ? admission(head) : std::nullopt;
+  }
 };
+
+// The bytes of a request's body, counted from before they are read until the request is answered.
+class OpenBytes {
+ public:
+  explicit OpenBytes(HttpShared& shared) : shared_(&shared) {}
+  OpenBytes(OpenBytes&& o) noexcept : shared_(o.shared_), bytes_(std::exchange(o.bytes_, 0)) {}
+  OpenBytes& operator=(OpenBytes&&) = delete;
+  ~OpenBytes() { clear(); }
+  // False, and nothing is counted: they would be too many.
+  bool add(size_t bytes) {
+    const size_t most = shared_->options.most_open_bytes;
+    if (shared_->open_bytes.fetch_add(bytes) + bytes > most) {
+      shared_->open_bytes -= bytes;
+      return false;
+    }
+    bytes_ += bytes;
+    return true;
+  }
+  void clear() { shared_->open_bytes -= std::exchange(bytes_, 0); }
+
+ private:
+  HttpShared* shared_;
+  size_t bytes_ = 0;
+};
+// Status 503 where OpenBytes has no room.
+WebAnswer no_room_for_body(const HttpShared& shared);
 
 inline std::chrono::steady_clock::duration seconds_of(double s) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(

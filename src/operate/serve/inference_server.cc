@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "operate/serve/protocol/errors.h"
 
 namespace hone {
@@ -17,6 +18,12 @@ constexpr const char* kBug = "this is a bug in hone; its log says more";
 
 bool equal(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+WebAnswer no_key() {
+  WebAnswer a = web_error(401, kNoKey);
+  a.headers = {{"WWW-Authenticate", "Bearer"}};
+  return a;
 }
 
 }  // namespace
@@ -103,9 +110,11 @@ Result<std::unique_ptr<InferenceServer>> InferenceServer::start(const InferenceO
                                                                 ServeContext& context) {
   std::unique_ptr<InferenceServer> s(new InferenceServer(options, apis, context));
   s->http_ = HONE_TRY(HttpServer::start(
-      options.http, [server = s.get()](WebRequest r, const std::shared_ptr<WebReply>& reply) {
+      options.http,
+      [server = s.get()](WebRequest r, const std::shared_ptr<WebReply>& reply) {
         server->take(std::move(r), reply);
-      }));
+      },
+      [server = s.get()](const WebRequest& head) { return server->refusal(head); }));
   return s;
 }
 
@@ -152,11 +161,23 @@ bool InferenceServer::allowed(const WebHeaders& headers) const {
   if (options_.keys.empty()) return true;
   std::string_view key = header_of(headers, "x-api-key");
   if (const std::string_view bearer = header_of(headers, "authorization");
-      bearer.starts_with("Bearer "))
+      bearer.size() > 7 && to_lower(bearer.substr(0, 7)) == "bearer ")
     key = bearer.substr(7);
   bool found = false;
   for (const std::string& k : options_.keys) found |= equal(k, key);
   return found;
+}
+
+// A request without a key is refused before its body is read.
+std::optional<WebAnswer> InferenceServer::refusal(const WebRequest& head) {
+  if (allowed(head.headers) || head.method == "OPTIONS") return std::nullopt;
+  const std::optional<std::vector<std::string>> path = path_parts(head.path);
+  if (path && routes_.find(head.method, *path, true)) return std::nullopt;
+  Counted(context_, open_).status(401);
+  WebAnswer a = no_key();
+  const WebHeaders cors = cors_of(head);
+  a.headers.insert(a.headers.end(), cors.begin(), cors.end());
+  return a;
 }
 
 // Runs on the server's thread: fast checks only.
@@ -180,11 +201,7 @@ void InferenceServer::answer(WebRequest request, const std::shared_ptr<CountedRe
   if (!path) return reply->send(web_error(400, "the path is not one"));
   const bool may = allowed(request.headers);
   const auto match = routes_.find(request.method, *path, !may);
-  if (!match && !may) {
-    WebAnswer a = web_error(401, kNoKey);
-    a.headers = {{"WWW-Authenticate", "Bearer"}};
-    return reply->send(std::move(a));
-  }
+  if (!match && !may) return reply->send(no_key());
   if (!match) return reply->send(web_error(404, "there is nothing at " + request.path));
   reply->of(*match->api);
   if (match->other_method) {

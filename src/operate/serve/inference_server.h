@@ -63,6 +63,7 @@ class InferenceServer {
   class CountedReply;
   InferenceServer(const InferenceOptions& options, const std::vector<Api>& apis,
                   ServeContext& context);
+  std::optional<WebAnswer> refusal(const WebRequest& head);
   void answer(WebRequest request, const std::shared_ptr<CountedReply>& reply);
   Status ask(TensorRequest& request, WebClient& client, std::function<void(Inferred)> done);
   bool allowed(const WebHeaders& headers) const;
