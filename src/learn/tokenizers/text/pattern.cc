@@ -72,6 +72,7 @@ std::string spell_out_spaces(std::string_view regex) {
   return out;
 }
 
+// In Oniguruma ^ and $ always match at the ends of lines.
 class Regex : public Pattern {
  public:
   static Result<std::unique_ptr<Pattern>> make(std::string_view regex, const std::string& where) {
@@ -80,8 +81,8 @@ class Regex : public Pattern {
     PCRE2_SIZE offset = 0;
     std::unique_ptr<Regex> r(new Regex);
     r->code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
-                                 PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &error, &offset,
-                                 nullptr));
+                                 PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF | PCRE2_MULTILINE,
+                                 &error, &offset, nullptr));
     if (!r->code_) {
       char message[200] = "";
       pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message), sizeof message);
@@ -100,17 +101,21 @@ class Regex : public Pattern {
     thread_local const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
         pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-    for (size_t at = 0; at < text.size();) {
+    // As the iterators of Oniguruma's and Rust's regexes: an empty match is one, except at the end
+    // of the match before it.
+    size_t last = std::string_view::npos;
+    for (size_t at = 0; !text.empty() && at <= text.size();) {
       const int found = pcre2_match(code_.get(), subject, text.size(), at, 0, data.get(), nullptr);
       if (found < 0) return;  // no match, or its limits are exceeded: the rest is one piece
       const PCRE2_SIZE* span = pcre2_get_ovector_pointer(data.get());
-      if (span[1] > span[0] && span[0] >= at) {
-        fn(span[0], span[1]);
-        at = span[1];
-      } else {  // an empty match: go one character on
-        at = std::max(at, span[1]) + 1;
+      const size_t begin = std::max<size_t>(span[0], at), end = std::max<size_t>(span[1], begin);
+      if (begin == end && end == last) {
+        ++at;
         while (at < text.size() && (text[at] & 0xc0) == 0x80) ++at;
+        continue;
       }
+      fn(begin, end);
+      at = last = end;
     }
   }
 

@@ -17,8 +17,8 @@ struct JsonAt;  // json_dom.h
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Calls fn(begin, end) for each match from left to right; matches do not overlap and are not
-  // empty.
+  // Calls fn(begin, end) for each match from left to right; matches do not overlap. One between two
+  // characters is empty: begin == end. An empty text has none.
   virtual void each_match(std::string_view text, FunctionRef<void(size_t, size_t)> fn) const = 0;
 };
 
