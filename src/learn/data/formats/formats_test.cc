@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -167,6 +168,52 @@ TEST(Json, KeepsTypesAndFindsNewColumns) {
                                std::vector<std::string>{"a"}, RawJson{"[{\"role\":\"user\"}]"}}));
   EXPECT_THAT(table.columns, ElementsAre("i", "f", "b", "ids", "parts", "m", "new"));
   EXPECT_EQ(table.rows[1][0], Cell(18446744073709551615.0));
+}
+
+// As jq and json.dump with an indent write rows; by the name .json and .jsonl.
+TEST(Json, RowsOverSeveralLines) {
+  const std::string row = "{\n  \"text\": \"a } {\",\n  \"label\": 0\n}";
+  for (const std::string name : {"a.json", "a.jsonl"})
+    for (const std::string& bytes :
+         {row + "\n" + row + "\n", row + row, row + "\n\n" + row,
+          "[\n" + row + ",\n" + row + "\n]\n", "[\n" + row + ",\n" + row + "\n]"}) {
+      const Table table = read(name, bytes);
+      EXPECT_EQ(table.error, "") << bytes;
+      EXPECT_THAT(table.columns, ElementsAre("text", "label")) << bytes;
+      EXPECT_THAT(texts(table), ElementsAre("a } {", "a } {")) << bytes;
+    }
+  const Table table = read("a.json", row + "\n" + row);
+  EXPECT_THAT(table.lines, ElementsAre(1, 5));
+  EXPECT_THAT(texts(read("a.json", "{\n\"data\": [\n" + row + "]}")), ElementsAre("a } {"));
+  // A list under the name of the rows is a cell as any other.
+  EXPECT_THAT(texts(read("a.json", "{\n\"text\": \"t\", \"data\": [\"x\"]\n}")), ElementsAre("t"));
+  EXPECT_THAT(read("a.json", row + ",\n" + row).error, HasSubstr("',' comes where a row begins"));
+  EXPECT_THAT(read("a.json", row + "\n{\n\"text\": \"b").error,
+              HasSubstr("a text does not end before the end of the file\n  at   a.json:5:1"));
+  EXPECT_THAT(read("a.jsonl", "[{\"a\":1}]\n[{\"a\":2}]\n").error,
+              HasSubstr("'[' comes after the end of the rows"));
+}
+
+// As Python writes them. Browsers and strict readers do not.
+TEST(Json, NumbersThatAreNotFinite) {
+  const Table table = read("a.jsonl",
+                           "{\"t\":\"NaN\",\"x\":Infinity}\n{\"t\":\"\\\"NaN\",\"x\":-Infinity}\n"
+                           "{\"t\":\"c\",\"x\":[1,Infinity]}\n");
+  EXPECT_EQ(table.error, "");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(table.rows[0], (std::vector<Cell>{"NaN", HUGE_VAL}));
+  EXPECT_EQ(table.rows[1][1], Cell(-HUGE_VAL));
+  EXPECT_EQ(table.rows[1][0], Cell("\"NaN"));
+  EXPECT_EQ(table.rows[2][1], Cell(RawJson{"[1, Infinity]"}));
+  Row row;
+  const auto rows = std::move(open("a.jsonl", "{\"x\":NaN}").value());
+  ASSERT_TRUE(*rows->next(row));
+  EXPECT_TRUE(std::isnan(std::get<double>(row.cells[0])));
+  for (const char* text :
+       {"1NaN", "NaNN", "nan", "NaN1", "- NaN", "{NaN:1}", "1e999", "\"\\ud800\""})
+    EXPECT_THAT(read("a.jsonl", fmt::format("{{\"y\":NaN,\"x\":{}}}", text)).error,
+                HasSubstr("H2107  not JSON"))
+        << text;
 }
 
 TEST(Json, ErrorsSayWhere) {

@@ -4,7 +4,8 @@
 //   {"data": [{...}, ...], ...}           the array under "data", or RowOptions::json_field
 //   {"0": {...}, "1": {...}}              an object of rows: pandas' orient="index"; the keys are
 //                                         not read
-//   {...}  {...}                          a row a line, common in files of that name
+//   {...}  {...}                          a row a line, or rows over several lines, as jq and
+//                                         json.dump with an indent write them
 //
 // An object whose values are all objects and that is the whole file is an object of rows. If the
 // first of these values has a number as its first key, it is pandas' orient="columns" ({"text":
@@ -53,7 +54,7 @@ class JsonRowsReader final : public TextRowReader {
       return syntax("a comma is missing between two elements");
     }
     HONE_TRY(in_.status());
-    if (c == close) return false;
+    if (c == close) return check_end();
     if (c == ByteReader::kEnd)
       return syntax(keyed_ ? "the object does not end: was the file cut off?"
                            : "the array does not end: was the file cut off?");
@@ -67,6 +68,20 @@ class JsonRowsReader final : public TextRowReader {
     HONE_TRY(take_json_value(in_, text_));
     HONE_TRY(json_row(text_, in_.name(), row.line, column, columns_, row));
     return true;
+  }
+
+  // The last row has been read: false, unless more than white space is after the closing bracket.
+  Result<bool> check_end() {
+    if (!field_.empty()) return false;  // other keys may be there
+    size_t ahead = 1;
+    int c = in_.peek(ahead);
+    while (c == ' ' || c == '\n' || c == '\r' || c == '\t') c = in_.peek(++ahead);
+    HONE_TRY(in_.status());
+    if (c == ByteReader::kEnd) return false;
+    return Error(err::kJsonData,
+                 fmt::format("'{}' comes after the end of the rows", static_cast<char>(c)))
+        .at(in_.here())
+        .todo("write all rows in one array, or each on its own line");
   }
 
   // From { to the value of field_, which must be there.
@@ -132,8 +147,10 @@ Result<Shape> find_shape(ByteReader& in, const std::string& field) {
     in.get();
     const int value = skip_json_space(in);
     if (text == '"' + field + '"' && value == '[') {
+      const int64_t offset = in.offset(), line = in.line(), column = in.column();
       in.get();
-      return skip_json_space(in) == '{' ? Shape::kRowsUnderField : Shape::kLines;
+      if (skip_json_space(in) == '{') return Shape::kRowsUnderField;
+      HONE_TRY(in.seek(offset, line, column));
     }
     text.clear();
     HONE_TRY(take_json_value(in, text));
@@ -166,7 +183,7 @@ Result<std::unique_ptr<RowReader>> open_json(std::unique_ptr<Source> source,
     const Shape shape = HONE_TRY(find_shape(in, "data"));
     HONE_TRY(in.status());
     HONE_TRY(in.seek(offset, line, column));
-    if (shape == Shape::kLines) return open_json_lines(std::move(in));
+    if (shape == Shape::kLines) return open_json_values(std::move(in));
     if (shape == Shape::kRowsUnderField) field = "data";
   }
   auto reader = std::make_unique<JsonRowsReader>(std::move(in), field);
@@ -179,7 +196,7 @@ Result<std::unique_ptr<RowReader>> open_json(std::unique_ptr<Source> source,
 Format format_json() {
   return {"json",
           {"json"},
-          "an array or object of objects, {\"data\": [...]}, or an object a line",
+          "an array or object of objects, {\"data\": [...]}, or objects one after another",
           open_json,
           true};
 }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kMaxJsonDepth = 200;  // printing nested values recurses
 
-Cell to_cell(OrderedJson& value) {
+// `constants`: NaN or an infinity may be within, which the library's own dump writes as null.
+Cell to_cell(OrderedJson& value, bool constants) {
   switch (value.type()) {
     case OrderedJson::value_t::null:
       return {};
@@ -44,7 +45,41 @@ Cell to_cell(OrderedJson& value) {
     for (OrderedJson& item : value) list.push_back(std::move(item.get_ref<std::string&>()));
     return list;
   }
-  return RawJson{value.dump()};
+  return RawJson{constants ? dump_json(value) : value.dump()};
+}
+
+// `text` with 0 and spaces in place of each NaN, Infinity and -Infinity outside quotes; "" if there
+// are none. All other bytes keep their places.
+std::string without_constants(std::string_view text) {
+  constexpr std::string_view kConstants[] = {"NaN", "Infinity"};
+  std::string out;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (quoted && text[i] == '\\') ++i;
+    if (quoted) continue;
+    for (const std::string_view constant : kConstants) {
+      if (text.substr(i, constant.size()) != constant) continue;
+      if (out.empty()) out = text;
+      out.replace(i, constant.size(), "0" + std::string(constant.size() - 1, ' '));
+      i += constant.size() - 1;
+      break;
+    }
+  }
+  return out;
+}
+
+// Parses strictly, except for the constants of Python; sets `constants` if there are any.
+std::optional<JsonFault> parse_row(std::string_view text, OrderedJson& value, bool& constants) {
+  JsonRules rules{.strict = true, .max_depth = kMaxJsonDepth};
+  const auto fault = parse_json(text, rules, value);
+  if (!fault) return {};
+  const std::string numbers = without_constants(text);
+  if (numbers.empty()) return fault;
+  constants = true;
+  if (auto other = parse_json(numbers, rules, value)) return other;
+  rules.strict = false;
+  return parse_json(text, rules, value);
 }
 
 class JsonLinesReader final : public TextRowReader {
@@ -73,14 +108,62 @@ class JsonLinesReader final : public TextRowReader {
   std::string text_;
 };
 
+// Values with white space, or nothing, between them.
+class JsonValuesReader final : public TextRowReader {
+ public:
+  using TextRowReader::look_at_first_row;
+  using TextRowReader::TextRowReader;
+
+ private:
+  Result<bool> read_row(Row& row) override {
+    if (skip_json_space(in_) == ByteReader::kEnd) return false;
+    row.line = in_.line();
+    const int64_t column = in_.column();
+    text_.clear();
+    HONE_TRY(take_json_value(in_, text_));
+    if (text_.empty())
+      return Error(err::kJsonData,
+                   fmt::format("'{}' comes where a row begins", static_cast<char>(in_.peek())))
+          .at(in_.here())
+          .todo("write rows one after another without commas, or all of them in one array");
+    HONE_TRY(json_row(text_, in_.name(), row.line, column, columns_, row));
+    return true;
+  }
+
+  std::string text_;
+};
+
+// Whether the first value is whole JSON that ends on another line than it begins on. Goes back to
+// where the reader was.
+Result<bool> begins_over_lines(ByteReader& in) {
+  const int64_t offset = in.offset(), line = in.line(), column = in.column();
+  const int first = skip_json_space(in);
+  const int64_t begin = in.line();
+  std::string text;
+  OrderedJson value;
+  bool constants = false;
+  const bool whole = first == '{' && take_json_value(in, text).ok() && in.line() > begin &&
+                     !parse_row(text, value, constants);
+  HONE_TRY(in.status());
+  HONE_TRY(in.seek(offset, line, column));
+  return whole;
+}
+
+template <class Reader>
+Result<std::unique_ptr<RowReader>> opened(ByteReader in) {
+  auto reader = std::make_unique<Reader>(std::move(in));
+  HONE_TRY(reader->look_at_first_row());
+  return std::unique_ptr<RowReader>(std::move(reader));
+}
+
 }  // namespace
 
 Status json_row(std::string_view text, const std::string& file, int64_t line, int64_t column,
                 std::vector<std::string>& columns, Row& row) {
   HONE_TRY(check_utf8(text, file, line, column));
   OrderedJson value;
-  const JsonRules rules{.strict = true, .max_depth = kMaxJsonDepth};
-  if (const auto fault = parse_json(text, rules, value)) {
+  bool constants = false;
+  if (const auto fault = parse_row(text, value, constants)) {
     const TextPlace in_row = fault->place;  // the row may begin within a line
     return Error(err::kJsonData, fmt::format("not JSON: {}", fault->what))
         .at(fmt::format("{}:{}:{}", file, line + in_row.line - 1,
@@ -99,11 +182,11 @@ Status json_row(std::string_view text, const std::string& file, int64_t line, in
     row.cells[static_cast<size_t>(at)] = std::move(cell);
   };
   if (value.is_object()) {
-    for (auto& [key, item] : value.items()) put(key, to_cell(item));
+    for (auto& [key, item] : value.items()) put(key, to_cell(item, constants));
     return Ok{};
   }
   if (value.is_string()) {
-    put("text", to_cell(value));
+    put("text", to_cell(value, constants));
     return Ok{};
   }
   return Error(err::kJsonData,
@@ -160,10 +243,10 @@ Result<bool> take_json_value(ByteReader& in, std::string& to) {
   return true;
 }
 
-Result<std::unique_ptr<RowReader>> open_json_lines(ByteReader in) {
-  auto reader = std::make_unique<JsonLinesReader>(std::move(in));
-  HONE_TRY(reader->look_at_first_row());
-  return std::unique_ptr<RowReader>(std::move(reader));
+Result<std::unique_ptr<RowReader>> open_json_values(ByteReader in) {
+  in.skip_bom();
+  return HONE_TRY(begins_over_lines(in)) ? opened<JsonValuesReader>(std::move(in))
+                                         : opened<JsonLinesReader>(std::move(in));
 }
 
 }  // namespace hone

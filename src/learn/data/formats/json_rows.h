@@ -7,7 +7,8 @@ namespace hone {
 
 // Turns one JSON value, the text of an element of an array or of a line, into a row. An object
 // gives a cell a key; new keys are appended to `columns`, missing ones are null. A string gives
-// the one column `text`. `line` and `column` say where the value begins.
+// the one column `text`. NaN, Infinity and -Infinity are numbers, as Python writes them. `line` and
+// `column` say where the value begins.
 // Errors: H2107 with the place of the fault, or for a value that is neither; H2108.
 Status json_row(std::string_view value, const std::string& file, int64_t line, int64_t column,
                 std::vector<std::string>& columns, Row& row);
@@ -20,7 +21,7 @@ Result<bool> take_json_value(ByteReader& in, std::string& to);
 // Skips white space; the next byte (not consumed) or kEnd.
 int skip_json_space(ByteReader& in);
 
-// From where `in` is.
-Result<std::unique_ptr<RowReader>> open_json_lines(ByteReader in);
+// The rows from where `in` is: a value a line, or values over several lines if the first one is.
+Result<std::unique_ptr<RowReader>> open_json_values(ByteReader in);
 
 }  // namespace hone

@@ -57,8 +57,12 @@ Result<int32_t> SeenLabels::add(const Cell& cell, const Row& row, const std::str
     label.whole = *whole;
     label.number = static_cast<double>(*whole);
   } else if (const auto* number = std::get_if<double>(&cell)) {
+    if (!std::isfinite(*number))
+      return Error(err::kCellType, fmt::format("the label is {}", double_text(*number)))
+          .at(where())
+          .todo("give the row a label that is a finite number, or leave the row out");
     label.text = fmt::format("{}", *number);
-    if (std::isfinite(*number)) label.number = *number;
+    label.number = *number;
     // 2.0 of a file is a fraction that happens to be whole.
     if (label.text.find_first_of(".en") == std::string::npos) label.text += ".0";
   } else if (const auto* flag = std::get_if<bool>(&cell)) {

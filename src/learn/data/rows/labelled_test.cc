@@ -180,6 +180,12 @@ TEST_F(Labelled, WhatIsWrongIsNamedByFileLineAndColumn) {
               HasSubstr("no column 'premise', which the task mnli reads"));
   EXPECT_THAT(error_of(file("d.jsonl", "{\"text\": \"a\", \"label\": [1, 2]}\n")),
               ::testing::AllOf(HasSubstr("H2110"), HasSubstr("d.jsonl:1, column 'label'")));
+  EXPECT_THAT(error_of(file("n.jsonl",
+                            "{\"text\": \"a\", \"label\": 1.5}\n"
+                            "{\"text\": \"b\", \"label\": NaN}\n")),
+              ::testing::AllOf(HasSubstr("H2110  the label is NaN"),
+                               HasSubstr("n.jsonl:2, column 'label'")));
+  EXPECT_EQ(error_of(file("u.jsonl", "{\"text\": \"a\", \"score\": NaN, \"label\": 1}\n")), "none");
   EXPECT_THAT(error_of(file("e.jsonl", "{\"text\": \"a\", \"label\": 1}\n{\"text\": 5}\n")),
               HasSubstr("column 'text' holds integer where text is needed"));
 
