@@ -301,6 +301,65 @@ TEST(GgufWriter, IsReadBack) {
   }
 }
 
+// The model of a file in `count` parts, as gguf-split names them; returns the first.
+std::string split(const std::string& path, const std::string& folder, int64_t count) {
+  const OpenGguf whole = open_gguf(path).value();
+  const auto& tensors = whole.content.tensors;
+  std::string first;
+  for (int64_t k = count; k-- > 0;) {
+    GgufMetadata metadata = {{"split.no", k},
+                             {"split.count", count},
+                             {"split.tensors.count", static_cast<int64_t>(tensors.size())}};
+    if (k == 0)
+      metadata.insert(metadata.end(), whole.content.metadata.begin(), whole.content.metadata.end());
+    std::vector<GgufOutput> outputs;
+    std::vector<const GgufTensor*> members;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (static_cast<int64_t>(i) * count / std::ssize(tensors) != k) continue;
+      members.push_back(&tensors[i]);
+      outputs.push_back({tensors[i].name, tensors[i].shape, ggml_format("F32")});
+    }
+    first = fmt::format("{}/m-{:05}-of-{:05}.gguf", folder, k + 1, count);
+    const auto written =
+        save_gguf(first, metadata, outputs, [&](size_t i, std::span<float> out) -> Status {
+          const GgufTensor& t = *members[i];
+          std::vector<std::byte> raw(static_cast<size_t>(t.bytes));
+          HONE_TRY(whole.file->read_at(t.offset, raw));
+          t.format->decode(raw.data(), t.bytes / t.format->bytes, out.data());
+          return Ok{};
+        });
+    EXPECT_TRUE(written.ok()) << written.error().text();
+  }
+  return first;
+}
+
+TEST(Gguf, PartsOfAModelAreReadAsOne) {
+  const TemporaryFolder folder;
+  const std::string path = kGoldens + "llama.gguf", first = split(path, folder.path, 3);
+  const auto whole = open_weights(path).value();
+  for (const std::string& name : {folder.path, first, folder.path + "/m-00003-of-00003.gguf"}) {
+    const auto parts = open_weights(name).value();
+    ASSERT_EQ(parts->tensors().size(), whole->tensors().size());
+    for (const TensorInfo& t : whole->tensors()) {
+      std::vector<float> a(static_cast<size_t>(t.type.count())), b(a.size());
+      ASSERT_TRUE(whole->read(t.name, DType::f32, std::as_writable_bytes(std::span(a))).ok());
+      ASSERT_TRUE(parts->read(t.name, DType::f32, std::as_writable_bytes(std::span(b))).ok());
+      EXPECT_EQ(a, b) << t.name;
+    }
+  }
+  EXPECT_EQ(load_config(folder.path).value(), load_config(path).value());
+
+  const auto error = [&] { return open_weights(folder.path).error().text(); };
+  std::filesystem::rename(folder.path + "/m-00002-of-00003.gguf", folder.path + "/kept");
+  EXPECT_THAT(error(), testing::HasSubstr("m-00002-of-00003.gguf': this part of 3 does not exist"));
+  std::filesystem::copy(folder.path + "/m-00003-of-00003.gguf",
+                        folder.path + "/m-00002-of-00003.gguf");
+  EXPECT_THAT(error(), testing::HasSubstr("it is not part 2 of 3"));
+  std::filesystem::rename(first, folder.path + "/other.gguf");
+  EXPECT_THAT(open_weights(folder.path + "/other.gguf").error().text(),
+              testing::HasSubstr("it is one of 3 parts, which its name does not say"));
+}
+
 TEST(Gguf, NamesBack) {
   for (const char* name : {"blk.12.ffn_gate.weight", "token_embd.weight", "output_norm.weight"})
     EXPECT_EQ(ggml_name_of(layout("llama"), hf_name_of(layout("llama"), name)), name);

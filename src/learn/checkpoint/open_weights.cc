@@ -24,9 +24,9 @@ std::vector<std::string> files_ending(const fs::path& folder, const std::string&
   return found;
 }
 
-// The only GGUF file of a folder, "" when there is none.
+// The only GGUF file of a folder, or the first of one model's; "" when there is none.
 Result<std::string> only_gguf(const fs::path& folder) {
-  const auto found = files_ending(folder, ".gguf");
+  const auto found = first_gguf_parts(files_ending(folder, ".gguf"));
   if (found.size() > 1)
     return Error(err::kNoWeights, fmt::format("'{}' holds {} GGUF files: {}", folder.string(),
                                               found.size(), join(found, ", ")))

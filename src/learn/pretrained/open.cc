@@ -9,7 +9,7 @@
 #include "base/store/hub.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/errors.h"
-#include "learn/checkpoint/gguf/gguf.h"
+#include "learn/checkpoint/gguf/gguf_parts.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/safetensors/strict_json.h"
 #include "learn/checkpoint/torch/torch_file.h"
@@ -38,23 +38,18 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   return folder;
 }
 
-// The GGUF file that `path` means: itself, or the only one of a folder without config.json; ""
-// else.
+// The GGUF file that `path` means: itself, or the only one, or the first of one model's, in a folder
+// without config.json; "" else.
 std::string gguf_of(const std::string& path) {
   if (path.ends_with(".gguf")) return path;
   if (!is_folder(path) || path_exists(fs::path(path) / "config.json")) return "";
-  std::string found;
-  for (const std::string& name : names_in(path)) {
-    if (!name.ends_with(".gguf")) continue;
-    if (!found.empty()) return "";
-    found = path + "/" + name;
-  }
-  return found;
+  const std::vector<std::string> found = first_gguf_parts(names_in(path));
+  return found.size() == 1 ? path + "/" + found.front() : "";
 }
 
 Result<Tokenizer> gguf_tokenizer(const std::string& path) {
-  const std::unique_ptr<ByteFile> bytes = HONE_TRY(open_byte_file(path));
-  const GgufFile file = HONE_TRY(read_gguf(*bytes));
+  const OpenGguf opened = HONE_TRY(open_gguf(path));
+  const GgufFile& file = opened.content;
   const auto text = [&](const char* key) {
     const std::string* v = file.get<std::string>(std::string("tokenizer.") + key);
     return v == nullptr ? std::string() : *v;

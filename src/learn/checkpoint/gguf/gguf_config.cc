@@ -141,9 +141,8 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
 }
 
 Result<Json> gguf_config(const std::string& path) {
-  const auto file = HONE_TRY(open_byte_file(path));
-  const GgufFile gguf = HONE_TRY(read_gguf(*file));
-  return gguf_config(gguf, *file);
+  const OpenGguf gguf = HONE_TRY(open_gguf(path));
+  return gguf_config(gguf.content, *gguf.file);
 }
 
 }  // namespace hone

@@ -37,8 +37,7 @@ class GgufSource final : public WeightSource {
  public:
   explicit GgufSource(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {}
 
-  Status open() {
-    const GgufFile gguf = HONE_TRY(read_gguf(*file_));
+  Status open(const GgufFile& gguf) {
     if (gguf.tensors.empty())
       return Error(err::kNoWeights,
                    fmt::format("'{}' holds a vocabulary and no weights", file_->path()))
@@ -175,14 +174,19 @@ class GgufSource final : public WeightSource {
 
 }  // namespace
 
-Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file) {
-  auto source = std::make_unique<GgufSource>(std::move(file));
-  HONE_TRY(source->open());
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(OpenGguf gguf) {
+  auto source = std::make_unique<GgufSource>(std::move(gguf.file));
+  HONE_TRY(source->open(gguf.content));
   return std::unique_ptr<WeightSource>(std::move(source));
 }
 
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file) {
+  GgufFile content = HONE_TRY(read_gguf(*file));
+  return open_gguf_weights(OpenGguf{std::move(file), std::move(content)});
+}
+
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path) {
-  return open_gguf_weights(HONE_TRY(open_byte_file(path)));
+  return open_gguf_weights(HONE_TRY(open_gguf(path)));
 }
 
 }  // namespace hone

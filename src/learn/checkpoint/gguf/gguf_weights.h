@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/core/json.h"
-#include "learn/checkpoint/gguf/gguf.h"
+#include "learn/checkpoint/gguf/gguf_parts.h"
 #include "learn/checkpoint/safetensors/weight_source.h"
 #include "learn/models/gguf_layout.h"
 
@@ -18,6 +18,7 @@ namespace hone {
 // to read one as integers is H2206.
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(OpenGguf gguf);
 
 // config.json for the file: every key that Transformers derives with its value, and what the
 // weights say besides: architectures, rope_scaling, attention_bias, n_positions.
