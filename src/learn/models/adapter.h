@@ -32,6 +32,9 @@ struct Adapter {
   std::string pattern = {};
   // Modules that are trained whole, by any part of their name; heads that classify always are.
   std::vector<std::string> saved = {};
+  // Weights of the model, by their whole names, that are in the adapter's file and are not trained:
+  // embeddings that have been resized.
+  std::vector<std::string> kept = {};
   uint64_t seed = 0;  // of the first A
 
   static constexpr const char* kAllLinear = "all-linear";
@@ -39,6 +42,7 @@ struct Adapter {
   double scale() const;
   bool adapts(const ModelConfig& c, const std::string& layer) const;
   bool saves(const ModelConfig& c, const std::string& weight) const;
+  bool keeps(const std::string& weight) const;
 };
 
 }  // namespace hone

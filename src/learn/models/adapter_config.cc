@@ -5,6 +5,7 @@
 
 #include "base/core/text.h"
 #include "learn/models/errors.h"
+#include "learn/models/layer_pattern.h"
 
 namespace hone {
 namespace {
@@ -28,14 +29,61 @@ const char* task_type(const ModelConfig& c) {
 
 Error bad(std::string what) { return Error(err::kBadAdapter, std::move(what)); }
 
-// A key that changes what an adapter computes, with a value other than the one that changes
-// nothing.
-Status refuse(const Json& file, const char* key) {
-  const auto it = file.find(key);
-  if (it == file.end() || it->is_null() || it->empty() || *it == false) return Ok{};
-  return bad(fmt::format("adapter_config.json: '{}' is {}, which is not supported", key,
-                         it->dump()))
-      .todo("make the adapter without it, or merge it into its model with PEFT's merge_and_unload");
+// Keys that are read below, or change nothing that an adapter computes whatever their value.
+constexpr const char* kAccepted[] = {"auto_mapping",
+                                     "base_model_name_or_path",
+                                     "bias",
+                                     "fan_in_fan_out",
+                                     "inference_mode",
+                                     "init_lora_weights",
+                                     "lora_alpha",
+                                     "lora_dropout",
+                                     "megatron_core",
+                                     "modules_to_save",
+                                     "peft_type",
+                                     "peft_version",
+                                     "qalora_group_size",
+                                     "r",
+                                     "revision",
+                                     "runtime_config",
+                                     "target_modules",
+                                     "task_type",
+                                     "use_dora",
+                                     "use_rslora"};
+
+// Any other key may change the result, unless its value turns it off.
+Status refuse_other_keys(const Json& file) {
+  for (const auto& [key, value] : file.items()) {
+    if (std::find(std::begin(kAccepted), std::end(kAccepted), key) != std::end(kAccepted)) continue;
+    if (value.is_null() || value == false || value.empty() || value == "") continue;
+    return bad(fmt::format("adapter_config.json: '{}' is {}, which is not supported", key,
+                           value.dump()))
+        .todo(
+            "make the adapter without it, or merge it into its model with PEFT's merge_and_unload");
+  }
+  return Ok{};
+}
+
+// First values that PEFT makes from the model's weights, which it changes when it loads the adapter.
+Status check_first_values(const Json& file) {
+  const Json first = file.value("init_lora_weights", Json(true));
+  for (const Json& leaves_the_model :
+       {Json(), Json(true), Json(false), Json("gaussian"), Json("orthogonal")})
+    if (first == leaves_the_model) return Ok{};
+  return bad(fmt::format("adapter_config.json: 'init_lora_weights' is {}: such an adapter belongs "
+                         "to a changed model",
+                         first.dump()))
+      .todo(
+          "save it with PEFT's save_pretrained(..., path_initial_model_for_weight_conversion=...), "
+          "which makes a LoRA adapter of the unchanged model");
+}
+
+Status check_pattern(const Adapter& a) {
+  if (a.pattern.empty() || a.pattern == Adapter::kAllLinear) return Ok{};
+  const auto fault = fault_of_pattern(a.pattern);
+  if (!fault) return Ok{};
+  return bad(fmt::format("'{}' is not a pattern for names of layers: {}", a.pattern, *fault))
+      .todo("write the layers as a regular expression of Python, or as a list of names");
 }
 
 Result<std::vector<std::string>> texts_of(const Json& file, const char* key) {
@@ -71,11 +119,8 @@ Result<Adapter> read_adapter_config(const Json& file) {
   if (const Json type = file.value("peft_type", Json()); type != "LORA")
     return bad(fmt::format("adapter_config.json: an adapter of the type {}", type.dump()))
         .todo("LORA works");
-  for (const char* key :
-       {"rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern", "lora_bias",
-        "exclude_modules", "target_parameters", "trainable_token_indices", "layer_replication",
-        "alora_invocation_tokens", "arrow_config", "use_bdlora", "use_qalora", "megatron_config"})
-    HONE_TRY(refuse(file, key));
+  HONE_TRY(refuse_other_keys(file));
+  HONE_TRY(check_first_values(file));
   if (const Json bias = file.value("bias", Json("none")); bias != "none")
     return bad(fmt::format("adapter_config.json: 'bias' is {}", bias.dump())).todo("none works");
   Adapter a;
@@ -98,6 +143,7 @@ Result<Adapter> read_adapter_config(const Json& file) {
     a.pattern = targets.get<std::string>();
   else
     a.targets = HONE_TRY(texts_of(file, "target_modules"));
+  HONE_TRY(check_pattern(a));
   a.saved = HONE_TRY(texts_of(file, "modules_to_save"));
   return a;
 }
@@ -143,6 +189,7 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
 Status check_adapter(const ModelConfig& c) {
   if (!c.adapter) return Ok{};
   const Adapter& a = *c.adapter;
+  HONE_TRY(check_pattern(a));
   const std::vector<ParamSpec> params = family_of(c).params(c);
   if (adapted_layers(c).empty()) {
     ModelConfig all = c;
@@ -175,7 +222,7 @@ Status check_adapter(const ModelConfig& c) {
             "embedding is none");
   }
   for (const ParamSpec& p : params)
-    if (p.part == ParamSpec::Part::saved && p.looked_up && c.tied)
+    if (p.part == ParamSpec::Part::saved && p.is_trained() && p.looked_up && c.tied)
       return bad(fmt::format("'{}' is the head too: it cannot be trained in full with an adapter",
                              p.also.front()))
           .todo("leave it out of --lora_modules_to_save");

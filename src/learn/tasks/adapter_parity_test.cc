@@ -274,11 +274,19 @@ std::string refusal(const char* key, const json& value) {
 TEST(AdapterConfig, RefusesWhatChangesTheResult) {
   EXPECT_EQ(refusal("rank_pattern", json::object()), "");
   EXPECT_EQ(refusal("exclude_modules", nullptr), "");
+  EXPECT_EQ(refusal("init_lora_weights", "gaussian"), "");
+  EXPECT_EQ(refusal("a_key_of_tomorrow", false), "");
   for (const auto& [key, value] :
        std::vector<std::pair<const char*, json>>{{"peft_type", "IA3"},
                                                  {"rank_pattern", {{"q_proj", 4}}},
                                                  {"layers_to_transform", {0, 1}},
                                                  {"lora_bias", true},
+                                                 {"init_lora_weights", "pissa"},
+                                                 {"init_lora_weights", "pissa_niter_4"},
+                                                 {"init_lora_weights", "loftq"},
+                                                 {"trainable_token_indices", {1, 2}},
+                                                 {"a_key_of_tomorrow", "on"},
+                                                 {"target_modules", ".*(?<!mlp"},
                                                  {"bias", "all"},
                                                  {"r", 0},
                                                  {"lora_dropout", 1.5},

@@ -1,12 +1,12 @@
 #include "learn/harness/budget/programs.h"
 
 #include <algorithm>
-#include <regex>
 
 #include "engine/backends/null/null.h"
 #include "engine/ops/cost.h"
 #include "engine/session/session.h"
 #include "learn/harness/training_precision.h"
+#include "learn/models/layer_pattern.h"
 
 namespace hone {
 
@@ -101,12 +101,7 @@ bool is_linear(const ParamSpec& p) {
 // regular expression for it.
 bool is_named(const std::string& layer, const std::string& target) {
   if (target == "all-linear" || target == "all_linear") return true;
-  if (layer.find(target) != std::string::npos) return true;
-  try {
-    return std::regex_match(layer, std::regex(target));
-  } catch (const std::regex_error&) {
-    return false;
-  }
+  return layer.find(target) != std::string::npos || matches_layer(target, layer);
 }
 
 }  // namespace

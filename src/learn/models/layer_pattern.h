@@ -1,0 +1,16 @@
+// Patterns for names of layers, in Python's regular expressions as PEFT and Transformers read them:
+// lookbehind, named groups, inline flags, \Z.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+// Whether re.fullmatch(pattern, name) finds a match; false for a pattern that is not valid.
+bool matches_layer(const std::string& pattern, std::string_view name);
+// Why a pattern is not valid, with the part where it fails; none: it is valid.
+std::optional<std::string> fault_of_pattern(const std::string& pattern);
+
+}  // namespace hone
