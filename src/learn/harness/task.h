@@ -82,7 +82,8 @@ struct Task {
   // For hone prepare and --streaming: makes rows of texts, or of rows with several columns.
   std::optional<TextSource> text;
   std::optional<PreparedSource> prepared;
-  bool predicts = false;  // has rows to predict (--do_predict)
+  bool predicts = false;            // has rows to predict (--do_predict)
+  bool resizes_embeddings = false;  // as the example script of the task, unless a setting says more
 
   // For hone check: finds faults of the rows and of the task's own settings.
   std::function<RowsReport(const CheckRequest&, Findings&)> check_rows;

@@ -51,6 +51,7 @@ Family bart_family(Family f) {
   f.unread = {"embed_positions.weight", "encoder.version", "decoder.version"};
   f.encoder = [](ModelGraph& g) { return bart_encoder(g, kStyle(g.config)); };
   f.cross_keys = bart_cross_keys;
+  f.separate_head = "lm_head.weight";
   return f;
 }
 

@@ -64,7 +64,8 @@ Family family_bert() {
                                    {Head::none, "Model"}},
                          .read_config = read_encoder_config,
                          .body = bert_body,
-                         .head = bert_head});
+                         .head = bert_head,
+                         .separate_head = kStyle.decoder});
 }
 
 }  // namespace hone

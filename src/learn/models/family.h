@@ -57,6 +57,8 @@ struct Family {
   // The head's own weight, where a checkpoint may hold one that differs from the embedding although
   // its config ties them: Transformers then takes it. nullptr: the config decides.
   const char* separate_head = nullptr;
+  // Whether the file alone decides: a head like the embedding is tied to it whatever the config says.
+  bool head_of_file = false;
   // Whether activations stay in the range of f16 in the models that people have. If not, --fp16
   // keeps those beyond it as the largest value of f16, as Transformers clamps them.
   bool safe_in_f16 = true;

@@ -141,7 +141,8 @@ Family family_gpt2() {
           .dropouts = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
           // The first GPT-2 checkpoints were saved from the bare model.
           .body_prefix = "transformer.",
-          .unread = {".attn.bias", ".attn.masked_bias"}};
+          .unread = {".attn.bias", ".attn.masked_bias"},
+          .separate_head = kGpt2Head};
 }
 
 }  // namespace hone

@@ -50,7 +50,9 @@ ValueId ModelGraph::param(const std::string& name) const {
 ValueId ModelGraph::weight(ParamSpec spec) {
   if (config.adapter && spec.part == ParamSpec::Part::whole) {
     spec.part = ParamSpec::Part::frozen;
-    if (config.adapter->saves(config, spec.name)) {
+    const bool trained = config.adapter->saves(config, spec.name);
+    if (trained || config.adapter->keeps(spec.name)) {
+      spec.trained = spec.trained && trained;
       spec.part = ParamSpec::Part::saved;
       spec.also.insert(spec.also.begin(), spec.name);
       spec.name = kAdapterPrefix + spec.name;

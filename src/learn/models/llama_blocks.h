@@ -36,6 +36,7 @@ Family llama_family(Family f) {
   f.dropouts = {"attention_dropout"};
   f.body_prefix = "model.";
   f.unread = {".rotary_emb.inv_freq"};
+  f.separate_head = "lm_head.weight";
   return f;
 }
 

@@ -28,7 +28,7 @@ struct ParamSpec {
   enum class Part {
     whole,   // trained and saved with the model
     frozen,  // the model's, not trained
-    saved,   // the model's, trained, in the adapter's file
+    saved,   // the model's, in the adapter's file
     added    // the adapter's own: no model's checkpoint has it
   } part = Part::whole;
   bool is_trained() const { return trained && part != Part::frozen; }

@@ -8,6 +8,8 @@
 namespace hone {
 namespace {
 
+constexpr const char* kRobertaDecoder = "lm_head.decoder.weight";
+
 // Defaults of Transformers' config class.
 constexpr const char* kUsualRoberta =
     R"({"vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12,
@@ -36,7 +38,7 @@ Status read_roberta_config(ModelConfig& c) {
 }
 
 EncoderStyle roberta_style(const ModelConfig& c) {
-  return {.first_position = padding(c) + 1, .decoder = "lm_head.decoder.weight"};
+  return {.first_position = padding(c) + 1, .decoder = kRobertaDecoder};
 }
 
 // Tokens of padding have no number, also in the middle of a text: they get -1, which is the row
@@ -99,7 +101,8 @@ Family family_roberta() {
                          .read_config = read_roberta_config,
                          .body = roberta_body,
                          .head = roberta_head,
-                         .count_positions = number_tokens});
+                         .count_positions = number_tokens,
+                         .separate_head = kRobertaDecoder});
 }
 
 }  // namespace hone

@@ -93,7 +93,7 @@ Status merge_adapter(Pretrained& model) {
     const TensorInfo* t = find_weight(*model.weights, model.config, spec);
     if (t == nullptr) continue;
     if (spec.part == ParamSpec::Part::saved) {
-      changes[t->name].instead = spec.name;
+      changes[t->name].instead = find_adapter_weight(*model.adapter, spec)->name;
       continue;
     }
     constexpr std::string_view kEnding = "weight";

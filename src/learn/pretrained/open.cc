@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/core/log.h"
 #include "base/settings/errors.h"
 #include "base/store/errors.h"
 #include "base/store/hub.h"
@@ -17,7 +18,9 @@
 #include "learn/models/errors.h"
 #include "learn/pretrained/bitsandbytes.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/resize.h"
 #include "learn/pretrained/weights.h"
+#include "learn/pretrained/wrapped.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -105,22 +108,54 @@ Result<nlohmann::json> open_config(const std::string& path) {
   return load_config(path);
 }
 
+// Whether two tensors hold the same values in the same type; compared in parts, as embeddings are
+// large.
+Result<bool> are_equal(const WeightSource& weights, const TensorInfo& a, const TensorInfo& b) {
+  constexpr int64_t kPart = int64_t{1} << 20;
+  const DType type = a.type.dtype;
+  if (type != b.type.dtype) return false;
+  if (a.file == b.file && a.offset == b.offset) return true;  // torch.save keeps a tie as one
+  std::vector<std::byte> x, y;
+  for (int64_t at = 0; at < a.type.count(); at += kPart) {
+    x.resize(static_cast<size_t>(std::min(kPart, a.type.count() - at) * size_of(type)));
+    y.resize(x.size());
+    HONE_TRY(weights.read_range(a.name, type, at, x));
+    HONE_TRY(weights.read_range(b.name, type, at, y));
+    if (x != y) return false;
+  }
+  return true;
+}
+
 // Whether the checkpoint's head is the embedding, whatever config.json says
 // (Family::separate_head).
 Result<bool> head_is_tied(const ModelConfig& config, const WeightSource& weights) {
-  const TensorInfo* own = weights.find(family_of(config).separate_head);
+  const std::string name = family_of(config).separate_head;
+  const TensorInfo* own = weights.find(name);
+  if (own == nullptr) own = weights.find(std::string(kWrapper) + name);
   if (own == nullptr) return true;
   ModelConfig apart = config;  // there the embedding has no other name
   apart.tied = false;
   const TensorInfo* table = nullptr;
   for (const ParamSpec& spec : family_of(apart).params(apart))
-    if (table == nullptr && spec.name != own->name && spec.shape == own->type.shape)
+    if (table == nullptr && spec.name != name && spec.shape == own->type.shape)
       table = find_weight(weights, apart, spec);
-  if (table == nullptr || table->type.dtype != own->type.dtype) return table == nullptr;
-  std::vector<std::byte> a(static_cast<size_t>(own->type.bytes())), b(a.size());
-  HONE_TRY(weights.read(own->name, own->type.dtype, a));
-  HONE_TRY(weights.read(table->name, own->type.dtype, b));
-  return a == b;
+  if (table == nullptr || table == own) return true;
+  return are_equal(weights, *own, *table);
+}
+
+// Sets config.tied by the checkpoint.
+Status settle_head(Pretrained& p) {
+  const Family& family = family_of(p.config);
+  if (!p.weights || family.separate_head == nullptr) return Ok{};
+  if (!p.config.tied && !family.head_of_file) return Ok{};
+  p.config.tied = HONE_TRY(head_is_tied(p.config, *p.weights));
+  if (p.config.tied || family.head_of_file) return Ok{};
+  p.config.config["tie_word_embeddings"] = false;
+  log_warning(
+      "config.json ties the head to the embedding, but '{}' differs from it in the file: the head "
+      "of the file is used, and they are saved as two weights",
+      family.separate_head);
+  return Ok{};
 }
 
 }  // namespace
@@ -185,10 +220,9 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
     std::set<std::string> turned;
     for (const ParamSpec& spec : family_of(p.config).params(p.config))
       if (spec.in_out) turned.insert(spec.name);
-    p.weights = HONE_TRY(read_bitsandbytes(HONE_TRY(open_weights(p.path)), turned));
+    p.weights = HONE_TRY(read_bitsandbytes(unwrapped(HONE_TRY(open_weights(p.path))), turned));
   }
-  if (p.weights && family_of(p.config).separate_head != nullptr)
-    p.config.tied = HONE_TRY(head_is_tied(p.config, *p.weights));
+  HONE_TRY(settle_head(p));
 
   std::string tokenizer_path = p.path.ends_with(".json") ? beside.string() : p.path;
   if (!options.tokenizer_name.empty())
@@ -199,14 +233,6 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
   } else if (options.need_tokenizer) {
     return std::move(tokenizer.error());
   }
-  if (p.tokenizer && options.need_tokenizer && p.tokenizer->id_limit() > p.config.vocab)
-    return Error(err::kVocabularyLarger,
-                 fmt::format("the tokenizer has ids up to {}, the model's vocabulary ends at {}",
-                             p.tokenizer->id_limit() - 1, p.config.vocab - 1))
-        .at(fmt::format("tokenizer {}, config {}", tokenizer_path, config_path))
-        .todo(
-            "name a tokenizer and a model that belong together, or set vocab_size in config.json "
-            "when training from scratch");
   return p;
 }
 
@@ -214,6 +240,25 @@ bool has_tokenizer(const std::string& folder) {
   for (const char* file : {"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"})
     if (path_exists(fs::path(folder) / file)) return true;
   return false;
+}
+
+// Weights of the model that the adapter's file holds whole beside those that were trained: as PEFT,
+// they replace the model's. Embeddings that were resized grow in the model too.
+Status keep_whole_weights(Pretrained& p, Adapter& adapter) {
+  const Family& family = family_of(p.config);
+  int64_t vocab = p.config.vocab;
+  for (const ParamSpec& spec : family.params(p.config)) {
+    std::vector<std::string> names{spec.name};
+    for (std::string& other : family.other_names(p.config, spec)) names.push_back(std::move(other));
+    const TensorInfo* whole = nullptr;
+    for (const std::string& name : names)
+      if (whole == nullptr) whole = p.adapter->find(kAdapterPrefix + name);
+    if (whole == nullptr || adapter.saves(p.config, spec.name)) continue;
+    adapter.kept.push_back(spec.name);
+    if (spec.looked_up && spec.shape[0] == p.config.vocab && whole->type.shape.size() == 2)
+      vocab = std::max(vocab, whole->type.shape[0]);
+  }
+  return vocab > p.config.vocab ? resize_vocabulary(p, vocab) : Status(Ok{});
 }
 
 // The adapter that the options name, for a model that has been opened.
@@ -224,16 +269,49 @@ Status open_adapter(Pretrained& p, const OpenOptions& options) {
   Result<Adapter> read = read_adapter_config(HONE_TRY(
       read_json_object((fs::path(folder) / kAdapterConfigFile).string(), err::kConfigUnreadable)));
   if (!read.ok()) return std::move(read.error().at(folder));
-  p.config.adapter = std::make_shared<Adapter>(std::move(*read));
+  const auto adapter = std::make_shared<Adapter>(std::move(*read));
   for (const char* ending : {".safetensors", ".bin"}) {
     const fs::path file = fs::path(folder) / (std::string(kAdapterStem) + ending);
     if (p.adapter == nullptr && path_exists(file))
-      p.adapter = HONE_TRY(open_weights(file.string()));
+      p.adapter = unwrapped(HONE_TRY(open_weights(file.string())));
   }
-  if (p.adapter) return Ok{};
+  if (p.adapter) {
+    HONE_TRY(keep_whole_weights(p, *adapter));
+    p.config.adapter = adapter;
+    return Ok{};
+  }
   return Error(err::kBadAdapter,
                fmt::format("'{}' has no {}.safetensors", options.adapter_name, kAdapterStem))
       .todo("name the folder that PEFT or hone wrote the adapter into");
+}
+
+// A tokenizer with more tokens than the model: the embeddings grow, or it is refused.
+Status settle_vocabulary(Pretrained& p, const OpenOptions& options) {
+  if (!p.tokenizer || p.tokenizer->id_limit() <= p.config.vocab) return Ok{};
+  const int64_t ids = p.tokenizer->id_limit(), old = p.config.vocab;
+  if (!options.resize_embeddings) {
+    if (!options.need_tokenizer) return Ok{};
+    return Error(err::kVocabularyLarger,
+                 fmt::format("the tokenizer has ids up to {}, the model's vocabulary ends at {}",
+                             ids - 1, old - 1))
+        .at(fmt::format("tokenizer {}, model {}",
+                        options.tokenizer_name.empty() ? p.path : options.tokenizer_name, p.name))
+        .todo(
+            "name a tokenizer and a model that belong together; hone train --resize_embeddings "
+            "trains the model with the tokens that it lacks");
+  }
+  const int64_t step = std::max<int64_t>(options.vocabulary_multiple, 1);
+  HONE_TRY(resize_vocabulary(p, (ids + step - 1) / step * step));
+  log_info(
+      "{:<11} {} tokens of the tokenizer, {} of the model: resized to {}, new rows near the "
+      "mean of the old ones",
+      "embeddings", ids, old, p.config.vocab);
+  if (!p.config.adapter) return Ok{};
+  const auto adapter = std::make_shared<Adapter>(*p.config.adapter);
+  for (const std::string& name : p.resized)
+    if (!adapter->saves(p.config, name) && !adapter->keeps(name)) adapter->kept.push_back(name);
+  p.config.adapter = adapter;
+  return Ok{};
 }
 
 // The folder of an adapter, named as a model: PEFT's file says which model it belongs to.
@@ -282,6 +360,7 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
         .at(p.name + ": quantization_config")
         .todo("leave the flags out: the weights stay quantized as stored");
   HONE_TRY(open_adapter(p, options));
+  HONE_TRY(settle_vocabulary(p, options));
   if (p.config.adapter && !p.config.quantization)
     p.config.quantization = HONE_TRY(blocks_of_file(p));
   return p;

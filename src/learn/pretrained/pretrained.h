@@ -32,6 +32,10 @@ struct OpenOptions {
   // except that with an adapter they stay in the blocks of a GGUF file.
   std::shared_ptr<const Quantization> quantization = {};
   bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
+  // Embeddings grow to a tokenizer with more tokens than the model, to a multiple of
+  // `vocabulary_multiple`; false: such a tokenizer is refused if it is needed.
+  bool resize_embeddings = false;
+  int64_t vocabulary_multiple = 1;
 };
 
 // The quantization that the settings of learn/train/quantization.def ask for; null: none.
@@ -70,6 +74,7 @@ struct Pretrained {
   std::unique_ptr<WeightSource> weights;  // null if not requested
   std::unique_ptr<WeightSource> adapter;  // of config.adapter, unless it is a new one
   std::optional<Tokenizer> tokenizer;
+  std::vector<std::string> resized = {};  // weights with new entries, if the vocabulary has grown
 };
 
 // Resolves a folder, a file of weights (learn/checkpoint), or a hub name, and reads the requested

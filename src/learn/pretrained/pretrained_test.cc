@@ -21,6 +21,7 @@
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/open.h"
 #include "learn/pretrained/weights.h"
+#include "learn/pretrained/wrapped.h"
 
 namespace hone {
 namespace {
@@ -135,6 +136,131 @@ TEST_F(PretrainedTest, OlderNamesAndTheOtherNameOfATieAreFound) {
     const auto x = bytes_of(a, slot.name), y = bytes_of(b, slot.name);
     EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << slot.name;
   }
+}
+
+// Writes the model's weights with other names or values, and its config.
+template <class Change>
+void write_changed(const std::string& from, const std::string& to, const Change& change) {
+  const Pretrained model = must(open_pretrained(from, kNoTokenizer));
+  std::vector<std::vector<float>> values;
+  std::vector<TensorData> tensors;
+  for (const TensorInfo& t : model.weights->tensors()) {
+    values.emplace_back(static_cast<size_t>(t.type.count()));
+    must(model.weights->read(t.name, DType::f32, std::as_writable_bytes(std::span(values.back()))));
+    tensors.push_back({t.name, t.type, {}, {}});
+  }
+  change(tensors, values);
+  for (size_t i = 0; i < values.size(); ++i) tensors[i].bytes = std::as_bytes(std::span(values[i]));
+  must(file_store().make_dirs(to));
+  must(save_safetensors(to, "model", tensors));
+  if (path_exists(from + "/config.json"))
+    fs::copy(from + "/config.json", to + "/config.json", fs::copy_options::overwrite_existing);
+}
+
+TEST_F(PretrainedTest, WrappersAreTakenOffTheNames) {
+  const std::string from = kModels + "llama_tied_tiny";
+  const Pretrained model = must(open_pretrained(from, kNoTokenizer));
+  for (const char* wrapper :
+       {"module.", "_orig_mod.", "_forward_module.", "model.", "module._orig_mod.",
+        "_forward_module.model.", "model.model.", "model.module."}) {
+    SCOPED_TRACE(wrapper);
+    const std::string to = fmt::format("{}/{}", folder_, wrapper);
+    write_changed(from, to, [&](std::vector<TensorData>& tensors, const auto&) {
+      for (TensorData& t : tensors) t.name = wrapper + t.name;
+    });
+    const Pretrained wrapped = must(open_pretrained(to, kNoTokenizer));
+    Session a = session(model.config), b = session(wrapped.config);
+    must(load_weights(a, model));
+    std::vector<std::string> unused;
+    must(load_weights(b, wrapped, &unused));
+    EXPECT_TRUE(unused.empty());
+    for (const StateSlot& slot : a.plan().states)
+      EXPECT_EQ(bytes_of(a, slot.name), bytes_of(b, slot.name)) << slot.name;
+  }
+  EXPECT_EQ(without_wrappers("module.model.layers.0._checkpoint_wrapped_module.mlp.up_proj.weight"),
+            "model.layers.0.mlp.up_proj.weight");
+  EXPECT_EQ(without_wrappers("my_module.weight"), "my_module.weight");
+}
+
+// As Transformers 5: a head of the file's own is kept, whatever the config says of ties.
+TEST_F(PretrainedTest, AHeadThatDiffersFromATiedEmbeddingIsKept) {
+  struct Case {
+    const char *model, *embedding, *head;
+  };
+  for (const Case& c : {Case{"llama_tied_tiny", "model.embed_tokens.weight", "lm_head.weight"},
+                        Case{"gpt2_tiny", "transformer.wte.weight", "lm_head.weight"},
+                        Case{"bart_tiny", "model.shared.weight", "lm_head.weight"}}) {
+    SCOPED_TRACE(c.model);
+    for (const bool differs : {false, true}) {
+      const std::string to = fmt::format("{}/{}{}", folder_, c.model, differs);
+      std::vector<float> head;
+      write_changed(kModels + c.model, to, [&](auto& tensors, auto& values) {
+        for (size_t i = 0; i < tensors.size(); ++i)
+          if (tensors[i].name == c.embedding) {
+            head = values[i];
+            if (differs) head.back() += 1;
+            tensors.push_back({c.head, tensors[i].type, {}, {}});
+            values.push_back(head);
+            break;
+          }
+      });
+      const Pretrained model = must(open_pretrained(to, kNoTokenizer));
+      EXPECT_EQ(model.config.tied, !differs);
+      if (!differs) continue;
+      must(save_pretrained(to + "/saved", *model.weights, model));
+      const Pretrained again = must(open_pretrained(to + "/saved", kNoTokenizer));
+      EXPECT_EQ(again.config.config["tie_word_embeddings"], false);
+      std::vector<float> read(head.size());
+      must(again.weights->read(c.head, DType::f32, std::as_writable_bytes(std::span(read))));
+      EXPECT_EQ(read, head);
+      EXPECT_TRUE(check_weights(*again.weights, again.config).ok());
+    }
+  }
+}
+
+// An adapter that was made after the embeddings were resized, as PEFT saves it: they are whole in
+// its file, and replace the model's.
+TEST_F(PretrainedTest, AnAdapterBringsResizedEmbeddings) {
+  const std::string base = kModels + "llama_untied_tiny",
+                    adapter = kModels + "../adapters/llama_lora", to = folder_ + "/resized";
+  const Pretrained model = must(open_pretrained(base, kNoTokenizer));
+  const int64_t vocab = model.config.vocab + 8, width = model.config.hidden;
+  std::vector<float> table(static_cast<size_t>(vocab * width), 0.25f), head(table.size(), -0.5f);
+  OpenOptions with = kNoTokenizer;
+  with.adapter_name = adapter;
+  const Pretrained plain = must(open_pretrained(base, with));
+  std::vector<std::vector<float>> values;
+  std::vector<TensorData> tensors;
+  for (const TensorInfo& t : plain.adapter->tensors()) {
+    values.emplace_back(static_cast<size_t>(t.type.count()));
+    must(plain.adapter->read(t.name, DType::f32, std::as_writable_bytes(std::span(values.back()))));
+    tensors.push_back({t.name, t.type, {}, {}});
+  }
+  for (const auto& [name, x] :
+       {std::pair{"model.embed_tokens.weight", &table}, {"lm_head.weight", &head}}) {
+    tensors.push_back({std::string(kAdapterPrefix) + name, {DType::f32, {vocab, width}}, {}, {}});
+    values.push_back(*x);
+  }
+  for (size_t i = 0; i < values.size(); ++i) tensors[i].bytes = std::as_bytes(std::span(values[i]));
+  must(file_store().make_dirs(to));
+  must(save_safetensors(to, kAdapterStem, tensors));
+  fs::copy(adapter + "/adapter_config.json", to + "/adapter_config.json");
+
+  with.adapter_name = to;
+  Pretrained resized = must(open_pretrained(base, with));
+  EXPECT_EQ(resized.config.vocab, vocab);
+  EXPECT_TRUE(check_adapter(resized.config).ok());
+  Session s = session(resized.config);
+  must(load_weights(s, resized));
+  const std::string state = std::string(kAdapterPrefix) + "model.embed_tokens.weight";
+  EXPECT_EQ(s.state_values<float>(state), table);
+  for (const ParamSpec& spec : family_of(resized.config).params(resized.config))
+    if (spec.name == state) EXPECT_TRUE(spec.of_adapter() && !spec.is_trained());
+  must(merge_adapter(resized));
+  std::vector<float> read(head.size());
+  must(
+      resized.weights->read("lm_head.weight", DType::f32, std::as_writable_bytes(std::span(read))));
+  EXPECT_EQ(read, head);
 }
 
 // Weights that Transformers itself initializes if a checkpoint lacks them, and names of the bare
@@ -332,6 +458,42 @@ TEST_F(PretrainedTest, ATokenizerBeyondTheVocabularyIsRefused) {
   const Result<Pretrained> opened = open_pretrained(folder_ + "/model");
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), std::string(err::kVocabularyLarger.id)) << opened.error().text();
+}
+
+// As resize_token_embeddings(..., pad_to_multiple_of=64): new rows are near the mean of the old ones.
+TEST_F(PretrainedTest, EmbeddingsGrowToTheTokenizer) {
+  const std::string to = folder_ + "/model";
+  fs::copy(kModels + "llama_untied_tiny", to);
+  fs::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tiny_text_gpt2/tokenizer.json",
+           to + "/tokenizer.json");
+  const Pretrained old = must(open_pretrained(to, kNoTokenizer));
+  const Pretrained grown =
+      must(open_pretrained(to, {.resize_embeddings = true, .vocabulary_multiple = 64}));
+  const int64_t ids = grown.tokenizer->id_limit(), vocab = (ids + 63) / 64 * 64;
+  ASSERT_GT(ids, old.config.vocab);
+  EXPECT_EQ(grown.config.vocab, vocab);
+  EXPECT_EQ(grown.config.config["vocab_size"], vocab);
+  must(check_weights(*grown.weights, grown.config));
+  const auto columns = static_cast<size_t>(grown.config.hidden);
+  for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"}) {
+    SCOPED_TRACE(name);
+    std::vector<float> a(static_cast<size_t>(old.weights->find(name)->type.count())),
+        b(static_cast<size_t>(grown.weights->find(name)->type.count()));
+    must(old.weights->read(name, DType::f32, std::as_writable_bytes(std::span(a))));
+    must(grown.weights->read(name, DType::f32, std::as_writable_bytes(std::span(b))));
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin()));
+    std::vector<double> mean(columns);
+    for (size_t i = 0; i < a.size(); ++i)
+      mean[i % columns] += static_cast<double>(a[i]) / static_cast<double>(a.size() / columns);
+    bool some_noise = false;
+    for (size_t i = a.size(); i < b.size(); ++i) {
+      EXPECT_NEAR(b[i], mean[i % columns], 1e-4);
+      some_noise = some_noise || b[i] != static_cast<float>(mean[i % columns]);
+    }
+    EXPECT_TRUE(some_noise);
+  }
+  must(save_pretrained(folder_ + "/saved", *grown.weights, grown));
+  EXPECT_EQ(must(open_pretrained(folder_ + "/saved")).config.vocab, vocab);
 }
 
 TEST(OpenTokenizer, ReadsTheSentencePieceVocabularyOfGguf) {

@@ -21,9 +21,6 @@
 namespace hone {
 namespace {
 
-// In front of every name in the state dict of a module that holds the model as `self.model`.
-constexpr std::string_view kWrapper = "model.";
-
 // Normal weights from the seed and the weight's name (Philox), or what the family says else; given
 // block after block, as a weight may be larger than the memory beside the arena.
 class FirstValues {
@@ -313,6 +310,14 @@ std::string new_weights_text(const Pretrained& model, const NewHead& head) {
       architecture_of(model.config), model.name, join(names, "', '"));
 }
 
+const TensorInfo* find_adapter_weight(const WeightSource& adapter, const ParamSpec& spec) {
+  const TensorInfo* t = adapter.find(spec.name);
+  if (spec.part != ParamSpec::Part::saved) return t;
+  for (const std::string& other : spec.also)
+    if (t == nullptr) t = adapter.find(kAdapterPrefix + other);
+  return t;
+}
+
 Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model) {
   const auto misfit = [&](std::string what) {
     return Error(err::kBadAdapter, std::move(what))
@@ -323,14 +328,20 @@ Status check_adapter_weights(const WeightSource& adapter, const Pretrained& mode
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (!spec.of_adapter()) continue;
     asked.insert(spec.name);
-    const TensorInfo* t = adapter.find(spec.name);
+    if (spec.part == ParamSpec::Part::saved)  // PEFT saves a tie under all its names
+      for (const std::string& other : spec.also) asked.insert(kAdapterPrefix + other);
+    const TensorInfo* t = find_adapter_weight(adapter, spec);
     if (t == nullptr) return misfit(fmt::format("the adapter has no '{}'", spec.name));
     if (t->type.shape != spec.shape)
       return misfit(fmt::format("the adapter's '{}' is {}, the model asks for {}", spec.name,
                                 text_of(t->type.shape), text_of(spec.shape)));
   }
   for (const TensorInfo& t : adapter.tensors())
-    if (!asked.contains(t.name))
+    if (!asked.contains(t.name) && t.name.find(".lora_embedding_") != t.name.npos)
+      return misfit(fmt::format("the adapter adapts an embedding ('{}'), which is not supported",
+                                t.name))
+          .todo("merge it into its model with PEFT's merge_and_unload");
+    else if (!asked.contains(t.name))
       return misfit(fmt::format("the adapter's '{}' belongs to no layer of the model", t.name));
   return Ok{};
 }
@@ -373,10 +384,11 @@ Status load_adapter(Session& session, const Pretrained& model) {
         HONE_TRY(init_state(session, spec, model.config.adapter->seed));
       continue;
     }
+    const TensorInfo* t = find_adapter_weight(*model.adapter, spec);
     if (session.state_type(spec.name).dtype == DType::i8)
-      HONE_TRY(read_quantized(session, *model.adapter, *model.adapter->find(spec.name), spec));
+      HONE_TRY(read_quantized(session, *model.adapter, *t, spec));
     else
-      HONE_TRY(load_state(session, spec.name, *model.adapter, spec.name));
+      HONE_TRY(load_state(session, spec.name, *model.adapter, t->name));
   }
   return Ok{};
 }

@@ -11,6 +11,9 @@ namespace hone {
 struct NewHead;
 struct Pretrained;
 
+// In front of every name in the state dict of a module that holds the model as `self.model`.
+inline constexpr std::string_view kWrapper = "model.";
+
 // Looks for the family's name, an older one, or the other name of a tie; nullptr: none exists.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const ParamSpec& spec);
@@ -21,6 +24,9 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
 // weights are not required.
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
                      const NewHead* head = nullptr);
+// A weight in the file of an adapter: by its name, or of one that is kept (Adapter::kept) by another
+// name of the model's; nullptr: none exists.
+const TensorInfo* find_adapter_weight(const WeightSource& adapter, const ParamSpec& spec);
 // Checks that the file of an adapter holds exactly the tensors of the model's config. H2305.
 Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model);
 // Names of tensors that the model does not read, without the masks and tables that checkpoints

@@ -98,6 +98,7 @@ Task task_clm() {
                    std::vector<std::string>& notes) { return clm_files(*s, model, splits, notes); },
       .shard_settings = [s](const auto&... a) { return clm_shard_settings(*s, a...); },
       .tokenize = tokenize_with};
+  t.resizes_embeddings = true;
   t.examples = [s, text = *t.text](Pretrained& model,
                                    const ExampleSource& source) -> Result<Examples> {
     Examples x = HONE_TRY(read_texts(*s, text, model, source));

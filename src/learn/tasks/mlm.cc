@@ -222,6 +222,7 @@ Task mlm_task(std::shared_ptr<MlmSettings> s) {
       .shard_settings = [s](const auto&... a) { return mlm_shard_settings(*s, a...); },
       .tokenize = [s](const Pretrained& model,
                       ThreadPool* pool) { return tokenize(*s, model, pool); }};
+  t.resizes_embeddings = true;
   t.examples = [s, text = *t.text](Pretrained& model, const ExampleSource& source) {
     return mlm_examples(s, text, model, source);
   };

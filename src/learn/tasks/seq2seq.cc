@@ -133,6 +133,7 @@ Task seq2seq_task(Seq2Seq q) {
   t.choose_head = [q](ModelConfig& config) { return choose_seq2seq_head(q, config); };
   t.form = [q](const Pretrained& model) { return form(q, model); };
   t.program = [s](const auto&... a) { return seq2seq_program(*s, a...); };
+  t.resizes_embeddings = true;
   t.examples = [q](Pretrained& model, const ExampleSource& source) {
     return seq2seq_examples(q, model, source);
   };

@@ -78,6 +78,8 @@ Result<OpenedModel> open_for_training(const Task& task, bool need_weights) {
   if (from_scratch) o.config_name.clear();
   o.need_weights = need_weights && !from_scratch;
   o.need_tokenizer = false;
+  o.resize_embeddings = s.resize_embeddings.value_or(task.resizes_embeddings && s.do_train);
+  o.vocabulary_multiple = s.pad_to_multiple_of;
   if (s.use_peft && s.adapter_name_or_path.empty()) o.adapter = new_adapter(s);
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
