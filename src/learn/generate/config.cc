@@ -20,7 +20,7 @@ struct Reader {
                  fmt::format("{} is {}; {} is expected", key,
                              value.dump(-1, ' ', false, Json::error_handler_t::replace), expected))
         .at(place)
-        .todo("correct the file, or give the setting as a flag");
+        .todo("correct the value");
   }
   Status read(bool& to) const {
     if (!value.is_boolean()) return wrong("true or false");

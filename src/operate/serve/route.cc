@@ -73,10 +73,31 @@ WebHeaders headers_of(const Error& e) {
   return {};
 }
 
+namespace {
+
+bool is_for_clients(std::string_view text) {
+  return text.find("--") == text.npos && !text.starts_with('/');
+}
+
+// The remedy up to its first alternative that names a flag.
+std::string remedy_for_clients(const std::string& remedy) {
+  const size_t flag = remedy.find("--");
+  if (flag == remedy.npos) return remedy;
+  size_t end = 0;
+  for (const std::string_view before : {", or ", "; ", ": "})
+    if (const size_t at = remedy.rfind(before, flag); at != remedy.npos) end = std::max(end, at);
+  return remedy.substr(0, end);
+}
+
+}  // namespace
+
 std::string line_of(const Error& e) {
   std::string line = e.what();
-  if (!e.where().empty()) line += " (" + join(e.where(), ", ") + ")";
-  if (!e.remedy().empty()) line += "; " + e.remedy();
+  std::vector<std::string> places = e.where();
+  std::erase_if(places, [](const std::string& place) { return !is_for_clients(place); });
+  if (!places.empty()) line += " (" + join(places, ", ") + ")";
+  if (const std::string remedy = remedy_for_clients(e.remedy()); !remedy.empty())
+    line += "; " + remedy;
   return line;
 }
 

@@ -75,7 +75,8 @@ struct Api {
 // The HTTP status of an Error; adds Retry-After if a retry can help.
 int status_of(const Error& e);
 WebHeaders headers_of(const Error& e);
-// One line: what, where, what to do.
+// One line: what, where, what to do, without what only the one who runs the server can use: flags
+// and paths of files.
 std::string line_of(const Error& e);
 
 // Asks the model all queries at once. `done` is called once with all answers in order, or the first

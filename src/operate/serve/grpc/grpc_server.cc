@@ -7,6 +7,7 @@
 #include "operate/http/departure.h"
 #include "operate/serve/grpc/errors.h"
 #include "operate/serve/grpc/grpc_module.h"
+#include "operate/serve/protocol/json_body.h"
 
 namespace hone {
 namespace {
@@ -77,6 +78,7 @@ Json settings_of(const GrpcDoor::Parameters& parameters) {
   for (const auto& [key, value] : parameters)
     if (key != "binary_data_output")
       std::visit([&, &k = key](const auto& v) { settings[k] = v; }, value);
+  whole_numbers(settings);
   return settings;
 }
 

@@ -1,8 +1,19 @@
 #include "operate/serve/protocol/json_body.h"
 
+#include <cmath>
+
 #include "operate/serve/protocol/errors.h"
 
 namespace hone {
+
+void whole_numbers(Json& value) {
+  constexpr double kLargest = 9007199254740992;  // 2^53: every whole number up to it is a double
+  if (value.is_structured())
+    for (Json& one : value) whole_numbers(one);
+  if (!value.is_number_float()) return;
+  const double x = value.get<double>();
+  if (std::abs(x) <= kLargest && x == std::floor(x)) value = static_cast<int64_t>(x);
+}
 
 Result<Json> json_object(std::string_view text) {
   Json json;
@@ -12,6 +23,7 @@ Result<Json> json_object(std::string_view text) {
     return Error(err::kServeRequest, "the body is not JSON: " + fault->what)
         .at(fmt::format("line {}, column {}", fault->place.line, fault->place.column));
   if (!json.is_object()) return Error(err::kServeRequest, "the body is not an object");
+  whole_numbers(json);
   return json;
 }
 

@@ -107,6 +107,29 @@ TEST_F(ServeRoutes, KserveV1AnswersEveryTask) {
   EXPECT_EQ(json_of(get("/v1/models"))["models"], (Json{"gpt2", "t5", "bert", "mlm"}));
 }
 
+// Clients whose numbers are all doubles send 4.0 and mean 4. Other numbers are refused in the words
+// of the request: no flag, no file, no key that it does not have.
+TEST_F(ServeRoutes, TakesWholeNumbersThatAreWrittenAsDoubles) {
+  const auto predict = [&](const std::string& number) {
+    return post("/v1/models/gpt2:predict",
+                R"({"instances": [{"content": "hi"}],
+                    "parameters": {"temperature": 0.0, "maxOutputTokens": )" +
+                    number + "}}");
+  };
+  EXPECT_EQ(predict("4.0").status, 200);
+  EXPECT_EQ(predict("4.0").body, predict("4").body);
+  const std::string completion =
+      R"({"model": "gpt2", "prompt": "hi", "temperature": 0.0, "max_tokens": 3.0})";
+  EXPECT_EQ(post("/v1/completions", completion).status, 200);
+  for (const char* number : {"4.5", "0", "1e300", "\"4\""}) {
+    const HttpResponse r = predict(number);
+    EXPECT_EQ(r.status, 400) << number;
+    for (const char* ours : {"--", "flag", "file", "max_new_tokens", "max_length"})
+      EXPECT_EQ(r.body.find(ours), std::string::npos) << r.body;
+    EXPECT_NE(r.body.find("maxOutputTokens"), std::string::npos) << r.body;
+  }
+}
+
 TEST_F(ServeRoutes, RefusesWithTheNameOfTheMistake) {
   const auto message = [&](const std::string& body) {
     const HttpResponse r = post("/v1/models/gpt2:predict", body);
