@@ -70,7 +70,8 @@ Result<std::string> fetch_objects(const std::string& url, const std::string& to)
   const bool folder = HONE_TRY(store.info(url)).folder;
   HONE_TRY(store.make_dirs(to));
   if (folder) {
-    HONE_TRY(sync_folder(store, url, to, true));
+    const TransferResult copied = HONE_TRY(sync_folder(store, url, to, true));
+    if (!copied.not_files.empty()) return left_out(url, copied.not_files);
     return to;
   }
   const std::string file = to + "/" + last_part(url);

@@ -45,8 +45,9 @@ Result<int> list_folder(const StoreSettings& s) {
     return kExitDone;
   }
   if (s.recursive) {
-    for (const TransferFile& f : HONE_TRY(files_below(store, s.source)))
-      print_entry(s, f.path, false, f.bytes);
+    std::vector<TransferFile> not_files;
+    for (const auto& files : {HONE_TRY(files_below(store, s.source, &not_files)), not_files})
+      for (const TransferFile& f : files) print_entry(s, f.path, false, f.bytes);
     return kExitDone;
   }
   for (const Store::Entry& e : HONE_TRY(store.list(s.source)))
@@ -97,7 +98,9 @@ Result<int> copy_files(const StoreSettings& s) {
     int64_t total = info.bytes;
     if (info.folder) {
       total = 0;
-      for (const TransferFile& f : HONE_TRY(files_below(store, s.source))) total += f.bytes;
+      std::vector<TransferFile> not_files;
+      for (const TransferFile& f : HONE_TRY(files_below(store, s.source, &not_files)))
+        total += f.bytes;
     }
     Progress::Options options;
     options.bytes = true;
@@ -111,19 +114,18 @@ Result<int> copy_files(const StoreSettings& s) {
     r = HONE_TRY(sync_folder(store, s.source, s.target, s.delete_extra, on_bytes));
   } else {
     const std::string target = s.target == "-" ? s.target : HONE_TRY(target_of(s));
-    std::vector<TransferFile> files = {{"", info.bytes}};
-    if (info.folder) files = HONE_TRY(files_below(store, s.source));
-    for (const TransferFile& f : files) {
-      const std::string to = f.path.empty() ? target : target + "/" + f.path;
-      if (const size_t slash = to.rfind('/'); slash != std::string::npos && slash > 0 && to != "-")
-        HONE_TRY(store.make_dirs(to.substr(0, slash)));
-      r.bytes += HONE_TRY(
-          copy_file(store, f.path.empty() ? s.source : s.source + "/" + f.path, to, on_bytes));
-      ++r.files;
+    if (info.folder) {
+      r = HONE_TRY(copy_folder(store, s.source, target, on_bytes));
+    } else {
+      if (const size_t slash = target.rfind('/'); slash != target.npos && slash > 0)
+        HONE_TRY(store.make_dirs(target.substr(0, slash)));
+      r.bytes = HONE_TRY(copy_file(store, s.source, target, on_bytes));
+      r.files = 1;
     }
   }
   if (bar) bar->finish();
   if (s.target != "-") tell(s, r, system_clock().seconds() - begin);
+  if (!r.not_files.empty()) return left_out(s.source, r.not_files);  // the rest is copied
   return kExitDone;
 }
 
@@ -136,6 +138,11 @@ Result<int> remove_files(const StoreSettings& s) {
     return Error(err::kMissingArgument, fmt::format("'{}' is a folder", s.source))
         .todo("add --recursive to remove all that is in it");
   HONE_TRY(info.folder ? file_store().remove_all(s.source) : file_store().remove(s.source));
+  if (info.folder && HONE_TRY(file_store().info(s.source)).exists) {
+    std::vector<TransferFile> left;
+    HONE_TRY(files_below(file_store(), s.source, &left));
+    if (!left.empty()) return left_out(s.source, left);  // their keys cannot be written in a URL
+  }
   return kExitDone;
 }
 

@@ -34,7 +34,10 @@ struct ObjectInfo {
 struct ObjectPage {
   std::vector<ObjectInfo> objects;   // sorted by key
   std::vector<std::string> folders;  // with a trailing slash
-  std::string next;                  // token of the next page, "" after the last
+  // Keys and folders that are not safe (is_safe_key): no URL can name them, and no path may be made
+  // of them.
+  std::vector<ObjectInfo> unsafe = {};
+  std::string next;  // token of the next page, "" after the last
 };
 
 // Condition of a write; if it does not hold: H0118 and nothing changes. A request may reach the

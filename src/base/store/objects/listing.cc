@@ -46,10 +46,13 @@ int64_t whole_number(std::string_view text) {
 }
 
 void add_object(ObjectPage& page, ObjectInfo o) {
-  if (is_safe_key(o.key)) page.objects.push_back(std::move(o));
+  (is_safe_key(o.key) ? page.objects : page.unsafe).push_back(std::move(o));
 }
 void add_folder(ObjectPage& page, std::string folder) {
-  if (is_safe_key(folder)) page.folders.push_back(std::move(folder));
+  if (is_safe_key(folder))
+    page.folders.push_back(std::move(folder));
+  else
+    page.unsafe.emplace_back().key = std::move(folder);
 }
 
 }  // namespace

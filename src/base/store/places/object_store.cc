@@ -66,13 +66,15 @@ class AppendWriter : public Writer {
 
 }  // namespace
 
-Result<std::vector<ObjectInfo>> all_objects(Bucket& bucket, const std::string& prefix) {
+Result<std::vector<ObjectInfo>> all_objects(Bucket& bucket, const std::string& prefix,
+                                            std::vector<ObjectInfo>* unsafe) {
   std::vector<ObjectInfo> all;
   std::string page;
   do {
     ObjectPage p = HONE_TRY(bucket.list(prefix, false, page));
     all.insert(all.end(), std::make_move_iterator(p.objects.begin()),
                std::make_move_iterator(p.objects.end()));
+    if (unsafe) unsafe->insert(unsafe->end(), p.unsafe.begin(), p.unsafe.end());
     page = p.next;
   } while (!page.empty());
   return all;
@@ -86,7 +88,8 @@ Result<Store::Info> ObjectStore::info(const std::string& url) {
   Result<ObjectPage> page = p.bucket->list(p.folder(), true, "", 1);
   if (!page.ok() && page.error().is(err::kStoreMissing)) return Info{};
   const ObjectPage first = HONE_TRY(std::move(page));
-  if (p.key.empty() || !first.objects.empty() || !first.folders.empty()) return Info{true, true, 0};
+  if (p.key.empty() || !first.objects.empty() || !first.folders.empty() || !first.unsafe.empty())
+    return Info{true, true, 0};
   return Info{};
 }
 

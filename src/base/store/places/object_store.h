@@ -26,7 +26,9 @@ class ObjectStore : public Store {
   bool renames_folders_at_once(const std::string&) override { return false; }
 };
 
-// Every object below the folder, or the one that the URL names; keys are complete.
-Result<std::vector<ObjectInfo>> all_objects(Bucket& bucket, const std::string& prefix);
+// Every object below the folder, or the one that the URL names; keys are complete. `unsafe`, if given,
+// receives those whose keys are not safe.
+Result<std::vector<ObjectInfo>> all_objects(Bucket& bucket, const std::string& prefix,
+                                            std::vector<ObjectInfo>* unsafe = nullptr);
 
 }  // namespace hone

@@ -9,8 +9,10 @@
 #include "base/core/signals.h"
 #include "base/store/crc32c.h"
 #include "base/store/fake_buckets.h"
+#include "base/store/objects/bucket.h"
 #include "base/store/places/in_parallel.h"
 #include "base/store/places/object_writer.h"
+#include "base/store/places/transfer.h"
 #include "base/store/store_exercise.h"
 #include "base/store/temporary_folder.h"
 
@@ -286,6 +288,40 @@ TEST_P(GoogleTest, AnUploadGoesOnWhereTheServerIs) {
   server()->fault("kind=reset&count=1&method=PUT&match=upload_id");
   ASSERT_TRUE(places_.write(root_ + "/x", text).ok());
   EXPECT_TRUE(*places_.read(root_ + "/x") == text);
+}
+
+// Other programs write keys that no path can be.
+TEST_P(GoogleTest, KeysThatCannotBeFilesAreNamed) {
+  const ObjectUrl url = **parse_object_url(root_);
+  Bucket& bucket = **open_bucket(url);
+  const std::string text = "x";
+  for (const char* key : {"a", "zz/f", "zz/../e", "b//c", "./dot", "both", "both/under", "marker/"})
+    ASSERT_TRUE(bucket
+                    .put(url.key + "/" + key,
+                         key == std::string_view("marker/") ? std::span<const std::byte>()
+                                                            : std::as_bytes(std::span(text)),
+                         {})
+                    .ok())
+        << key;
+  const TemporaryFolder folder;
+  const auto names = [](const std::vector<TransferFile>& files) {
+    std::vector<std::string> all;
+    for (const TransferFile& f : files) all.push_back(f.path);
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const std::vector<std::string> cannot = {"./dot", "b//c", "both", "zz/../e"};
+  const TransferResult copied = copy_folder(places_, root_, folder.path + "/copy").value();
+  EXPECT_EQ(names(copied.not_files), cannot);
+  EXPECT_EQ(names(files_below(places_, folder.path + "/copy").value()),
+            (std::vector<std::string>{"a", "both/under", "zz/f"}));
+  const TransferResult again = sync_folder(places_, root_, folder.path + "/copy", true).value();
+  EXPECT_EQ(names(again.not_files), cannot);
+  EXPECT_EQ(again.same, 3);
+  EXPECT_EQ(again.removed, 0);
+  // They are an error for callers that do not ask for them.
+  EXPECT_EQ(code(files_below(places_, root_)), "H0106");
+  EXPECT_NE(left_out(root_, copied.not_files).text().find("at   zz/../e"), std::string::npos);
 }
 
 TEST(Crc32c, OfPartsTogether) {

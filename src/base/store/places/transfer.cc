@@ -10,6 +10,7 @@
 #include "base/store/errors.h"
 #include "base/store/hash.h"
 #include "base/store/objects/bucket.h"
+#include "base/store/places/object_store.h"
 
 namespace hone {
 namespace {
@@ -60,6 +61,37 @@ Status add_files(Store& store, const std::string& folder, const std::string& bel
   return Ok{};
 }
 
+constexpr size_t kLongestName = 255;  // bytes, of file systems
+
+// Whether the parts of a path can be names of files and folders.
+bool can_be_file(const std::string& path) {
+  for (const std::string& part : split(path, '/'))
+    if (part.empty() || part == "." || part == ".." || part.size() > kLongestName ||
+        part.find('\0') != std::string::npos)
+      return false;
+  return true;
+}
+
+// Moves files whose path is a folder of others to `not_files`; `files` is sorted by path.
+void take_out_folders(std::vector<TransferFile>& files, std::vector<TransferFile>& not_files) {
+  std::set<std::string> folders;
+  for (const TransferFile& f : files)
+    for (size_t at = f.path.find('/'); at != std::string::npos; at = f.path.find('/', at + 1))
+      folders.insert(f.path.substr(0, at));
+  const auto is_folder = [&](const TransferFile& f) { return folders.contains(f.path); };
+  std::copy_if(files.begin(), files.end(), std::back_inserter(not_files), is_folder);
+  std::erase_if(files, is_folder);
+}
+
+// The files to copy from one folder to the other.
+Result<std::vector<TransferFile>> files_to_copy(Store& store, const std::string& from,
+                                                const std::string& to,
+                                                std::vector<TransferFile>& not_files) {
+  std::vector<TransferFile> files = HONE_TRY(files_below(store, from, &not_files));
+  if (!HONE_TRY(parse_object_url(to))) take_out_folders(files, not_files);
+  return files;
+}
+
 // The metadata of an object, without reading it.
 Result<std::optional<ObjectInfo>> said_of(const std::string& url) {
   const std::optional<ObjectUrl> u = HONE_TRY(parse_object_url(url));
@@ -103,15 +135,41 @@ Result<bool> are_same(Store& store, const std::string& a, const std::string& b) 
 
 }  // namespace
 
-Result<std::vector<TransferFile>> files_below(Store& store, const std::string& given) {
+Result<std::vector<TransferFile>> files_below(Store& store, const std::string& given,
+                                              std::vector<TransferFile>* not_files) {
   const std::string folder = without_end_slash(given);
   const Store::Info info = HONE_TRY(store.info(folder));
-  std::vector<TransferFile> files;
-  if (info.exists && !info.folder)
-    files.push_back({"", info.bytes});
-  else
+  std::vector<TransferFile> files, others;
+  if (info.exists && !info.folder) return std::vector<TransferFile>{{"", info.bytes}};
+  const std::optional<ObjectUrl> url = HONE_TRY(parse_object_url(folder));
+  if (!url || !info.exists) {  // listing says why there is none
     HONE_TRY(add_files(store, folder, "", files));
+    return files;
+  }
+  const std::string prefix = url->key.empty() ? "" : url->key + "/";
+  std::vector<ObjectInfo> unsafe;
+  for (const ObjectInfo& o : HONE_TRY(all_objects(*HONE_TRY(open_bucket(*url)), prefix, &unsafe))) {
+    const std::string path = o.key.substr(prefix.size());
+    if (path.empty() || (path.ends_with('/') && o.bytes == 0)) continue;  // stands for a folder
+    (can_be_file(path) ? files : others).push_back({path, o.bytes});
+  }
+  for (const ObjectInfo& o : unsafe) others.push_back({o.key.substr(prefix.size()), o.bytes});
+  if (not_files == nullptr && !others.empty()) return left_out(folder, others);
+  if (not_files != nullptr) *not_files = std::move(others);
+  std::sort(files.begin(), files.end(),
+            [](const TransferFile& a, const TransferFile& b) { return a.path < b.path; });
   return files;
+}
+
+Error left_out(const std::string& folder, const std::vector<TransferFile>& not_files) {
+  constexpr size_t kShown = 20;
+  Error e(err::kStoreUnsupported,
+          not_files.size() == 1
+              ? fmt::format("1 key below '{}' cannot be a file", folder)
+              : fmt::format("{} keys below '{}' cannot be files", not_files.size(), folder));
+  for (size_t i = 0; i < std::min(kShown, not_files.size()); ++i) e.at(not_files[i].path);
+  if (not_files.size() > kShown) e.at(fmt::format("and {} more", not_files.size() - kShown));
+  return std::move(e.todo("give them other names in the bucket, or leave them there"));
 }
 
 Result<int64_t> copy_file(Store& store, const std::string& from, const std::string& to,
@@ -146,32 +204,56 @@ Result<int64_t> copy_file(Store& store, const std::string& from, const std::stri
   return done;
 }
 
+namespace {
+
+// A file of one folder, and its place in the other.
+struct Pair {
+  std::string source, target;
+  Pair(const std::string& from, const std::string& to, const TransferFile& f)
+      : source(f.path.empty() ? from : from + "/" + f.path),
+        target(f.path.empty() ? to : to + "/" + f.path) {}
+};
+
+Status copy_into(Store& store, const Pair& pair, const OnBytes& on_bytes, TransferResult& result) {
+  if (const size_t slash = pair.target.rfind('/'); slash != std::string::npos && slash > 0)
+    HONE_TRY(store.make_dirs(pair.target.substr(0, slash)));
+  result.bytes += HONE_TRY(copy_file(store, pair.source, pair.target, on_bytes));
+  ++result.files;
+  return Ok{};
+}
+
+}  // namespace
+
+Result<TransferResult> copy_folder(Store& store, const std::string& given_from,
+                                   const std::string& given_to, const OnBytes& on_bytes) {
+  const std::string from = without_end_slash(given_from), to = without_end_slash(given_to);
+  TransferResult result;
+  for (const TransferFile& f : HONE_TRY(files_to_copy(store, from, to, result.not_files)))
+    HONE_TRY(copy_into(store, Pair(from, to, f), on_bytes, result));
+  return result;
+}
+
 Result<TransferResult> sync_folder(Store& store, const std::string& given_from,
                                    const std::string& given_to, bool remove,
                                    const OnBytes& on_bytes) {
   const std::string from = without_end_slash(given_from), to = without_end_slash(given_to);
-  const std::vector<TransferFile> wanted = HONE_TRY(files_below(store, from));
+  TransferResult result;
+  const std::vector<TransferFile> wanted =
+      HONE_TRY(files_to_copy(store, from, to, result.not_files));
   std::map<std::string, int64_t> have;
   if (HONE_TRY(store.exists(to)))
     for (TransferFile& f : HONE_TRY(files_below(store, to))) have[f.path] = f.bytes;
-  TransferResult result;
-  std::set<std::string> folders;
   for (const TransferFile& f : wanted) {
-    const std::string source = f.path.empty() ? from : from + "/" + f.path,
-                      target = f.path.empty() ? to : to + "/" + f.path;
+    const Pair pair(from, to, f);
     const auto there = have.find(f.path);
     const bool same = there != have.end() && there->second == f.bytes &&
-                      HONE_TRY(are_same(store, source, target));
+                      HONE_TRY(are_same(store, pair.source, pair.target));
     if (there != have.end()) have.erase(there);
     if (same) {
       ++result.same;
       continue;
     }
-    if (const size_t slash = target.rfind('/');
-        slash != std::string::npos && folders.insert(target.substr(0, slash)).second)
-      HONE_TRY(store.make_dirs(target.substr(0, slash)));
-    result.bytes += HONE_TRY(copy_file(store, source, target, on_bytes));
-    ++result.files;
+    HONE_TRY(copy_into(store, pair, on_bytes, result));
   }
   if (remove)
     for (const auto& [path, bytes] : have) {

@@ -13,20 +13,30 @@ struct TransferFile {
   std::string path;  // below the folder
   int64_t bytes = 0;
 };
-// Every file below a folder, sorted; a single file has the path "".
-Result<std::vector<TransferFile>> files_below(Store& store, const std::string& folder);
+// Every file below a folder, sorted; a single file has the path "". Buckets hold keys that cannot be
+// paths of files: with a part that is empty, "." or "..", or of more than 255 bytes. `not_files`
+// receives them; null: they are an error, H0106.
+Result<std::vector<TransferFile>> files_below(Store& store, const std::string& folder,
+                                              std::vector<TransferFile>* not_files = nullptr);
+// H0106 that names keys which were left out.
+Error left_out(const std::string& folder, const std::vector<TransferFile>& not_files);
 
 using OnBytes = std::function<void(int64_t bytes)>;  // called when more bytes are copied
 
 // Copies one file and returns its bytes; reading and writing overlap, in two blocks of 32 MiB. "-"
-// is standard input or output.
+// is standard input or output. Errors: those of both stores, H0104.
 Result<int64_t> copy_file(Store& store, const std::string& from, const std::string& to,
                           const OnBytes& on_bytes = {});
 
 struct TransferResult {
   int64_t files = 0, bytes = 0;  // copied
   int64_t same = 0, removed = 0;
+  // Not copied: keys that cannot be files, and on a disk those that are folders of others too.
+  std::vector<TransferFile> not_files = {};
 };
+// Copies every file of the folder `from` to `to`.
+Result<TransferResult> copy_folder(Store& store, const std::string& from, const std::string& to,
+                                   const OnBytes& on_bytes = {});
 // Copies every file of the folder `from` to `to`. Files that are equal already (by size and
 // checksum, never by date) are skipped; `remove` deletes files that `from` lacks.
 Result<TransferResult> sync_folder(Store& store, const std::string& from, const std::string& to,
