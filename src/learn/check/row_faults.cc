@@ -91,7 +91,10 @@ void RowFaults::tell(const Telling& about, Findings& findings) const {
       todo = about.when_empty;
     if (const size_t at = id.find("rows"); at != std::string::npos && !about.side.empty())
       id.replace(at, 4, about.side);
-    findings.add(percent >= told.warns_from ? FindingLevel::kWarning : told.level, id,
+    FindingLevel level = percent >= told.warns_from ? FindingLevel::kWarning : told.level;
+    if (i == static_cast<size_t>(RowFault::kNoLabel) && seen_[i].rows == about.rows)
+      level = FindingLevel::kError;  // training stops
+    findings.add(level, id,
                  fmt::format(fmt::runtime(told.what), split, seen_[i].rows, about.rows, percent,
                              about.limit),
                  "first " + about.where(seen_[i].first), todo);

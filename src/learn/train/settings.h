@@ -41,6 +41,10 @@ struct TrainSettings {
     r.share = activation_memory_budget;
     return r;
   }
+  // Whether --allow names the finding.
+  bool allows(std::string_view finding) const {
+    return std::find(allow.begin(), allow.end(), finding) != allow.end();
+  }
   // Whether weights are kept only in bf16.
   bool pure_bf16() const { return dtype == "bfloat16"; }
   bool computes_in_bf16() const { return bf16 || pure_bf16(); }

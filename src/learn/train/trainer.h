@@ -18,6 +18,7 @@
 #include "learn/metrics/loss.h"
 #include "learn/train/background_save.h"
 #include "learn/train/callback.h"
+#include "learn/train/idle_steps.h"
 #include "learn/train/run_lock.h"
 #include "learn/train/schedule.h"
 #include "learn/train/settings.h"
@@ -134,7 +135,7 @@ class Trainer {
 
   // Trains to the last step, then saves the model into output_dir with trainer_state.json; with
   // --load_best_model_at_end the best one. Errors: H2406, H2411 and those of the task and the
-  // callbacks. H0109 after a stop request means that stop, also in evaluate().
+  // callbacks. H2428. H0109 after a stop request means that stop, also in evaluate().
   Result<TrainOutcome> train();
 
   // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing
@@ -240,6 +241,7 @@ class Trainer {
     int64_t to = -1, times = 0;  // updates made then; times in a row
   } rolled_back_;
   std::optional<LossScale> loss_scale_;
+  IdleSteps idle_;
   TrainLoss loss_;
   double flops_ = 0;
   int64_t tokens_seen_ = 0;

@@ -119,6 +119,8 @@ Status Trainer::run_steps(StepProfile& profile, Progress& p, TrainOutcome& outco
     HONE_TRY(lock_->check());
     if (saving_ && !stop_signal() && saving_->job->ended()) HONE_TRY(finish_in_training(false));
     count_step(*sums, clock_->seconds() - begun, p);
+    const auto loss = sums->without_labels ? std::optional<double>() : sums->loss;
+    HONE_TRY(idle_.add(s_, loss, done_, total));
     if (log_is_due()) HONE_TRY(log_step(update.rate, sums->grad_norm));
     const bool new_best = evaluation_is_due() && HONE_TRY(evaluate_in_training());
     outcome.stopped_by = stop_signal();

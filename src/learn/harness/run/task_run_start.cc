@@ -15,6 +15,7 @@
 #include "learn/harness/budget/errors.h"
 #include "learn/harness/budget/stop_notice.h"
 #include "learn/harness/collate.h"
+#include "learn/harness/only_special_rows.h"
 #include "learn/harness/run/errors.h"
 #include "learn/harness/run/task_run.h"
 #include "learn/models/adapter_config.h"
@@ -68,6 +69,8 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   set_memory_ceiling(kNoLimit);
   for (const auto* rows : {&examples_.train, &examples_.eval})
     if (*rows) HONE_TRY(check_ids(**rows, config));
+  if (s_.do_train && examples_.train && model_.tokenizer)
+    HONE_TRY(check_special_rows(*examples_.train, *model_.tokenizer, s_));
   feed_.emplace(HONE_TRY(RowFeed::make(s_, examples_)));
   made_.emplace(HONE_TRY(TaskModel::make(task_, model_, backend_->spec().host_lane)));
   return compile(from_scratch);
