@@ -72,12 +72,12 @@ class World:
         broken = unreadable(self.path(out))
         demand(not broken, f"not readable: {broken}")
 
-    def expect_same_end(self, out, *more):
+    def expect_same_end(self, out, *more, apart=()):
         run = self.run(out, *more)
         demand(run.returncode == 0, f"the next run ended with {run.returncode}:\n{run.stderr}")
         found = result(self.folder, out)
         for name, bytes_ in self.wanted.items():
-            demand(found[name] == bytes_, f"{name} differs")
+            demand(name in apart or found[name] == bytes_, f"{name} differs")
         left = [n for n in names(self.path(out)) if any(mark in n for mark in (".tmp", "-tmp", ".old", ".del"))]
         demand(not left, f"leftovers: {left}")
 
@@ -355,15 +355,50 @@ def checkpoint_damaged(w):
 
 
 def folder_vanishes(w):
-    process = w.start("gone", "saved       gone/checkpoint-4")
-    process.send_signal(signal.SIGSTOP)
-    shutil.rmtree(w.path("gone"))
-    process.send_signal(signal.SIGCONT)
-    status = process.wait()
-    demand(status == 0 or (status == 1 and "H01" in w.log()), f"status {status}:\n{w.log()}")
-    w.expect_whole("gone")
-    if status == 0:
-        demand(os.path.exists(w.path("gone", "model.safetensors")), "no model was saved")
+    """Deleted, renamed or replaced: one error, and the state is kept beside it; from there the run ends with the same bits."""
+    def deleted(path):
+        shutil.rmtree(path)
+
+    def renamed(path):
+        os.rename(path, path + "_moved")
+
+    def replaced(path):
+        shutil.rmtree(path)
+        os.makedirs(path)
+
+    for fault in (deleted, renamed, replaced):
+        for attempt in range(10):
+            out = f"{fault.__name__}{attempt}"
+            process = w.start(out, f"saved       {out}/checkpoint-4")
+            process.send_signal(signal.SIGSTOP)
+            in_time = "train metrics" not in w.log()
+            fault(w.path(out))
+            process.send_signal(signal.SIGCONT)
+            if process.wait() == 1 or in_time:
+                break  # else this program was slow to stop it
+        demand(process.returncode == 1, f"{out}: status {process.returncode}:\n{w.log()}")
+        demand(re.findall(r"^(H\d{4})  ", w.log(), re.M) == ["H2429"], f"{out}: not one H2429:\n{w.log()}")
+        kept = re.findall(rf"do .*--resume_from_checkpoint ({out}\.kept/checkpoint-\d+)", w.log())
+        demand(kept, f"{out}: the checkpoint is not named:\n{w.log()}")
+        w.expect_whole(out + ".kept")
+        # A checkpoint that was being written when the folder went may be there, whole.
+        demand(len(names(w.path(out))) <= 1, f"{out}: something was written there: {names(w.path(out))}")
+        w.expect_whole(out)
+        # The best checkpoint so far is gone, which trainer_state.json says.
+        w.expect_same_end(out, "--resume_from_checkpoint", kept[0], apart=("trainer_state.json",))
+
+
+def started_at_once(w):
+    """Three runs into one folder: one of them ends as if it were alone, the others are refused."""
+    for round_ in range(8):
+        out = f"at_once{round_}"
+        runs = [subprocess.Popen(command(w.hone, out), cwd=w.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        said = [run.communicate()[1] for run in runs]
+        codes = sorted(re.findall(r"^(H\d{4})  ", "".join(said), re.M))
+        demand(sorted(run.returncode for run in runs) == [0, 1, 1], f"{[run.returncode for run in runs]}:\n" + "\n".join(said))
+        demand(codes == ["H2403", "H2403"], f"{codes}:\n" + "\n".join(said))
+        w.expect_same_end(out)
 
 
 def stopped(w, out, number):
@@ -409,7 +444,7 @@ def main():
         w = World(os.path.abspath(options.hone), folder)
         for fault in (disk_full, files_limited, read_only, offload_disk_full, offload_file_limited, offload_disk_fills, offload_file_cut,
                       offload_disk_breaks, inputs_vanish, weights_cut_short, shards_change, checkpoint_damaged, folder_vanishes,
-                      terminated, interrupted, interrupted_twice):
+                      started_at_once, terminated, interrupted, interrupted_twice):
             if options.only not in (None, fault.__name__):
                 continue
             try:

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -196,10 +197,12 @@ struct RunLock::InBucket {
   }
 };
 
-RunLock::RunLock(int fd, std::unique_ptr<InBucket> in_bucket)
-    : fd_(fd), in_bucket_(std::move(in_bucket)) {}
+RunLock::RunLock(std::string folder, int fd, std::unique_ptr<InBucket> in_bucket)
+    : folder_(std::move(folder)), fd_(fd), in_bucket_(std::move(in_bucket)) {}
 RunLock::RunLock(RunLock&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), in_bucket_(std::move(other.in_bucket_)) {}
+    : folder_(std::move(other.folder_)),
+      fd_(std::exchange(other.fd_, -1)),
+      in_bucket_(std::move(other.in_bucket_)) {}
 
 Result<RunLock> RunLock::take(const std::string& folder, Clock& clock, double beat_s) {
   if (const std::optional<ObjectUrl> url = HONE_TRY(parse_object_url(folder))) {
@@ -208,7 +211,7 @@ Result<RunLock> RunLock::take(const std::string& folder, Clock& clock, double be
     std::unique_ptr<InBucket> lock(new InBucket{*bucket, folder, key, beat_s});
     HONE_TRY(lock->take(clock));
     lock->thread = std::thread([l = lock.get()] { l->beat(); });
-    return RunLock(-1, std::move(lock));
+    return RunLock(folder, -1, std::move(lock));
   }
   HONE_TRY(file_store().make_dirs(folder));
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -219,10 +222,21 @@ Result<RunLock> RunLock::take(const std::string& folder, Clock& clock, double be
     ::close(fd);
     return taken(folder, "another process");
   }
-  return RunLock(fd, nullptr);
+  return RunLock(folder, fd, nullptr);
 }
 
 Status RunLock::check() const {
+  struct stat held = {}, named = {};
+  if (fd_ >= 0 && ::fstat(fd_, &held) == 0) {
+    const bool is_there = ::stat(folder_.c_str(), &named) == 0;
+    const bool is_gone = is_there ? held.st_dev != named.st_dev || held.st_ino != named.st_ino
+                                  : errno == ENOENT || errno == ENOTDIR;
+    if (is_gone)
+      return Error(err::kOutputFolderGone,
+                   fmt::format("the folder '{}' was {} while the run trained into it", folder_,
+                               is_there ? "replaced by another" : "deleted or renamed"))
+          .at("--output_dir " + folder_);
+  }
   if (!in_bucket_ || !in_bucket_->lost) return Ok{};
   return Error(err::kOutputFolderTaken,
                fmt::format("another process has taken over the folder '{}'", in_bucket_->folder))

@@ -26,14 +26,16 @@ class RunLock {
   RunLock& operator=(RunLock&&) = delete;
   ~RunLock();
 
-  // H2403: another process replaced the lock, because this one did not write it for too long (a
-  // stopped machine, a cut network); or the lock was removed (H0101 at the next write). Write
-  // nothing more into the folder.
+  // Write nothing more into the folder after an Error. H2403: another process replaced the lock in a
+  // bucket, because this one did not write it for too long (a stopped machine, a cut network); or
+  // the lock was removed. H2429: the folder on a disk was deleted, renamed or replaced. Does not
+  // allocate if it is Ok.
   Status check() const;
 
  private:
   struct InBucket;
-  RunLock(int fd, std::unique_ptr<InBucket> in_bucket);
+  RunLock(std::string folder, int fd, std::unique_ptr<InBucket> in_bucket);
+  std::string folder_;
   int fd_;
   std::unique_ptr<InBucket> in_bucket_;
 };

@@ -29,6 +29,20 @@ TEST(RunLock, OneAtATime) {
   EXPECT_TRUE(RunLock::take(folder.path).ok());
 }
 
+TEST(RunLock, SeesThatItsFolderIsGone) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path + "/out";
+  const Result<RunLock> lock = RunLock::take(folder);
+  EXPECT_TRUE(lock->check().ok());
+  fs::rename(folder, folder + "2");
+  EXPECT_STREQ(lock->check().error().code(), err::kOutputFolderGone.id);
+  fs::create_directory(folder);
+  EXPECT_NE(lock->check().error().text().find("was replaced by another"), std::string::npos);
+  fs::remove(folder);
+  fs::rename(folder + "2", folder);
+  EXPECT_TRUE(lock->check().ok());
+}
+
 TEST(RunLock, RemovesUnfinishedFiles) {
   const TemporaryFolder temporary;
   const fs::path folder = temporary.path;

@@ -102,13 +102,19 @@ Status Trainer::log_step(double rate, double grad_norm) {
   return append_log(entry);
 }
 
-Status Trainer::write_state() const {
+Status Trainer::write_state() {
+  HONE_TRY(check_folder());
   return file_store().write(s_.output_dir + "/" + kTrainerStateFile, state_text(best_));
 }
 
-Status Trainer::finish() const { return mark_run(s_.output_dir, true, task_.fingerprint()); }
+Status Trainer::finish() {
+  HONE_TRY(check_folder());
+  HONE_TRY(mark_run(s_.output_dir, true, task_.fingerprint()));
+  return check_folder();
+}
 
 Status Trainer::write_results(const std::string& which, const OrderedJson& metrics) {
+  HONE_TRY(check_folder());
   Store& store = file_store();
   HONE_TRY(store.make_dirs(s_.output_dir));
   const JsonStyle style{.indent = 4};

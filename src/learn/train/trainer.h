@@ -102,6 +102,7 @@ struct TrainStart {
   bool finished = false;       // the folder holds a run that ended, and `checkpoint` is its last
   Json ended;                  // fingerprint of that run
   std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins
+  std::shared_ptr<RunLock> lock;     // of the folder, from here to the end of the run
 };
 
 struct TrainOutcome {
@@ -117,7 +118,7 @@ class Trainer {
  public:
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // Repairs the remains of a killed process in the folder; otherwise it only reads. Errors: H2410,
+  // Takes the folder, and repairs the remains of a killed process in it. Errors: H2410,
   // H2403 the folder holds other files or another process trains into it, H2408 there is no
   // checkpoint and the settings require one, those of the checkpoint room.
   static Result<TrainStart> find_start(const TrainSettings& settings);
@@ -135,7 +136,7 @@ class Trainer {
 
   // Trains to the last step, then saves the model into output_dir with trainer_state.json; with
   // --load_best_model_at_end the best one. Errors: H2406, H2411 and those of the task and the
-  // callbacks. H2428. H0109 after a stop request means that stop, also in evaluate().
+  // callbacks. H2428, H2429. H0109 after a stop request means that stop, also in evaluate().
   Result<TrainOutcome> train();
 
   // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing
@@ -150,9 +151,9 @@ class Trainer {
 
   // Writes train_results.json or eval_results.json and merges them into all_results.json.
   Status write_results(const std::string& which, const OrderedJson& metrics);
-  Status write_state() const;
-  // Marks the output folder as finished.
-  Status finish() const;
+  Status write_state();
+  // Marks the output folder as finished. H2429.
+  Status finish();
 
  private:
   Status resume(const std::string& checkpoint);
@@ -187,6 +188,9 @@ class Trainer {
   Status not_finite(const StepSums& sums);     // Ok: the step counts; an Error ends the run
   Status roll_back(Error why);                 // the same
   Error why_not_finite(const StepSums& sums);  // H2406, or why the cause cannot be found
+  // H2403, H2429 with the checkpoint of the current state in another folder.
+  Status check_folder();
+  Status keep_elsewhere(Error why);
   std::string checkpoint_path(int64_t step) const;
   Status load_best();
   Status save_model();
@@ -251,7 +255,7 @@ class Trainer {
   Callbacks callbacks_;
   std::string continued_from_;  // the checkpoint, or ""
   std::vector<std::string> discard_;
-  std::optional<RunLock> lock_;
+  std::shared_ptr<RunLock> lock_;
   std::optional<Saving> saving_;
   int saves_missed_ = 0;                             // in a row
   bool left_over_ = false;                           // parts of checkpoints may be in the folder

@@ -81,13 +81,12 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
         .todo(
             "name another folder, or use --overwrite_output_dir (files of the same names are "
             "replaced, others stay)");
-  if (dir.kind != OutputDirKind::absent && dir.kind != OutputDirKind::foreign_files) {
-    // A checkpoint that was being replaced when its process was killed comes back.
-    RunLock lock = HONE_TRY(RunLock::take(s.output_dir));
-    if (!HONE_TRY(clean_leftovers(s.output_dir)).empty())
-      dir = HONE_TRY(classify_output_dir(s.output_dir));
-  }
   TrainStart start;
+  // One of several runs that start at once gets further.
+  start.lock = std::make_shared<RunLock>(HONE_TRY(RunLock::take(s.output_dir)));
+  // A checkpoint that was being replaced when its process was killed comes back.
+  if (dir.kind != OutputDirKind::foreign_files) HONE_TRY(clean_leftovers(s.output_dir));
+  dir = HONE_TRY(classify_output_dir(s.output_dir));
   if (!asked.empty() && !newest && !never) {
     if (!HONE_TRY(file_store().exists(asked)))
       return Error(err::kNoCheckpoint, fmt::format("there is no checkpoint '{}'", asked))
@@ -120,6 +119,7 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
 
 Result<bool> Trainer::begin(const TrainStart& start) {
   discard_ = start.discard;
+  lock_ = start.lock;
   if (!start.checkpoint.empty()) HONE_TRY(resume(start.checkpoint));
   if (!start.finished) return false;
   const int64_t total = task_.steps().total_steps();

@@ -13,7 +13,7 @@ namespace hone {
 
 // Takes the output folder for this run and deletes what an earlier one left.
 Status Trainer::take_folder() {
-  lock_.emplace(HONE_TRY(RunLock::take(s_.output_dir)));
+  if (!lock_) lock_ = std::make_shared<RunLock>(HONE_TRY(RunLock::take(s_.output_dir)));
   HONE_TRY(mark_run(s_.output_dir, false, task_.fingerprint()));
   HONE_TRY(clean_leftovers(s_.output_dir));
   if (!discard_.empty())
@@ -116,9 +116,9 @@ Status Trainer::run_steps(StepProfile& profile, Progress& p, TrainOutcome& outco
       if (loss_scale_) loss_scale_->step_was_finite();
     }
     HONE_TRY(profile.after_step(task_.session(), done_));
-    HONE_TRY(lock_->check());
     if (saving_ && !stop_signal() && saving_->job->ended()) HONE_TRY(finish_in_training(false));
     count_step(*sums, clock_->seconds() - begun, p);
+    HONE_TRY(check_folder());
     const auto loss = sums->without_labels ? std::optional<double>() : sums->loss;
     HONE_TRY(idle_.add(s_, loss, done_, total));
     if (log_is_due()) HONE_TRY(log_step(update.rate, sums->grad_norm));
@@ -175,6 +175,7 @@ Result<TrainOutcome> Trainer::train() {
     return outcome;
   }
   if (s_.load_best_model_at_end) HONE_TRY(load_best());
+  HONE_TRY(check_folder());
   HONE_TRY(save_model());
   HONE_TRY(write_state());
   after_deletion(delete_at_end());

@@ -1,8 +1,12 @@
 // Saves of a run, and the rotation of checkpoints.
+#include <filesystem>
+
 #include "base/core/log.h"
 #include "base/core/signals.h"
+#include "base/store/objects/service.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
+#include "learn/train/errors.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
@@ -56,6 +60,27 @@ struct SavedTensors {
 SavedTensors saved_tensors(TrainTask& task, const std::vector<std::string>& moments) {
   Session& s = task.session();
   return {tensors_of(s, task.weight_names()), tensors_of(s, moments)};
+}
+
+// The content of a checkpoint besides files of the model.
+struct SavedRun {
+  SavedTensors tensors;
+  Json state;                 // null: without what is needed to continue
+  std::string trainer_state;  // the file's text
+};
+
+// Writes checkpoint-<step> into the folder; calls `all_read` when the tensors have been read.
+Result<std::string> write_checkpoint(const std::string& folder, int64_t step, TrainTask& task,
+                                     const SavedRun& saved, const std::function<void()>& all_read) {
+  CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(folder, step));
+  HONE_TRY(w.add_tensors(task.weights_stem(), with_second_names(task, saved.tensors.weights)));
+  // Also without a single one (SGD): a checkpoint without this file cannot be continued.
+  if (!saved.state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, saved.tensors.moments));
+  all_read();
+  HONE_TRY(task.save_model_files(w.folder()));
+  HONE_TRY(w.add_file(kTrainerStateFile, saved.trainer_state));
+  if (!saved.state.is_null()) HONE_TRY(w.add_json(kStateFile, saved.state));
+  return w.commit();
 }
 
 }  // namespace
@@ -154,20 +179,12 @@ Status Trainer::save_checkpoint(bool extra, bool last) {
   // The device copies between two steps, the host beside the next one.
   const bool copies_beside = host_reads && !room.empty();
   if (!host_reads && !room.empty()) HONE_TRY(saved.copy(s, room));
-  auto write = [this, step = done_, saved = std::move(saved), room, copies_beside,
-                state = resume_state(extra, best), trainer_state = state_text(best)](
+  auto write = [this, step = done_, room, copies_beside,
+                run = SavedRun{std::move(saved), resume_state(extra, best), state_text(best)}](
                    const std::function<void()>& all_read) mutable -> Status {
-    if (copies_beside) HONE_TRY(saved.copy(task_.session(), room));
+    if (copies_beside) HONE_TRY(run.tensors.copy(task_.session(), room));
     if (!room.empty()) all_read();
-    CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, step));
-    HONE_TRY(w.add_tensors(task_.weights_stem(), with_second_names(task_, saved.weights)));
-    // Also without a single one (SGD): a checkpoint without this file cannot be continued.
-    if (!state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, saved.moments));
-    all_read();
-    HONE_TRY(task_.save_model_files(w.folder()));
-    HONE_TRY(w.add_file(kTrainerStateFile, trainer_state));
-    if (!state.is_null()) HONE_TRY(w.add_json(kStateFile, state));
-    HONE_TRY(w.commit());
+    HONE_TRY(write_checkpoint(s_.output_dir, step, task_, run, all_read));
     return Ok{};
   };
   last_saved_ = done_;
@@ -193,6 +210,36 @@ Status Trainer::save_checkpoint(bool extra, bool last) {
   s.before_change([job = saving.job.get()] { job->wait_until_read(); });
   saving_ = std::move(saving);
   return Ok{};
+}
+
+Status Trainer::check_folder() {
+  Status mine = lock_ ? lock_->check() : Status(Ok{});
+  if (mine.ok() || !mine.error().is(err::kOutputFolderGone)) return mine;
+  return keep_elsewhere(std::move(mine.error()));
+}
+
+// Writes the current state beside the folder, or else among temporary files, and adds the place.
+Status Trainer::keep_elsewhere(Error why) {
+  if (done_ == 0) return std::move(why.todo("give the same command again"));
+  std::string beside = s_.output_dir;
+  while (beside.size() > 1 && beside.ends_with('/')) beside.pop_back();
+  std::error_code none;
+  const std::string last = std::filesystem::temp_directory_path(none).string() + "/hone-";
+  const SavedRun run{saved_tensors(task_, s_.save_only_model ? std::vector<std::string>()
+                                                             : optimizer_states(task_.session())),
+                     resume_state(false, best_), state_text(best_)};
+  for (const std::string& folder : {beside + ".kept", last + random_name()}) {
+    const Result<std::string> kept = write_checkpoint(folder, done_, task_, run, [] {});
+    if (!kept.ok()) {
+      why.at(kept.error().what());
+      continue;
+    }
+    why.at(fmt::format("the state after step {}: {}", done_, *kept));
+    return std::move(why.todo(fmt::format(
+        "give the same command with {} {}",
+        s_.save_only_model ? "--model_name_or_path" : "--resume_from_checkpoint", *kept)));
+  }
+  return std::move(why.todo("give the same command again: the state could not be kept"));
 }
 
 Status Trainer::finish_save(Next next) {
