@@ -76,4 +76,9 @@ std::optional<std::string> path_below(const std::string& folder, const std::stri
   return at.string();
 }
 
+bool is_regular(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::is_regular_file(path, failed);
+}
+
 }  // namespace hone

@@ -2,6 +2,7 @@
 // threads may call it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -81,7 +82,8 @@ class ModelsApi {
 class DataApi {
  public:
   DataApi(std::string folder, ModelsApi& models) : folder_(std::move(folder)), models_(models) {}
-  WebAnswer answer(const ApiRequest& request);
+  // `stops`: whether nobody waits for the answer any longer.
+  WebAnswer answer(const ApiRequest& request, const std::function<bool()>& stops);
 
  private:
   Result<std::shared_ptr<Tokenizer>> tokenizer(const std::string& model);
@@ -94,5 +96,7 @@ class DataApi {
 // The real path of `path` below `folder`, after links and ".."; nothing if it is outside or
 // missing.
 std::optional<std::string> path_below(const std::string& folder, const std::string& path);
+// A file, and not a pipe or device, which may block for ever.
+bool is_regular(const std::string& path);
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "learn/data/formats/errors.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/label_columns.h"
 #include "learn/tokenizers/load/load.h"
@@ -15,6 +16,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostRows = 100, kMostRowsPassed = 1000000;
+constexpr int64_t kMostRowBytes = 4 << 20, kMostWholeBytes = 256 << 20, kMostAnswerBytes = 8 << 20;
 constexpr size_t kMostTextBytes = 20000, kMostTokens = 2000, kMostListed = 500, kMostKept = 4;
 constexpr int kMostFolderLevels = 3;
 constexpr int64_t kNoLabel = -100;  // of a token that no loss is computed for, as in PyTorch
@@ -197,6 +199,7 @@ void list_below(const std::filesystem::path& root, const std::filesystem::path& 
       if (levels > 0) list_below(root, at, levels - 1, files, models);
       continue;
     }
+    if (!fs::is_regular_file(at, failed)) continue;  // a pipe would never end
     const bool own = std::any_of(kOwn.begin(), kOwn.end(), [&](const std::string& part) {
       return name.find(part) != std::string::npos;
     });
@@ -224,6 +227,10 @@ Result<std::shared_ptr<Tokenizer>> DataApi::tokenizer(const std::string& model) 
     folder = *below;
   else
     folder = HONE_TRY(models_.source_of(model));
+  for (const std::string& name : names_in(folder))
+    if (const std::string file = folder + "/" + name; !is_folder(file) && !is_regular(file))
+      return Error(err::kDataRead, fmt::format("'{}' is not a regular file", file))
+          .todo("name a folder of a tokenizer's files");
   auto loaded = std::make_shared<Tokenizer>(HONE_TRY(load_tokenizer(folder)));
   std::lock_guard lock(mutex_);
   if (tokenizers_.size() >= kMostKept) tokenizers_.clear();
@@ -231,7 +238,7 @@ Result<std::shared_ptr<Tokenizer>> DataApi::tokenizer(const std::string& model) 
   return loaded;
 }
 
-WebAnswer DataApi::answer(const ApiRequest& request) {
+WebAnswer DataApi::answer(const ApiRequest& request, const std::function<bool()>& stops) {
   const std::string file = request.get("file"), model = request.get("model"),
                     task = request.get("task", "clm");
   if (file.empty()) {
@@ -241,12 +248,14 @@ WebAnswer DataApi::answer(const ApiRequest& request) {
     return api_answer({{"folder", folder_}, {"files", files}, {"models", models}});
   }
   const std::optional<std::string> path = path_below(folder_, file);
-  if (!path || !is_file(*path)) return not_below("file", file);
+  if (!path || !is_regular(*path)) return not_below("file", file);
   const auto answer = [&]() -> Result<WebAnswer> {
     std::shared_ptr<Tokenizer> t;
     if (!model.empty()) t = HONE_TRY(tokenizer(model));
     if (t && task == "ner") t = std::make_shared<Tokenizer>(HONE_TRY(for_words(*t)));
-    const auto reader = HONE_TRY(open_rows({*path}));
+    const RowOptions options{
+        .limits = {.row_bytes = kMostRowBytes, .whole_bytes = kMostWholeBytes, .stops = stops}};
+    const auto reader = HONE_TRY(open_rows({*path}, options));
     const int64_t from = request.number("from", 0, kMostRowsPassed),
                   count = request.number("count", 20, kMostRows);
     const RowPosition begin = reader->position();
@@ -256,9 +265,14 @@ WebAnswer DataApi::answer(const ApiRequest& request) {
     HONE_TRY(reader->seek(begin));
     OrderedJson rows = OrderedJson::array();
     bool more = false;
+    int64_t first = 0;  // place in the file
     for (int64_t at = 0; HONE_TRY(reader->next(row)); ++at) {
-      if ((more = at >= from + count)) break;
-      if (at < from) continue;
+      const int64_t bytes = reader->position().offset - first;
+      if ((more = at >= from + count || (at > from && bytes > kMostAnswerBytes))) break;
+      if (at < from) {
+        first = reader->position().offset;
+        continue;
+      }
       rows.push_back(row_json_of(row, reader->columns(), roles, t.get(), reader->label_names()));
       rows.back()["where"] = fmt::format("row {}", at + 1);
     }

@@ -69,8 +69,9 @@ Result<FoundPipeline> find_pipeline(const std::string& id, const std::string& fo
 
 Result<WebAnswer> pipeline_answer(const FoundPipeline& found) {
   OrderedJson j = pipeline_run_json(found.run, found.root);
+  const std::string file = found.root + "/" + found.run.id + "/run.json";
   const Result<std::string> described =
-      file_store().read(found.root + "/" + found.run.id + "/run.json");
+      is_regular(file) ? file_store().read(file) : Result<std::string>(std::string());
   OrderedJson graph = OrderedJson::array();
   if (described.ok())
     if (const Result<OrderedJson> parsed = parse_ordered_json(*described, "run.json");
@@ -111,7 +112,8 @@ Result<WebAnswer> step_log_answer(const FoundPipeline& found, const std::string&
   if (!known) return no_pipeline_run(found.run.id + "/" + step, found.root);
   const std::string log = fmt::format("{}/{}/logs/{}.log", found.root, found.run.id, step);
   std::string text;
-  if (const Result<int64_t> bytes = file_store().bytes(log); bytes.ok() && *bytes > 0) {
+  if (const Result<int64_t> bytes = file_store().bytes(log);
+      bytes.ok() && *bytes > 0 && is_regular(log)) {
     const int64_t from = std::max<int64_t>(0, *bytes - kMostLogTail);
     text = HONE_TRY(file_store().read(log, from, *bytes - from));
     if (from > 0) text.erase(0, text.find('\n') + 1);

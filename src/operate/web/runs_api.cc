@@ -92,8 +92,9 @@ Result<std::vector<RunRow>> RunsApi::rows() {
   std::map<std::string, Log> now;
   std::vector<RunRow> all;
   for (const std::string& name : found) {
+    if (!is_regular(name)) continue;  // it was removed since, or is a pipe
     const Result<int64_t> bytes = file_store().bytes(name);
-    if (!bytes.ok()) continue;  // it was removed since
+    if (!bytes.ok()) continue;
     Log log = std::move(logs_[name]);
     if (log.bytes != *bytes) {
       const Result<std::string> text = file_store().read(name);

@@ -154,7 +154,8 @@ struct WebUi::Impl {
     if (name == "runs") return send(reply, runs.answer(request));
     if (name == "pipelines") return send(reply, pipelines.answer(request));
     if (name == "models") return send(reply, models.answer(request));
-    if (name == "data") return send(reply, data.answer(request));
+    if (name == "data")
+      return send(reply, data.answer(request, [&] { return ends || reply.gone(); }));
     if (name == "about")
       return send(reply, api_answer({{"version", options.version},
                                      {"folder", options.folder},

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/core/text.h"
 #include "base/store/store.h"
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
@@ -118,6 +119,8 @@ class UnpackedSource final : public SequentialSource {
 }  // namespace
 
 Result<int64_t> Source::read(char* to, int64_t size) {
+  if (limits_.stops && limits_.stops())
+    return Error(err::kDataLimit, fmt::format("reading '{}' was stopped", name_)).todo("ask again");
   if (head_at_ < head_.size()) {
     const size_t n = head_.copy(to, static_cast<size_t>(size), head_at_);
     head_at_ += n;
@@ -194,6 +197,10 @@ Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source) {
     bytes.resize(had + (1 << 20));
     const int64_t n = HONE_TRY(source->read(bytes.data() + had, 1 << 20));
     bytes.resize(had + static_cast<size_t>(n));
+    if (std::ssize(bytes) > source->limits().whole_bytes)
+      return Error(err::kDataLimit, fmt::format("'{}' holds more than {}", source->name(),
+                                                format_bytes(source->limits().whole_bytes)))
+          .todo("unpack the file: then only parts of it are read");
     if (n == 0) return memory_source(source->name(), std::move(bytes));
   }
 }
@@ -232,6 +239,13 @@ bool ByteReader::refill() {
     pos_ = 0;
   }
   const size_t had = buffer_.size();
+  if (const int64_t read = base_ + static_cast<int64_t>(had); read > row_end_) {
+    status_ = Error(err::kDataLimit, fmt::format("the row has more than {}",
+                                                 format_bytes(source_->limits().row_bytes)))
+                  .at(here())
+                  .todo("show a file with shorter rows; one that lacks line breaks is one row");
+    return false;
+  }
   buffer_.resize(had + kChunkBytes);
   Result<int64_t> got = source_->read(buffer_.data() + had, kChunkBytes);
   buffer_.resize(had + (got.ok() ? static_cast<size_t>(*got) : 0));

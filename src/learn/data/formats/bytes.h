@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,12 +15,19 @@ namespace hone {
 
 class Reader;  // base/store/store.h
 
+// Limits of a reader of data that strangers made.
+struct ReadLimits {
+  int64_t row_bytes = std::numeric_limits<int64_t>::max();    // of one row of text
+  int64_t whole_bytes = std::numeric_limits<int64_t>::max();  // of a packed file that is read whole
+  std::function<bool()> stops = nullptr;  // asked at every read; true: reading ends with H2118
+};
+
 // A run of bytes: a file, bytes in memory that a Store brought, or bytes made from another source's
 // (unpacked, decoded).
 class Source {
  public:
   virtual ~Source() = default;
-  // Up to `size` bytes at the current place; 0 at the end. Errors: H2102, H0116, H2108.
+  // Up to `size` bytes at the current place; 0 at the end. Errors: H2102, H0116, H2108, H2118.
   Result<int64_t> read(char* to, int64_t size);
   // Free within the bytes that head() holds, as long as none after them were read.
   Status seek(int64_t offset);
@@ -32,6 +41,8 @@ class Source {
   // Reads parts of a URL and leaves the place of read() as it is; null for other sources.
   virtual Reader* ranges() { return nullptr; }
   const std::string& name() const { return name_; }  // as the user typed it
+  void limit(const ReadLimits& limits) { limits_ = limits; }
+  const ReadLimits& limits() const { return limits_; }
 
  protected:
   explicit Source(std::string name) : name_(std::move(name)) {}
@@ -40,6 +51,7 @@ class Source {
 
  private:
   std::string name_;
+  ReadLimits limits_;
   std::string head_;
   size_t head_at_ = 0;
   bool behind_head_ = false;
@@ -51,7 +63,7 @@ std::unique_ptr<Source> memory_source(std::string name, std::string bytes);
 // packed in it. Streams; going back is unpacking again from the start.
 // Errors: H2104 when the name promises a compression that the bytes are not of.
 Result<std::unique_ptr<Source>> unpacked(std::unique_ptr<Source> source);
-// All that the source still gives, as a memory_source.
+// All that the source still gives, as a memory_source. H2118: it is more than its limits allow.
 Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source);
 
 // A source that makes its bytes in order: moving forward reads, moving back starts again.
@@ -71,7 +83,7 @@ class SequentialSource : public Source {
 // the error, so that parsers check once per row and not once per byte.
 class ByteReader {
  public:
-  explicit ByteReader(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+  explicit ByteReader(std::unique_ptr<Source> source) : source_(std::move(source)) { begin_row(); }
 
   static constexpr int kEnd = -1;
   int get() {  // next byte, or kEnd
@@ -91,6 +103,11 @@ class ByteReader {
   }
   // Appends to `to` the bytes up to `stop` (not consumed) or the end; true when `stop` was found.
   bool take_until(char stop, std::string& to);
+  // Bytes from here on count for a row: reading more than the source's limit of a row is H2118.
+  void begin_row() {
+    const int64_t most = source_->limits().row_bytes;
+    row_end_ = offset() > std::numeric_limits<int64_t>::max() - most ? most : offset() + most;
+  }
   void skip_bom();  // the UTF-8 byte order mark, at offset 0 only
 
   int64_t offset() const { return base_ + static_cast<int64_t>(pos_); }
@@ -112,7 +129,8 @@ class ByteReader {
   std::unique_ptr<Source> source_;
   std::string buffer_;
   size_t pos_ = 0;
-  int64_t base_ = 0;  // offset of buffer_[0]
+  int64_t base_ = 0;     // offset of buffer_[0]
+  int64_t row_end_ = 0;  // offset
   int64_t line_ = 1;
   int64_t line_start_ = 0;
   bool at_end_ = false;

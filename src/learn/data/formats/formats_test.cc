@@ -266,6 +266,35 @@ std::string gzipped(std::string text) {
   return out;
 }
 
+// Limits of readers of strangers' files: a packed row may be a thousand times its bytes.
+TEST(Limits, OfRowsOfPackedFilesAndOfTime) {
+  RowOptions options;
+  options.limits.row_bytes = 2 << 20;
+  for (const std::string name : {"a.jsonl", "a.json", "a.txt", "a.csv"}) {
+    const bool json = name.find("json") != name.npos;
+    const auto row = [&](size_t bytes) {
+      const std::string text(bytes, 'a');
+      return json ? "{\"text\":\"" + text + "\"}\n" : text + "\n";
+    };
+    EXPECT_EQ(read(name, row(1 << 20) + row(1 << 20) + row(1 << 20), options).error, "") << name;
+    const std::string bomb = row(100) + row(8 << 20);
+    EXPECT_THAT(read(name, bomb, options).error, HasSubstr("H2118  the row has more than 2.0 MiB"))
+        << name;
+    EXPECT_THAT(read(name + ".gz", gzipped(bomb), options).error, HasSubstr("H2118")) << name;
+  }
+  bool left = false;
+  options.limits.stops = [&] { return left; };
+  const std::string lines(4 << 20, '\n');
+  const auto rows = std::move(open("a.txt", lines, options).value());
+  Row one;
+  ASSERT_TRUE(*rows->next(one));
+  left = true;
+  Result<bool> more = true;
+  while (more.ok() && *more) more = rows->next(one);
+  ASSERT_FALSE(more.ok());
+  EXPECT_THAT(more.error().text(), HasSubstr("H2118  reading 'a.txt' was stopped"));
+}
+
 TEST(Packed, EveryFormatIsReadThroughItsCompression) {
   std::string lines, json = "[";
   for (int i = 0; i < 30000; ++i) {  // more than the readers buffer

@@ -202,6 +202,7 @@ int skip_json_space(ByteReader& in) {
 }
 
 Result<bool> take_json_value(ByteReader& in, std::string& to) {
+  in.begin_row();
   if (skip_json_space(in) == ByteReader::kEnd) {
     HONE_TRY(in.status());
     return false;

@@ -60,14 +60,18 @@ Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,
                                                const RowOptions& options) {
   const Format format = HONE_TRY(find_format(source->name(), options));
   const Source* given = source.get();
+  source->limit(options.limits);
   source = HONE_TRY(unpacked(std::move(source)));
+  source->limit(options.limits);
   if (!format.text) {
     if (source.get() != given) source = HONE_TRY(in_memory(std::move(source)));
     return format.open(std::move(source), options);
   }
   if (options.encoding == Charset::kUtf8)
     HONE_TRY(check_not_utf16(HONE_TRY(source->head()), source->name()));
-  return format.open(as_utf8(std::move(source), options.encoding), options);
+  source = as_utf8(std::move(source), options.encoding);
+  source->limit(options.limits);
+  return format.open(std::move(source), options);
 }
 
 Result<std::string_view> cell_text(const Row& row, size_t column, std::string_view name) {

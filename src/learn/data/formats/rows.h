@@ -62,6 +62,7 @@ struct RowOptions {
   // anything (GLUE's own files have none).
   std::vector<std::string> column_names = {};
   bool quoted = true;
+  ReadLimits limits = {};
 };
 
 // Names of the values 0, 1, ... of columns that hold classes (ClassLabel of `datasets`), by column.

@@ -5,6 +5,7 @@ namespace hone {
 Result<bool> TextRowReader::next(Row& row) {
   const RowPosition here = position();
   row.line = here.line;
+  in_.begin_row();
   Result<bool> found = read_row(row);
   if (found.ok() && in_.failed()) found = in_.status().error();
   if (!found.ok()) {
