@@ -244,8 +244,10 @@ bool has_tokenizer(const std::string& folder) {
 
 // Weights of the model that the adapter's file holds whole beside those that were trained: as PEFT,
 // they replace the model's. Embeddings that were resized grow in the model too.
-Status keep_whole_weights(Pretrained& p, Adapter& adapter) {
+Status keep_whole_weights(Pretrained& p) {
   const Family& family = family_of(p.config);
+  const auto adapter = std::make_shared<Adapter>(*p.config.adapter);
+  p.config.adapter.reset();  // weights have the names of the model alone
   int64_t vocab = p.config.vocab;
   for (const ParamSpec& spec : family.params(p.config)) {
     std::vector<std::string> names{spec.name};
@@ -253,12 +255,14 @@ Status keep_whole_weights(Pretrained& p, Adapter& adapter) {
     const TensorInfo* whole = nullptr;
     for (const std::string& name : names)
       if (whole == nullptr) whole = p.adapter->find(kAdapterPrefix + name);
-    if (whole == nullptr || adapter.saves(p.config, spec.name)) continue;
-    adapter.kept.push_back(spec.name);
+    if (whole == nullptr || adapter->saves(p.config, spec.name)) continue;
+    adapter->kept.push_back(spec.name);
     if (spec.looked_up && spec.shape[0] == p.config.vocab && whole->type.shape.size() == 2)
       vocab = std::max(vocab, whole->type.shape[0]);
   }
-  return vocab > p.config.vocab ? resize_vocabulary(p, vocab) : Status(Ok{});
+  if (vocab > p.config.vocab) HONE_TRY(resize_vocabulary(p, vocab));
+  p.config.adapter = adapter;
+  return Ok{};
 }
 
 // The adapter that the options name, for a model that has been opened.
@@ -269,17 +273,13 @@ Status open_adapter(Pretrained& p, const OpenOptions& options) {
   Result<Adapter> read = read_adapter_config(HONE_TRY(
       read_json_object((fs::path(folder) / kAdapterConfigFile).string(), err::kConfigUnreadable)));
   if (!read.ok()) return std::move(read.error().at(folder));
-  const auto adapter = std::make_shared<Adapter>(std::move(*read));
+  p.config.adapter = std::make_shared<Adapter>(std::move(*read));
   for (const char* ending : {".safetensors", ".bin"}) {
     const fs::path file = fs::path(folder) / (std::string(kAdapterStem) + ending);
     if (p.adapter == nullptr && path_exists(file))
       p.adapter = unwrapped(HONE_TRY(open_weights(file.string())));
   }
-  if (p.adapter) {
-    HONE_TRY(keep_whole_weights(p, *adapter));
-    p.config.adapter = adapter;
-    return Ok{};
-  }
+  if (p.adapter) return keep_whole_weights(p);
   return Error(err::kBadAdapter,
                fmt::format("'{}' has no {}.safetensors", options.adapter_name, kAdapterStem))
       .todo("name the folder that PEFT or hone wrote the adapter into");

@@ -9,13 +9,13 @@
 #include "base/store/store.h"
 #include "engine/backends/backends.h"
 #include "engine/device/errors.h"
+#include "learn/check/only_special_rows.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/budget/disk_need.h"
 #include "learn/harness/budget/errors.h"
 #include "learn/harness/budget/stop_notice.h"
 #include "learn/harness/collate.h"
-#include "learn/harness/only_special_rows.h"
 #include "learn/harness/run/errors.h"
 #include "learn/harness/run/task_run.h"
 #include "learn/models/adapter_config.h"
@@ -70,7 +70,7 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   for (const auto* rows : {&examples_.train, &examples_.eval})
     if (*rows) HONE_TRY(check_ids(**rows, config));
   if (s_.do_train && examples_.train && model_.tokenizer)
-    HONE_TRY(check_special_rows(*examples_.train, *model_.tokenizer, s_));
+    HONE_TRY(check_special_rows(examples_.train->axes, *model_.tokenizer, s_));
   feed_.emplace(HONE_TRY(RowFeed::make(s_, examples_)));
   made_.emplace(HONE_TRY(TaskModel::make(task_, model_, backend_->spec().host_lane)));
   return compile(from_scratch);
