@@ -91,6 +91,19 @@ std::string remedy_for_clients(const std::string& remedy) {
 
 }  // namespace
 
+Error with_names_of(const Error& e, const Json& given, std::span<const KeyName> names) {
+  std::string what = e.what();
+  for (const auto& [theirs, ours] : names) {
+    if (!given.is_object() || !given.contains(theirs) || given.contains(ours)) continue;
+    const std::string_view old = ours, now = theirs;
+    for (size_t at = 0; (at = what.find(old, at)) != what.npos; at += now.size())
+      what.replace(at, old.size(), now);
+  }
+  Error named = Error(e.error_code(), what).todo(e.remedy());
+  for (const std::string& place : e.where()) named.at(place);
+  return named;
+}
+
 std::string line_of(const Error& e) {
   std::string line = e.what();
   std::vector<std::string> places = e.where();

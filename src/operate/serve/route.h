@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 
 #include "operate/http/request.h"
 #include "operate/serve/loader.h"
@@ -75,6 +76,12 @@ struct Api {
 // The HTTP status of an Error; adds Retry-After if a retry can help.
 int status_of(const Error& e);
 WebHeaders headers_of(const Error& e);
+// The error in the names that a request has: where `given` has a key `theirs` and not `ours`, `ours`
+// becomes `theirs`.
+struct KeyName {
+  const char *theirs, *ours;
+};
+Error with_names_of(const Error& e, const Json& given, std::span<const KeyName> names);
 // One line: what, where, what to do, without what only the one who runs the server can use: flags
 // and paths of files.
 std::string line_of(const Error& e);

@@ -15,6 +15,12 @@ namespace {
 
 constexpr int64_t kMostChoices = 64;
 
+// OpenAI's names of settings.
+constexpr KeyName kOpenaiNames[] = {{"max_tokens", "max_new_tokens"},
+                                    {"max_completion_tokens", "max_new_tokens"},
+                                    {"n", "num_return_sequences"},
+                                    {"stop", "stop_strings"}};
+
 WebAnswer openai_error(const Error& e) {
   const int status = status_of(e);
   const char* type = "invalid_request_error";
@@ -40,6 +46,10 @@ struct Asked {
   StopCutter::Stops stops = std::make_shared<const std::vector<std::string>>();
   std::vector<TextQuery> queries;
   std::set<std::string> tools;  // tools that the answer may call
+  Json given;                   // settings of the body by OpenAI's names
+  WebAnswer failed(const Error& e) const {
+    return openai_error(with_names_of(e, given, kOpenaiNames));
+  }
 };
 
 const OrderedJson kNone = nullptr;
@@ -328,8 +338,8 @@ void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::sha
       },
       [reply = call.reply, a, state, write](Result<TextAnswer> answer) {
         if (!answer.ok()) {
-          if (!state->begun) return reply->send(openai_error(answer.error()));
-          reply->write("data: " + openai_error(answer.error()).body + "\n");
+          if (!state->begun) return reply->send(a->failed(answer.error()));
+          reply->write("data: " + a->failed(answer.error()).body + "\n");
           return reply->end();
         }
         for (size_t i = 0; i < std::min(answer->texts.size(), state->cutters.size()); ++i) {
@@ -363,6 +373,8 @@ Status complete(RouteCall& call, bool chat) {
         .todo("send it to :predict");
   const auto a = std::make_shared<Asked>();
   a->chat = chat;
+  for (const KeyName& name : kOpenaiNames)
+    if (const auto it = body.find(name.theirs); it != body.end()) a->given[name.theirs] = *it;
   a->model = text_at(body, "model");
   const double now = call.server.clock->wall_seconds();
   a->created = static_cast<int64_t>(now);
@@ -386,7 +398,7 @@ Status complete(RouteCall& call, bool chat) {
   }
   ask_all(*call.reply, model, std::move(a->queries),
           [reply = call.reply, a](Result<std::vector<TextAnswer>> all) {
-            if (!all.ok()) return reply->send(openai_error(all.error()));
+            if (!all.ok()) return reply->send(a->failed(all.error()));
             send_whole(reply, *a, *all);
           });
   return Ok{};

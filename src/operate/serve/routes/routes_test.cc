@@ -121,6 +121,10 @@ TEST_F(ServeRoutes, TakesWholeNumbersThatAreWrittenAsDoubles) {
   const std::string completion =
       R"({"model": "gpt2", "prompt": "hi", "temperature": 0.0, "max_tokens": 3.0})";
   EXPECT_EQ(post("/v1/completions", completion).status, 200);
+  const HttpResponse two =
+      post("/v1/completions", R"({"model": "gpt2", "prompt": "hi", "temperature": 0, "n": 2})");
+  EXPECT_EQ(two.status, 400);
+  EXPECT_NE(two.body.find("greedy search has one result, n is 2\""), std::string::npos) << two.body;
   for (const char* number : {"4.5", "0", "1e300", "\"4\""}) {
     const HttpResponse r = predict(number);
     EXPECT_EQ(r.status, 400) << number;

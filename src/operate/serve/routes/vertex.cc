@@ -3,8 +3,6 @@
 // in the path.
 //   https://cloud.google.com/vertex-ai/docs/predictions/custom-container-requirements
 //   https://kserve.github.io/website/latest/modelserving/data_plane/v1_protocol/
-#include <cstring>
-
 #include "base/core/hash.h"
 #include "operate/serve/errors.h"
 #include "operate/serve/protocol/errors.h"
@@ -44,29 +42,14 @@ Result<TextQuery> query_of(const Json& instance, size_t i) {
 }
 
 // Vertex's names of settings, besides the names of generation_config.json.
-constexpr std::pair<const char*, const char*> kNames[] = {
-    {"maxOutputTokens", "max_new_tokens"},
-    {"maxDecodeSteps", "max_new_tokens"},
-    {"max_tokens", "max_new_tokens"},
-    {"topK", "top_k"},
-    {"topP", "top_p"},
-    {"stopSequences", "stop_strings"},
-    {"stop", "stop_strings"},
-    {"candidateCount", "num_return_sequences"}};
-
-// The error in the names that the request has.
-Error with_names_of(const Error& e, const Json& parameters) {
-  std::string what = e.what();
-  for (const auto& [theirs, ours] : kNames) {
-    if (!parameters.is_object() || !parameters.contains(theirs) || parameters.contains(ours))
-      continue;
-    for (size_t at = 0; (at = what.find(ours, at)) != what.npos; at += std::strlen(theirs))
-      what.replace(at, std::strlen(ours), theirs);
-  }
-  Error named = Error(e.error_code(), what).todo(e.remedy());
-  for (const std::string& place : e.where()) named.at(place);
-  return named;
-}
+constexpr KeyName kNames[] = {{"maxOutputTokens", "max_new_tokens"},
+                              {"maxDecodeSteps", "max_new_tokens"},
+                              {"max_tokens", "max_new_tokens"},
+                              {"topK", "top_k"},
+                              {"topP", "top_p"},
+                              {"stopSequences", "stop_strings"},
+                              {"stop", "stop_strings"},
+                              {"candidateCount", "num_return_sequences"}};
 
 // A temperature turns on sampling, 0 turns it off.
 Json settings_of(const Json& parameters, ServedTask task) {
@@ -165,7 +148,7 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
           [reply = call.reply, model, form, parent,
            given = body.value("parameters", Json())](Result<std::vector<TextAnswer>> all) {
             if (!all.ok())
-              return reply->send(error_answer(with_names_of(all.error(), given), form));
+              return reply->send(error_answer(with_names_of(all.error(), given, kNames), form));
             OrderedJson out;
             out["predictions"] = OrderedJson::array();
             for (const TextAnswer& a : *all)
