@@ -122,6 +122,15 @@ TEST(Settings, DumpReadsBack) {
   EXPECT_EQ(g.settings.device_memory->bytes, int64_t{3} << 29);
 }
 
+TEST(Settings, BlanksOfASingleTextStay) {
+  Fixture f;
+  EXPECT_EQ(f.parse({"--model_name_or_path", "m", "--report_to", "prefix=a: "}), "");
+  EXPECT_EQ(f.settings.report_to, std::vector<std::string>{"prefix=a: "});
+  Fixture two;
+  EXPECT_EQ(two.parse({"--model_name_or_path", "m", "--report_to", " a , b"}), "");
+  EXPECT_EQ(two.settings.report_to, (std::vector<std::string>{"a", "b"}));
+}
+
 TEST(Settings, EverythingThatIsWrongComesTogether) {
   Fixture f;
   f.config = "model_name_or_path: m\nbogus: 1\nmax_train_samples: many\n";

@@ -109,9 +109,10 @@ bool store(T& target, const Json& value) {
     } else if (!value.is_null()) {
       std::string text;
       if (!store(text, value)) return false;
-      for (const std::string& part : split(text, ',')) {
-        if (!trim(part).empty()) list.emplace_back(trim(part));
-      }
+      // Blanks around commas go; a single text keeps its own, such as prefix='summarize: '.
+      const bool one = text.find(',') == std::string::npos;
+      for (const std::string& part : split(text, ','))
+        if (!trim(part).empty()) list.emplace_back(one ? std::string_view(part) : trim(part));
     }
     return target = std::move(list), true;
   } else {
