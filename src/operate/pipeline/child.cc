@@ -16,18 +16,6 @@ namespace {
 
 constexpr const char* kTokenVariable = "HONE_PIPELINE_STEP";
 
-// The fields of /proc/PID/stat after the name, which may hold anything; "" where there is none. A
-// zombie counts as gone.
-std::vector<std::string> stat_fields(int64_t pid) {
-  const auto text = read_file(fmt::format("/proc/{}/stat", pid));
-  if (!text.ok()) return {};
-  const size_t end = text->rfind(") ");
-  if (end == std::string::npos) return {};
-  std::vector<std::string> fields = split(trim(std::string_view(*text).substr(end + 2)), ' ');
-  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return {};
-  return fields;
-}
-
 std::vector<int64_t> members_of_group(int64_t group, const std::string& token) {
   std::vector<int64_t> found;
   DIR* proc = ::opendir("/proc");
@@ -81,11 +69,6 @@ int guard_command(const ChildRequest& r, pid_t parent, std::span<const int> need
 }
 
 }  // namespace
-
-std::string start_of_process(int64_t pid) {
-  const std::vector<std::string> fields = stat_fields(pid);
-  return fields.empty() ? "" : fields[19];
-}
 
 Result<Child> start_child(const ChildRequest& r, const std::function<Status(pid_t)>& record) {
   ChildSpec spec{.command = r.command,

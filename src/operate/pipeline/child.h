@@ -9,12 +9,9 @@
 #include <vector>
 
 #include "base/core/child.h"
+#include "base/core/process_id.h"
 
 namespace hone {
-
-// The start of a process, in clock ticks since boot; with the number it identifies a process. "" if
-// there is no such process.
-std::string start_of_process(int64_t pid);
 
 struct ChildRequest {
   std::vector<std::string> command;
