@@ -86,6 +86,15 @@ struct DeployedModel {
   int64_t traffic = 100;  // percent of the requests; an endpoint's sum is 100
   std::string created = {};
 };
+// The process that answers for an endpoint. If it is on another machine or in another container, only its
+// address can be asked.
+struct EndpointServer {
+  std::string space = {};  // process_space()
+  std::string host = {};   // name of the machine
+  int64_t pid = 0;         // 0: none
+  std::string start = {};  // start_of_process(pid)
+  bool operator==(const EndpointServer&) const = default;
+};
 struct Endpoint {
   std::string id = {};            // numeric; "" in set_endpoint: choose a new one
   std::string display_name = {};  // unique
@@ -93,6 +102,8 @@ struct Endpoint {
   std::string address = {};       // "http://127.0.0.1:8080"; "": not served
   std::string created = {}, changed = {};
   std::vector<DeployedModel> deployed = {};
+  OrderedJson serving = OrderedJson::object();  // settings of hone serve, with host and port
+  EndpointServer server = {};
 };
 
 // A random numeric id in Vertex AI's form; collisions have probability 1e-18.

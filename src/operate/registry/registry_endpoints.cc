@@ -7,12 +7,29 @@
 namespace hone {
 namespace {
 
+Result<OrderedJson> object_of(const SqlValue& value) {
+  return parse_ordered_json(sql_text(value), "the registry's table hone_endpoints");
+}
+
+std::string text_of(const EndpointServer& s) {
+  if (s.pid == 0) return "{}";
+  return dump_json(
+      OrderedJson{{"space", s.space}, {"host", s.host}, {"pid", s.pid}, {"start", s.start}});
+}
+
+// Texts that look like secrets become '***'. Names such as api_key_file are those of settings.
+std::string text_of_serving(OrderedJson serving) {
+  for (auto& [name, value] : serving.items())
+    if (value.is_string()) value = redact_text(value.get<std::string>());
+  return dump_json(serving);
+}
+
 Result<std::vector<Endpoint>> select_endpoints(Database& db, const std::string& where,
                                                const SqlValues& values) {
   std::vector<Endpoint> all;
   for (const SqlValues& row :
-       HONE_TRY(db.run("SELECT id, display_name, model, address, created, changed "
-                       "FROM hone_endpoints WHERE " +
+       HONE_TRY(db.run("SELECT id, display_name, model, address, created, changed, "
+                       "serving, server FROM hone_endpoints WHERE " +
                            where + " ORDER BY display_name",
                        values))) {
     Endpoint e{sql_text(row[0]),
@@ -22,6 +39,10 @@ Result<std::vector<Endpoint>> select_endpoints(Database& db, const std::string& 
                sql_text(row[4]),
                sql_text(row[5]),
                {}};
+    e.serving = HONE_TRY(object_of(row[6]));
+    const OrderedJson server = HONE_TRY(object_of(row[7]));
+    e.server = {text_at(server, "space"), text_at(server, "host"), whole_at(server, "pid"),
+                text_at(server, "start")};
     for (const SqlValues& d :
          HONE_TRY(db.run("SELECT id, model, version, traffic, created FROM hone_deployed "
                          "WHERE endpoint = ? ORDER BY position, created, id",
@@ -67,11 +88,13 @@ Result<Endpoint> Registry::set_endpoint(const Endpoint& given) {
     e.created = former.empty() ? e.changed : former[0].created;
     if (e.id.empty()) e.id = former.empty() ? new_numeric_id() : former[0].id;
     HONE_TRY(
-        db_->run("INSERT INTO hone_endpoints(id, display_name, model, address, created, changed) "
-                 "VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET display_name = "
-                 "excluded.display_name, "
-                 "model = excluded.model, address = excluded.address, changed = excluded.changed",
-                 {e.id, e.display_name, e.model, redact_text(e.address), e.created, e.changed}));
+        db_->run("INSERT INTO hone_endpoints(id, display_name, model, address, created, changed, "
+                 "serving, server) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET "
+                 "display_name = excluded.display_name, model = excluded.model, address = "
+                 "excluded.address, changed = excluded.changed, serving = excluded.serving, "
+                 "server = excluded.server",
+                 {e.id, e.display_name, e.model, redact_text(e.address), e.created, e.changed,
+                  text_of_serving(e.serving), text_of(e.server)}));
     HONE_TRY(db_->run("DELETE FROM hone_deployed WHERE endpoint = ?", {e.id}));
     int64_t position = 0;
     for (DeployedModel& d : e.deployed) {

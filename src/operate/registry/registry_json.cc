@@ -56,9 +56,10 @@ OrderedJson endpoint_json(const Endpoint& e) {
                         {"version", d.version},
                         {"traffic", d.traffic},
                         {"created", d.created}});
-  return {{"id", e.id},           {"display_name", e.display_name}, {"name", e.model},
-          {"address", e.address}, {"deployed", deployed},           {"created", e.created},
-          {"changed", e.changed}};
+  return {{"id", e.id},           {"display_name", e.display_name},
+          {"name", e.model},      {"address", e.address},
+          {"deployed", deployed}, {"serving", e.serving},
+          {"created", e.created}, {"changed", e.changed}};
 }
 
 }  // namespace hone

@@ -173,6 +173,23 @@ TEST_F(RegistryTest, RefusesNamesAndAddresses) {
   EXPECT_THAT(Registry::open("sqlite://a.db").error().text(), HasSubstr("H3131"));
 }
 
+TEST_F(RegistryTest, KeepsWhatAnEndpointServesWithAndItsServer) {
+  Registry r = open();
+  Endpoint e{.display_name = "e", .model = "news"};
+  e.serving = {{"prefix", "summarize: "}, {"port", 8080}, {"api_key_file", "/keys"}};
+  e.server = {"boot pid:[1]", "worker", 4711, "99"};
+  const std::string id = r.set_endpoint(e).value().id;
+  Endpoint seen = r.endpoint("e").value();
+  EXPECT_EQ(seen.serving, e.serving);
+  EXPECT_EQ(seen.server, e.server);
+  seen.server = {};
+  seen.serving["tokenizer_name"] = "https://me:word@host/t";
+  ASSERT_TRUE(r.set_endpoint(seen).ok());
+  seen = r.endpoint(id).value();
+  EXPECT_EQ(seen.server.pid, 0);
+  EXPECT_EQ(seen.serving["tokenizer_name"], "https://host/t");
+}
+
 TEST_F(RegistryTest, KeepsNoSecrets) {
   Registry r = open();
   RegisteredRun run{.id = "run1"};

@@ -41,7 +41,9 @@ const std::vector<std::vector<const char*>>& migrations() {
   FOREIGN KEY(model, version) REFERENCES hone_versions(model, number)))",
       },
       {"ALTER TABLE hone_versions ADD COLUMN evaluation TEXT NOT NULL DEFAULT ''"},
-      {"ALTER TABLE hone_deployed ADD COLUMN position BIGINT NOT NULL DEFAULT 0"}};
+      {"ALTER TABLE hone_deployed ADD COLUMN position BIGINT NOT NULL DEFAULT 0"},
+      {"ALTER TABLE hone_endpoints ADD COLUMN serving TEXT NOT NULL DEFAULT '{}'",
+       "ALTER TABLE hone_endpoints ADD COLUMN server TEXT NOT NULL DEFAULT '{}'"}};
   return all;
 }
 
