@@ -41,6 +41,10 @@ Error server_ends() {
   return Error(err::kServeEnds, "the server ends and loads no more models")
       .todo("send the request again when it has started again");
 }
+Error still_loading() {
+  return Error(err::kServeLoading, "models are being loaded")
+      .todo("send the request again; GET /readyz has status 200 when all are loaded");
+}
 Error too_many_wait(int64_t waiting) {
   return Error(err::kServeBusy, fmt::format("{} requests wait already", waiting))
       .todo("send the request again later, or start the server with a larger --max_queue");

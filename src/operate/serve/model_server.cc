@@ -20,6 +20,7 @@ Status ModelServer::start() {
   context_.health_route = options_.health_route;
   context_.endpoint = sources_.has_endpoint() ? sources_.endpoint_id() : options_.endpoint_id;
   options_.models.metrics = &context_.metrics;
+  context_.models.loading(true);
   if (sources_.has_repository()) {
     context_.repository = [this] { return sources_.repository(); };
     context_.unload = [this](const std::string& name) { return context_.models.remove(name); };
@@ -36,6 +37,7 @@ Status ModelServer::start() {
     web_->add_door(std::move(door));
   }
   for (const ModelSource& m : sources_.first()) HONE_TRY(load(m));
+  context_.models.loading(false);
   for (const auto& [name, shares] : sources_.traffic())
     if (Status s = context_.models.set_traffic(name, shares); !s.ok())
       return std::move(s.error()).at("--traffic");

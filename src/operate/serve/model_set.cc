@@ -43,6 +43,7 @@ ModelSet::Named* ModelSet::named(const std::string& name) {
 }
 
 Error ModelSet::unknown(const std::string& name, const std::string& version) const {
+  if (loading_) return still_loading();
   if (models_.empty()) return Error(err::kServeNoModel, "no model is loaded").todo("load one");
   std::vector<std::string> known;
   for (const Named& n : models_) {

@@ -1,6 +1,7 @@
 // The models of a server by name and version, and the version for each request. Any thread uses it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -20,6 +21,9 @@ class ModelSet {
   using Model = std::shared_ptr<ServedModel>;
   using Traffic = hone::Traffic;
 
+  // While the first models are loaded, a missing one is H3417, not H3416.
+  void loading(bool now) { loading_ = now; }
+  bool loading() const { return loading_; }
   // Replaces the same name and version; the old one finishes its requests. A first version gets all
   // requests, later ones none until set_traffic.
   void add(Model model);
@@ -53,6 +57,7 @@ class ModelSet {
 
   mutable std::mutex mutex_;
   std::vector<Named> models_;
+  std::atomic<bool> loading_{false};
   std::vector<std::weak_ptr<ServedModel>> left_;  // removed, perhaps still alive
 };
 

@@ -61,7 +61,7 @@ std::string RouteCall::part(const std::string& name) const {
 int status_of(const Error& e) {
   if (e.is(err::kServeBusy)) return 429;
   if (e.is(err::kServeLate)) return 504;
-  if (e.is(err::kServeEnds)) return 503;
+  if (e.is(err::kServeEnds) || e.is(err::kServeLoading)) return 503;
   if (e.is(err::kServeNoModel)) return 404;
   if (e.is(err::kLogitsNotFinite)) return 500;
   return 400;

@@ -340,6 +340,17 @@ TEST(ModelSet, SharesRequestsAndRemovesVersions) {
   wait_for_unloads();
 }
 
+TEST(ModelSet, SaysThatItsFirstModelsAreBeingLoaded) {
+  ModelSet set;
+  set.loading(true);
+  const Error loading = set.find("tiny").error();
+  EXPECT_TRUE(loading.is(err::kServeLoading));
+  EXPECT_EQ(status_of(loading), 503);
+  EXPECT_EQ(headers_of(loading).size(), 1u) << "Retry-After";
+  set.loading(false);
+  EXPECT_EQ(status_of(set.find("tiny").error()), 404);
+}
+
 TEST(ModelSet, KnowsThoseThatLeftAndStillLive) {
   ModelSet set;
   set.add(tiny(256, "1"));

@@ -155,7 +155,9 @@ Status describe_config(RouteCall& call) {
 }
 
 Status answer_model_ready(RouteCall& call) {
-  call.reply->send({known_model(call).ok() && call.server.ready ? 200 : 404, ""});
+  HONE_TRY(known_model(call));
+  if (!call.server.ready) return call.server.models.loading() ? still_loading() : server_ends();
+  call.reply->send({200, ""});
   return Ok{};
 }
 

@@ -412,6 +412,7 @@ OrderedJson model_json(const ServedModel& m) {
 }
 
 void list_models(RouteCall& call) {
+  if (call.server.models.loading()) return call.reply->send(openai_error(still_loading()));
   OrderedJson data = OrderedJson::array();
   const std::vector<std::string> names = call.server.models.names();
   for (const std::string& name : names)

@@ -24,7 +24,9 @@ void answer_ready(RouteCall& call) {
 // As TorchServe and SageMaker answer.
 void answer_ping(RouteCall& call) {
   if (call.server.ready) return call.reply->send({200, "{\"status\": \"Healthy\"}\n"});
-  call.reply->send({503, "{\"status\": \"Unhealthy\"}\n"});
+  WebAnswer a{503, "{\"status\": \"Unhealthy\"}\n"};
+  a.headers = {{"Retry-After", "1"}};
+  call.reply->send(std::move(a));
 }
 
 void answer_metrics(RouteCall& call) {

@@ -183,6 +183,8 @@ void predict_at_endpoint(RouteCall& call) {
   const std::string endpoint = call.part("endpoint");  // an id, or a model's name
   const auto names = call.server.models.names();
   const bool named = std::find(names.begin(), names.end(), endpoint) != names.end();
+  if (!named && call.server.models.loading())
+    return call.reply->send(error_answer(still_loading(), Form::vertex));
   if (!named && endpoint != call.server.endpoint)
     return call.reply->send(
         error_answer(Error(err::kServeNoModel, fmt::format("no endpoint is called '{}'", endpoint))
