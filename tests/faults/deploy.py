@@ -66,6 +66,7 @@ def main():
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="hone_deploy_")
     hone = Hone(os.path.abspath(options.hone), folder)
+    hone.environment["HONE_DRAIN_DELAY"] = "0"
     try:
         for version in ("1", "2", "3"):
             shutil.copytree(T5, os.path.join(folder, version))

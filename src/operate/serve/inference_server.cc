@@ -133,8 +133,9 @@ void InferenceServer::stop() {
   wait_for_unloads();
 }
 
-bool InferenceServer::drain(double seconds) {
+bool InferenceServer::drain(double delay_seconds, double seconds) {
   context_.ready = false;
+  context_.clock->sleep(delay_seconds);
   // The last part of the time is for telling those that still wait.
   const double last = std::min(2.0, seconds / 10), first = seconds - last;
   std::vector<std::thread> stopping;

@@ -54,9 +54,10 @@ class InferenceServer {
   void infer(WebHeaders headers, TensorRequest request, std::shared_ptr<WebClient> client,
              std::function<void(Inferred)> done);
 
-  // Not ready from now on; requests that came are answered, over HTTP and at all doors at once. False: not all in this
-  // time. Those that are left then get H3412.
-  bool drain(double seconds);
+  // Not ready from now on. During the delay new requests are still answered, until those that look at readiness send
+  // them elsewhere. Then nothing listens, and requests that came are answered, over HTTP and at all doors at once.
+  // False: not all in `seconds`. Those that are left then get H3412.
+  bool drain(double delay_seconds, double seconds);
 
  private:
   class Counted;

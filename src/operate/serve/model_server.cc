@@ -26,8 +26,14 @@ Status ModelServer::start() {
     context_.unload = [this](const std::string& name) { return context_.models.remove(name); };
   }
   context_.load = [this](const LoadRequest& r) { return reload(r); };
+  if (sources_.has_endpoint()) {
+    options_.claim.registry = options_.sources.registry;
+    options_.claim.endpoint = sources_.endpoint_id();
+    claim_ = HONE_TRY(EndpointClaim::prepare(std::move(options_.claim)));
+  }
   // The port answers while models load: alive, not ready.
   web_ = HONE_TRY(InferenceServer::start(options_.web, options_.apis, context_));
+  if (claim_) HONE_TRY(claim_->take(web_->url(), web_->port(), options_.on_lost));
   int door_port = 0;
   if (options_.door_port) {
     HttpOptions http = options_.web.http;
@@ -41,11 +47,15 @@ Status ModelServer::start() {
   for (const auto& [name, shares] : sources_.traffic())
     if (Status s = context_.models.set_traffic(name, shares); !s.ok())
       return std::move(s.error()).at("--traffic");
-  HONE_TRY(sources_.announce(web_->url()));
   context_.ready = true;
   log_info("{:<11} {}", "listens", web_->url());
   if (door_port > 0) log_info("{:<11} {} port {}", "gRPC", options_.web.http.host, door_port);
   return Ok{};
+}
+
+void ModelServer::drain(double delay_seconds) {
+  (void)web_->drain(delay_seconds, options_.drain_seconds);
+  if (claim_) claim_->release();
 }
 
 Status ModelServer::load(const ModelSource& m) {

@@ -5,6 +5,7 @@
 //   server->drain();
 #pragma once
 
+#include "operate/serve/endpoint_claim.h"
 #include "operate/serve/inference_server.h"
 #include "operate/serve/model_sources.h"
 
@@ -18,7 +19,9 @@ struct ModelServerOptions {
   std::string endpoint_id;  // numeric, where no endpoint of the registry is served
   std::string version;      // of hone
   std::string predict_route, health_route;
-  double request_seconds = 0, drain_seconds = 30;
+  double request_seconds = 0, drain_seconds = 20;
+  ClaimOptions claim;  // of sources.endpoint, whose names need not be given again
+  std::function<void(const std::string& why)> on_lost;  // another server has the endpoint: drain
   // Opens another door beside the web server at `door_port`; without a port none is opened.
   std::optional<int64_t> door_port;
   std::function<Result<std::unique_ptr<ServerDoor>>(const HttpOptions&, InferenceServer&)>
@@ -32,8 +35,8 @@ class ModelServer {
   static Result<std::unique_ptr<ModelServer>> start(ModelServerOptions options);
 
   std::string url() const { return web_->url(); }
-  // Answers what came, and takes no more: InferenceServer::drain.
-  void drain() { (void)web_->drain(options_.drain_seconds); }
+  // InferenceServer::drain, with this delay; then the endpoint has no server.
+  void drain(double delay_seconds);
 
  private:
   explicit ModelServer(ModelServerOptions options) : options_(std::move(options)) {}
@@ -45,6 +48,7 @@ class ModelServer {
   ModelSources sources_;
   ServeContext context_;
   std::mutex loading_;
+  std::unique_ptr<EndpointClaim> claim_;
   std::unique_ptr<InferenceServer> web_;  // ends all that uses the members before it
 };
 

@@ -88,15 +88,4 @@ std::vector<std::string> ModelSources::repository() const {
   return names.ok() ? std::move(*names) : std::vector<std::string>();
 }
 
-Status ModelSources::announce(const std::string& url) {
-  if (!has_endpoint()) return Ok{};
-  Registry registry = HONE_TRY(Registry::open(options_.registry));
-  return registry.database().write([&]() -> Status {
-    Endpoint e = HONE_TRY(registry.endpoint(endpoint_.id));
-    e.address = url;
-    endpoint_ = HONE_TRY(registry.set_endpoint(e));
-    return Ok{};
-  });
-}
-
 }  // namespace hone

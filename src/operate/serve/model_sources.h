@@ -30,8 +30,6 @@ class ModelSources {
   // The source of a requested model: from the registry or the repository now, else one of first(). H3416.
   Result<ModelSource> source_of(const LoadRequest& request) const;
   std::vector<std::string> repository() const;  // names
-  // Writes the server's address to its endpoint, for those that ask the registry.
-  Status announce(const std::string& url);
 
  private:
   Status find_models();

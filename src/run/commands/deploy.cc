@@ -9,9 +9,9 @@
 #include "base/store/store.h"
 #include "operate/pipeline/runner.h"
 #include "operate/serve/model_set.h"
-#include "run/commands/command.h"
 #include "run/commands/endpoint_server.h"
 #include "run/commands/errors.h"
+#include "run/commands/serve_settings.h"
 
 namespace hone {
 namespace {
@@ -36,17 +36,31 @@ Endpoint with_version(Endpoint e, const ModelVersion& v, int64_t traffic, const 
   return e;
 }
 
-Result<Child> start_server(const DeploySettings& s, Registry& registry, const Endpoint& e) {
-  std::vector<std::string> argv{own_program(), "serve", "--endpoint", e.id,
-                                "--host",      s.host,  "--port",     std::to_string(s.port)};
-  for (const std::string& flag : s.serve_flags) {
-    const size_t equals = flag.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Error(err::kMissingArgument, fmt::format("'{}' is not a flag with a value", flag))
-          .at("--serve_flags")
-          .todo("write NAME=VALUE, such as dtype=bfloat16");
-    argv.push_back("--" + flag);
+// The settings of hone serve that the flags give.
+Result<OrderedJson> given_serving(const DeploySettings& s, const Schema& schema) {
+  OrderedJson given = HONE_TRY(serving_of(s.serve_flags));
+  if (schema.given("host")) given["host"] = s.host;
+  if (schema.given("port")) given["port"] = s.port;
+  return given;
+}
+
+// H3023: a server runs, and it has another value.
+Status check_same(const Endpoint& e, const OrderedJson& given) {
+  for (const auto& [name, value] : given.items()) {
+    const OrderedJson now = served_value(e, name);
+    if (now == value || (name == "port" && value == 0)) continue;
+    return Error(err::kDeployDiffers,
+                 fmt::format("the server of '{}' runs with {}={}, not {}={}", e.display_name, name,
+                             value_text(now), name, value_text(value)))
+        .at(e.address)
+        .todo("leave the flag out, or add --take_over: another server takes its place");
   }
+  return Ok{};
+}
+
+Result<Child> start_server(const DeploySettings& s, Registry& registry, const Endpoint& e) {
+  std::vector<std::string> argv{own_program(), "serve", "--endpoint", e.id};
+  if (s.take_over) argv.push_back("--take_over");
   // The address of the registry may have a password, which a list of processes must not show.
   ::setenv("HONE_REGISTRY", registry.whole_address().c_str(), 1);
   const std::string log = server_log(e);
@@ -68,7 +82,8 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
   const double end = system_clock().seconds() + s.wait;
   while (system_clock().seconds() < end) {
     const Endpoint e = HONE_TRY(registry.endpoint(id));
-    if (ask_server(e).ready) return e;
+    const ServerFacts facts = look_at_server(e);
+    if (facts.ready && (!s.take_over || facts.pid == server.pid)) return e;
     if (child_ended(server.pid)) {
       const auto log = read_file(server_log(e));
       const std::vector<std::string> said = lines_of_failure(server.error(), log.ok() ? *log : "");
@@ -106,13 +121,19 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
     return e;
   };
   Endpoint e = known();
-  const bool has_server = ask_server(e).alive;
+  const OrderedJson given = HONE_TRY(given_serving(s, schema));
+  bool has_server = look_at_server(e).alive;
+  if (has_server && !s.take_over) HONE_TRY(check_same(e, given));
+  if (has_server && s.take_over) has_server = check_same(e, given).ok();
   const std::string id = new_numeric_id();
   // A server that runs has the last word: the registry says what it serves.
   if (has_server) HONE_TRY(ask_to_load(e, with_version(e, v, s.traffic, id).deployed.back()));
   // Loading takes time, in which another deployment may have ended.
   HONE_TRY(registry.database().write([&]() -> Status {
-    e = HONE_TRY(registry.set_endpoint(with_version(known(), v, s.traffic, id)));
+    e = with_version(known(), v, s.traffic, id);
+    e.serving.update(given);
+    if (!e.serving.contains("port")) e.serving["port"] = s.port;
+    e = HONE_TRY(registry.set_endpoint(e));
     return Ok{};
   }));
   if (!has_server)

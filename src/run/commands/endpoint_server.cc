@@ -1,29 +1,10 @@
 #include "run/commands/endpoint_server.h"
 
-#include <algorithm>
-
 #include "base/core/text.h"
 #include "base/store/http.h"
 #include "run/commands/errors.h"
 
 namespace hone {
-
-ServerFacts ask_server(const Endpoint& endpoint) {
-  ServerFacts facts;
-  if (endpoint.address.empty()) return facts;
-  HttpClient http({.connect_timeout_seconds = 2, .deadline_seconds = 5, .retries = 0});
-  const auto answer = http.get(endpoint.address + "/readyz");
-  if (!answer.ok()) return facts;
-  const auto alive = answer->status == 200 ? answer : http.get(endpoint.address + "/healthz");
-  if (!alive.ok() || alive->status != 200) return facts;
-  Json json;
-  if (parse_json(alive->body, JsonRules{}, json) || text_at(json, "endpoint") != endpoint.id)
-    return facts;
-  facts.alive = true;
-  facts.ready = answer->status == 200;
-  facts.pid = whole_at(json, "pid");
-  return facts;
-}
 
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
   const std::string body = dump_json(Json{{"parameters",
@@ -47,17 +28,6 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
                            version.version, said ? text_at(json, "error") : answer.body))
       .at(endpoint.address)
       .todo("the versions deployed before are still served; correct the model and deploy again");
-}
-
-bool is_own_server(const Endpoint& endpoint, int64_t pid) {
-  const auto command = read_file(fmt::format("/proc/{}/cmdline", pid));
-  if (!command.ok()) return false;
-  const std::vector<std::string> words = split(*command, '\0');
-  const auto has = [&](const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end() ||
-           std::find(words.begin(), words.end(), "--endpoint=" + word) != words.end();
-  };
-  return has("serve") && (has(endpoint.id) || has(endpoint.display_name));
 }
 
 std::string server_log(const Endpoint& endpoint) {

@@ -1,7 +1,4 @@
 // hone endpoints VERB: the endpoints of the registry and their servers.
-#include <csignal>
-
-#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "run/commands/command.h"
 #include "run/commands/endpoint_server.h"
@@ -33,33 +30,14 @@ OrderedJson endpoint_json(const Endpoint& e) {
   for (const DeployedModel& d : e.deployed)
     deployed.push_back(
         {{"id", d.id}, {"model", d.model}, {"version", d.version}, {"traffic", d.traffic}});
-  return {{"endpoint", e.id},     {"endpoint_name", e.display_name},      {"url", e.address},
-          {"deployed", deployed}, {"state", server_state(ask_server(e))}, {"created", e.created}};
+  return {
+      {"endpoint", e.id},     {"endpoint_name", e.display_name},          {"url", e.address},
+      {"deployed", deployed}, {"state", server_state(look_at_server(e))}, {"serving", e.serving},
+      {"created", e.created}};
 }
 
 Status stop_endpoint(const EndpointsSettings& s, Registry& registry, const Endpoint& e) {
-  const ServerFacts facts = ask_server(e);
-  const bool is_here = facts.alive && facts.pid > 1 && is_own_server(e, facts.pid);
-  if (facts.alive && (!is_here || ::kill(static_cast<pid_t>(facts.pid), SIGTERM) != 0))
-    return Error(err::kDeployNotReady,
-                 fmt::format("the server of '{}' is not a process of this user on this machine",
-                             e.display_name))
-        .at(fmt::format("process {} at {}", facts.pid, e.address))
-        .todo("end it where it runs");
-  const double end = system_clock().seconds() + s.wait;
-  while (facts.alive && ask_server(e).alive) {
-    if (system_clock().seconds() > end)
-      return Error(err::kDeployNotReady, fmt::format("the server of '{}' has not ended after {} s",
-                                                     e.display_name, s.wait))
-          .todo("wait longer with --wait, or end the process yourself");
-    system_clock().sleep(0.05);
-  }
-  HONE_TRY(registry.database().write([&]() -> Status {
-    Endpoint now = HONE_TRY(registry.endpoint(e.id));
-    now.address.clear();
-    HONE_TRY(registry.set_endpoint(now));
-    return Ok{};
-  }));
+  HONE_TRY(end_server(registry, e, s.wait));
   log_info("{:<11} {}", "stopped", e.display_name);
   return Ok{};
 }
@@ -78,7 +56,7 @@ Result<int> run_endpoints(const std::vector<std::string>& args) {
         print_out(dump_json(endpoint_json(e)) + "\n");
       else
         lines.push_back(
-            {e.id, e.display_name, server_state(ask_server(e)), e.address, deployed_text(e)});
+            {e.id, e.display_name, server_state(look_at_server(e)), e.address, deployed_text(e)});
     }
     if (!s.json) print_out(table_of(lines, "text"));
     return kExitDone;

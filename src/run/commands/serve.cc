@@ -1,5 +1,6 @@
 // hone serve MODEL...: answers requests over HTTP.
 #include <charconv>
+#include <csignal>
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
@@ -9,15 +10,10 @@
 #include "operate/serve/grpc/grpc_server.h"
 #include "operate/serve/model_server.h"
 #include "operate/serve/routes/routes.h"
-#include "run/commands/command.h"
+#include "run/commands/serve_settings.h"
 
 namespace hone {
 namespace {
-
-struct ServeSettings {
-#define HONE_SETTINGS "run/commands/serve.def"
-#include "base/settings/fields.inc"
-};
 
 Error bad_flag(const std::string& what, const std::string& where, const std::string& todo) {
   return Error(err::kServeFlag, what).at(where).todo(todo);
@@ -68,7 +64,22 @@ ServedOptions served_options(const ServeSettings& s) {
   return o;
 }
 
-Result<ModelServerOptions> server_options(const ServeSettings& s) {
+constexpr const char* kNeedsKey =
+    "needs_key";  // among what an endpoint keeps: no setting, and no key
+
+// The settings that the endpoint keeps, and those that were given. An endpoint with keys is never opened by a start without them.
+Result<OrderedJson> serving_at(const Endpoint& e, const Schema& schema, bool has_keys) {
+  const bool needs_key = e.serving.value(kNeedsKey, false);
+  if (needs_key && !has_keys)
+    return bad_flag(
+        fmt::format("the endpoint '{}' asks for a key, and none is given", e.display_name),
+        "--endpoint", "set HONE_API_KEY, or name a file with keys by --api_key_file");
+  OrderedJson serving = kept_settings(schema);
+  if (has_keys) serving[kNeedsKey] = true;
+  return serving;
+}
+
+Result<ModelServerOptions> server_options(const ServeSettings& s, const Schema& schema) {
   ModelServerOptions o;
   o.sources = {.models = s.models,
                .registry = s.registry,
@@ -85,6 +96,12 @@ Result<ModelServerOptions> server_options(const ServeSettings& s) {
   o.health_route = environment("AIP_HEALTH_ROUTE");
   o.request_seconds = s.request_timeout;
   o.drain_seconds = s.drain_timeout;
+  o.claim.take_over = s.take_over;
+  o.claim.take_over_seconds = s.drain_delay + s.drain_timeout + 10;
+  o.on_lost = [](const std::string& why) {
+    log_warning("{}: this server ends", why);
+    request_stop(SIGTERM);
+  };
   o.door_port = s.grpc_port;
   o.open_door = GrpcServer::start;
   return o;
@@ -108,12 +125,21 @@ Result<int> run_serve(const std::vector<std::string>& args) {
   Schema schema("hone serve", "answer requests with models over HTTP");
   s.bind(schema);
   if (HONE_TRY(parse_settings(schema, with_models_flag(args))).done) return kExitDone;
+  std::optional<Endpoint> endpoint;
+  if (!s.endpoint.empty()) {
+    Registry registry = HONE_TRY(Registry::open(s.registry));
+    endpoint = HONE_TRY(registry.endpoint(s.endpoint));
+    HONE_TRY(use_kept_settings(schema, *endpoint));
+  }
   install_stop_handlers();
-  ModelServerOptions options = HONE_TRY(server_options(s));
+  ModelServerOptions options = HONE_TRY(server_options(s, schema));
+  if (endpoint)
+    options.claim.serving = HONE_TRY(serving_at(*endpoint, schema, !options.web.keys.empty()));
   const auto server = HONE_TRY(ModelServer::start(std::move(options)));
   wait_for_stop();
-  log_info("{:<11} requests are finished, new ones refused", "stopping");
-  server->drain();
+  const double delay = stop_signal() == SIGINT ? 0 : s.drain_delay;
+  log_info("{:<11} not ready; new requests are answered for {:.4g} s more", "stopping", delay);
+  server->drain(delay);
   return kExitDone;
 }
 

@@ -483,7 +483,7 @@ TEST(InferenceServer, EndsAfterTheLastStepOfItsModels) {
     EXPECT_TRUE(!r.ok() || r->status == 503);
   });
   EXPECT_TRUE(until([&] { return model.lock()->load().waiting == 1; }));
-  EXPECT_FALSE(server->drain(0.01));
+  EXPECT_FALSE(server->drain(0, 0.01));
   EXPECT_FALSE(context->ready);
   EXPECT_TRUE(context->models.remove("slow").ok());
   std::thread ender([&] {
