@@ -7,6 +7,7 @@
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/models_decide.h"
+#include "run/commands/models_endpoints.h"
 #include "run/commands/models_show.h"
 
 namespace hone {
@@ -59,12 +60,16 @@ Result<int> register_one(const ModelsSettings& s, Registry& registry) {
   return kExitDone;
 }
 
-Result<int> print_alias(const ModelsSettings& s, const std::string& alias, const ModelVersion& v) {
+Result<int> print_alias(const ModelsSettings& s, Registry& registry, const std::string& alias,
+                        const ModelVersion& v) {
   if (s.json)
     print_json(version_json(v));
   else
     log_info("{:<11} {}@{} is {}", s.verb == "promote" ? "promoted" : "rolled back", v.model, alias,
              v.reference());
+  // Other aliases say nothing about what is deployed.
+  if (alias == kChampion || s.deploy)
+    HONE_TRY(follow_alias(registry, v, {.deploys = s.deploy, .json = s.json}));
   return kExitDone;
 }
 
@@ -122,10 +127,11 @@ Result<int> run_models(const std::vector<std::string>& args) {
   if (s.verb == "promote") {
     const ModelVersion v = HONE_TRY(resolve_model(registry, s.reference));
     HONE_TRY(registry.set_alias(v.model, alias, v.number, s.reason));
-    return print_alias(s, alias, HONE_TRY(registry.version(v.model, v.number)));
+    return print_alias(s, registry, alias, HONE_TRY(registry.version(v.model, v.number)));
   }
   if (s.verb == "rollback")
-    return print_alias(s, alias, HONE_TRY(registry.roll_back(s.reference, alias, s.reason)));
+    return print_alias(s, registry, alias,
+                       HONE_TRY(registry.roll_back(s.reference, alias, s.reason)));
   if (s.reference.find_first_of(":@") == std::string::npos)
     return show_model(registry, s.reference, how);
   return show_version(registry, s.reference, how);

@@ -1,0 +1,16 @@
+// hone models promote and rollback: the endpoints that answer with another version than the alias names now.
+#pragma once
+
+#include "operate/registry/registry.h"
+
+namespace hone {
+
+struct EndpointsOfModel {
+  bool deploys = false;  // changes them as hone deploy does
+  bool json = false;
+};
+// Logs what each endpoint of the model serves and the command that changes it, or deploys the version there. Errors: those
+// of hone deploy.
+Status follow_alias(Registry& registry, const ModelVersion& version, const EndpointsOfModel& how);
+
+}  // namespace hone
