@@ -51,6 +51,7 @@ std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool 
                                       const std::vector<std::string>& also) {
   static const char* const kSmall[] = {"config.json",
                                        "generation_config.json",
+                                       "hone_task.json",
                                        "tokenizer.json",
                                        "tokenizer_config.json",
                                        "special_tokens_map.json",

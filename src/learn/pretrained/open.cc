@@ -160,6 +160,11 @@ Status settle_head(Pretrained& p) {
 
 }  // namespace
 
+Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options) {
+  const std::string path = HONE_TRY(resolve(name, options, false));
+  return read_trained_task(is_folder(path) ? path : fs::path(path).parent_path().string());
+}
+
 Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options,
                                  const TokenizerSide& side) {
   return local_tokenizer(HONE_TRY(resolve(name, options, false)), side);
@@ -215,6 +220,7 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
   const fs::path beside = is_folder(p.path) ? fs::path(p.path) : fs::path(p.path).parent_path();
   if (const fs::path file = beside / "generation_config.json"; path_exists(file))
     p.generation_config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
+  p.trained = HONE_TRY(read_trained_task(beside.string()));
 
   if (options.need_weights && !name.empty()) {
     std::set<std::string> turned;
@@ -274,6 +280,9 @@ Status open_adapter(Pretrained& p, const OpenOptions& options) {
       read_json_object((fs::path(folder) / kAdapterConfigFile).string(), err::kConfigUnreadable)));
   if (!read.ok()) return std::move(read.error().at(folder));
   p.config.adapter = std::make_shared<Adapter>(std::move(*read));
+  p.trained = HONE_TRY(read_trained_task(folder));
+  if (const fs::path file = fs::path(folder) / "generation_config.json"; path_exists(file))
+    p.generation_config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
   for (const char* ending : {".safetensors", ".bin"}) {
     const fs::path file = fs::path(folder) / (std::string(kAdapterStem) + ending);
     if (p.adapter == nullptr && path_exists(file))

@@ -11,4 +11,7 @@ namespace hone {
 Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options = {},
                                  const TokenizerSide& side = {});
 
+// The task that the model or adapter of a folder, a file of weights or a hub name was trained on.
+Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options = {});
+
 }  // namespace hone

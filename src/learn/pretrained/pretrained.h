@@ -8,6 +8,7 @@
 #include "engine/session/session.h"
 #include "learn/checkpoint/safetensors/weight_source.h"
 #include "learn/models/family.h"
+#include "learn/pretrained/trained_task.h"
 #include "learn/tokenizers/tokenizer.h"
 
 namespace hone {
@@ -71,6 +72,7 @@ struct Pretrained {
   std::string path;  // local folder or file it resolved to
   ModelConfig config;
   nlohmann::json generation_config = nlohmann::json::object();
+  TrainedTask trained;                    // of the adapter, if it has one
   std::unique_ptr<WeightSource> weights;  // null if not requested
   std::unique_ptr<WeightSource> adapter;  // of config.adapter, unless it is a new one
   std::optional<Tokenizer> tokenizer;
@@ -125,8 +127,8 @@ std::vector<std::string> gguf_outtypes();  // "f32", "q8_0", ...
 // model, H2004 when there is none for its tokenizer.
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype);
-// Writes only config.json, generation_config.json and the tokenizer files; with an adapter its
-// config and the tokenizer.
+// Writes only config.json, generation_config.json, hone_task.json and the tokenizer files; with an adapter
+// its config instead of config.json, and generation_config.json if its task was trained here.
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype);
 
 }  // namespace hone

@@ -71,6 +71,24 @@ T must(Result<T> r) {
   return std::move(r).value();
 }
 
+TEST_F(PretrainedTest, KeepsTheTaskThatItWasTrainedOn) {
+  Pretrained model = must(open_pretrained(kModels + "t5_tiny", kNoTokenizer));
+  EXPECT_TRUE(model.trained.settings.empty());
+  model.trained = {"summarization", {{"source_prefix", "sum: "}, {"max_source_length", 9}}};
+  model.trained.params_key = "summarization";
+  model.trained.params = {{"prefix", "sum: "}, {"num_beams", 2}};
+  ASSERT_TRUE(save_model_files(folder_, model, DType::f32).ok());
+  const TrainedTask again = must(open_trained_task(folder_));
+  EXPECT_EQ(again.task, "summarization");
+  EXPECT_EQ(again.text("source_prefix"), "sum: ");
+  EXPECT_EQ(again.number("max_source_length"), 9);
+  const auto config = must(parse_json(must(read_file(folder_ + "/config.json")), "config.json"));
+  EXPECT_EQ(config["task_specific_params"]["summarization"], model.trained.params);
+  model.trained.settings.clear();  // trained again, on a task that has none
+  ASSERT_TRUE(save_model_files(folder_, model, DType::f32).ok());
+  EXPECT_EQ(must(open_trained_task(folder_)).task, "");
+}
+
 TEST_F(PretrainedTest, EveryFamilyComesBackAsItWasSaved) {
   for (const auto& entry : fs::directory_iterator(kModels)) {
     const std::string name = entry.path().filename().string();

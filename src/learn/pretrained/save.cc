@@ -63,6 +63,10 @@ std::string second_name(const ModelConfig& c, const std::string& name) {
 
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype) {
   HONE_TRY(file_store().make_dirs(folder));
+  HONE_TRY(write_trained_task(folder, model.trained));
+  const bool own_generation = !model.config.adapter || !model.trained.settings.empty();
+  if (own_generation && !model.generation_config.empty())
+    HONE_TRY(save_json(folder, "generation_config.json", model.generation_config));
   if (model.config.adapter) {
     HONE_TRY(save_json(folder, kAdapterConfigFile, adapter_config(model.config, model.name)));
     return model.tokenizer ? save_tokenizer(*model.tokenizer, folder) : Status(Ok{});
@@ -72,9 +76,12 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
   config.erase("torch_dtype");
   config["dtype"] = torch_name(dtype);
   config.erase("quantization_config");
+  if (!model.trained.params_key.empty()) {
+    nlohmann::json& tasks = config["task_specific_params"];
+    if (!tasks.is_object()) tasks = nlohmann::json::object();
+    tasks[model.trained.params_key] = model.trained.params;
+  }
   HONE_TRY(save_json(folder, "config.json", config));
-  if (!model.generation_config.empty())
-    HONE_TRY(save_json(folder, "generation_config.json", model.generation_config));
   if (model.tokenizer) HONE_TRY(save_tokenizer(*model.tokenizer, folder));
   return Ok{};
 }

@@ -14,16 +14,17 @@
 namespace hone {
 namespace {
 
-// The length that the model learns to generate, for hone generate and Transformers.
-void note_length(const ModelConfig& config, int64_t length, Json& saved) {
-  if (saved.empty()) {
-    for (const char* key : {"bos_token_id", "decoder_start_token_id", "eos_token_id",
-                            "forced_bos_token_id", "forced_eos_token_id", "pad_token_id"})
-      if (const auto at = config.config.find(key); at != config.config.end() && !at->is_null())
-        saved[key] = *at;
-  }
-  if (saved.contains("max_length") || saved.contains("max_new_tokens")) return;
-  saved["max_length"] = length;
+// Keeps with the model how its texts are generated: users get the texts that were evaluated. `fresh`: the
+// model has no generation_config.json, and config.json was read.
+void note_generation(const ModelConfig& config, const GenerationConfig& used, bool fresh,
+                     Json& saved) {
+  for (const std::string& key : fresh ? generation_keys() : std::vector<std::string>())
+    if (const auto at = config.config.find(key); at != config.config.end() && !at->is_null())
+      saved.emplace(key, *at);
+  saved.erase("max_new_tokens");
+  saved["max_length"] = *used.max_length;
+  if (used.num_beams != 1 || saved.contains("num_beams")) saved["num_beams"] = used.num_beams;
+  if (saved.contains("num_return_sequences")) saved["num_return_sequences"] = 1;
   saved.erase("_from_model_config");  // Transformers would make it again from config.json
 }
 
@@ -32,8 +33,13 @@ void note_length(const ModelConfig& config, int64_t length, Json& saved) {
 Result<std::shared_ptr<GeneratedTexts>> GeneratedTexts::make(const Seq2Seq& q, Pretrained& model,
                                                              const Tokenizer& targets) {
   std::shared_ptr<GeneratedTexts> texts(new GeneratedTexts(q, model, targets));
+  const bool fresh = model.generation_config.empty();
   HONE_TRY(texts->choose_generation(model));
-  note_length(model.config, q.settings->generated_length(), model.generation_config);
+  note_generation(model.config, texts->generation_, fresh, model.generation_config);
+  model.trained.params_key = q.task_key();
+  model.trained.params = {{"prefix", q.settings->source_prefix},
+                          {"max_length", *texts->generation_.max_length},
+                          {"num_beams", texts->generation_.num_beams}};
   return texts;
 }
 

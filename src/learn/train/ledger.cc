@@ -23,7 +23,8 @@ const std::map<std::string, std::vector<std::string>>& effects() {
       {"model", {"model"}},
       {"update", {"update"}},
       {"machine", {"kernels", "machine", "micro_batch_rows", "split"}},
-      {"evaluation", {"evaluation"}}};
+      {"evaluation", {"evaluation"}},
+      {"answers", {}}};
   return all;
 }
 
@@ -48,6 +49,14 @@ Json ledger_of(const Schema& schema) {
       ledger[word][s.name] = Json(s.value());
     }
   return ledger;
+}
+
+Json settings_that_decide(const Schema& schema, std::string_view word) {
+  Json found = Json::object();
+  for (const Setting& s : schema.all())
+    if (std::find(s.decides.begin(), s.decides.end(), word) != s.decides.end())
+      if (const OrderedJson value = s.value(); !value.is_null()) found[s.name] = Json(value);
+  return found;
 }
 
 Json update_effect(const TrainSettings& s) {

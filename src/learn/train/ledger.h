@@ -13,6 +13,7 @@
 //   update      the arithmetic of the optimizer
 //   machine     kernels, and the rows of a micro-batch
 //   evaluation  results and times of evaluations; it matters if they choose the model that stays
+//   answers     the answers of the trained model; kept with it (learn/pretrained/trained_task.h)
 //
 // A fingerprint (TrainTask::fingerprint) holds the values of all settings that decide something,
 // and their effects: the hash of the rows, the resolved optimizer, ... A setting that is not `bits`
@@ -30,6 +31,9 @@ namespace hone {
 
 // "settings" of a fingerprint: by word the names and values of the schema's settings.
 Json ledger_of(const Schema& schema);
+
+// Names and values of the settings with this word; those without a value are left out.
+Json settings_that_decide(const Schema& schema, std::string_view word);
 
 // Effects of the settings with these words.
 Json update_effect(const TrainSettings& s);      // "update"

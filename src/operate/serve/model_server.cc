@@ -61,7 +61,7 @@ void ModelServer::drain(double delay_seconds) {
 Status ModelServer::load(const ModelSource& m) {
   ServedOptions o = options_.models;
   if (o.task.empty()) o.task = m.task;
-  if (o.prefix.empty()) o.prefix = m.prefix;
+  if (!o.prefix) o.prefix = m.prefix;
   o.deployed_id = m.deployed_id;
   auto model = HONE_TRY(ServedModel::load(m.name, m.version, m.source, o));
   log_info("{:<11} {} version {}: {}, {}", "model", m.name, m.version, name_of(model->task()),

@@ -34,8 +34,8 @@ std::string label_of(const ModelVersion& v, const char* key) {
 ModelSource registered_source(const ModelVersion& v) {
   ModelSource m{v.model, std::to_string(v.number), v.source};
   m.task = v.task.empty() ? label_of(v, "task") : v.task;
-  m.prefix = label_of(v, "source_prefix");
-  if (!m.prefix.empty() && !m.prefix.ends_with(' ')) m.prefix += ' ';
+  if (std::string prefix = label_of(v, "source_prefix"); !prefix.empty())
+    m.prefix = prefix.ends_with(' ') ? prefix : prefix + ' ';
   return m;
 }
 

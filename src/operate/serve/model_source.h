@@ -11,9 +11,10 @@ namespace hone {
 
 struct ModelSource {
   std::string name = "", version = "1";
-  std::string source = "";             // folder, file, URL or hub name
-  std::string task = "", prefix = "";  // that the registry knows of it
-  std::string deployed_id = "";        // of what is deployed at an endpoint
+  std::string source = "";                 // folder, file, URL or hub name
+  std::string task = "";                   // that the registry knows of it
+  std::optional<std::string> prefix = {};  // the same
+  std::string deployed_id = "";            // of what is deployed at an endpoint
 };
 
 // "FOLDER", "NAME=FOLDER", "NAME:VERSION=FOLDER"; for FOLDER also "models:/NAME/3", "models:/NAME@alias" and

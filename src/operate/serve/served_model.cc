@@ -128,12 +128,12 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   std::shared_ptr<ServedModel> m(new ServedModel(), unload);
   m->name_ = name;
   m->version_ = version;
-  m->prefix_ = o.prefix;
   m->deployed_id_ = o.deployed_id;
   m->clock_ = o.engine.clock;
   if (o.metrics)
     m->latencies_.emplace(*o.metrics, MetricLabels{{"model", name}, {"version", version}});
   m->model_ = HONE_TRY(open_pretrained(source, o.open));
+  m->prefix_ = o.prefix.value_or(m->model_.trained.text("source_prefix"));
   HONE_TRY(check_adapter(m->model_.config));
   HONE_TRY(check_weights(*m->model_.weights, m->model_.config));
   m->backend_ = HONE_TRY(open_device(o.device, {.threads = static_cast<int>(o.threads)}));
@@ -145,7 +145,11 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
         .at(source)
         .todo("serve a causal, masked or encoder-decoder language model, or a classifier of texts");
   m->task_ = *task;
-  const int64_t usual = writes_text(*task) ? kLongest : kLongestRow;
+  int64_t usual = writes_text(*task) ? kLongest : kLongestRow;
+  // Rows of a classifier are cut where those of its training were.
+  if (const int64_t trained = m->model_.trained.number("max_seq_length");
+      trained > 0 && *task == ServedTask::classification)
+    usual = trained;
   m->longest_ = std::min(o.max_length > 0 ? o.max_length : usual, c.max_positions);
   if (writes_text(*task))
     HONE_TRY(m->load_text(o));
@@ -165,11 +169,13 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
 Status ServedModel::load_text(const ServedOptions& o) {
   GenerationConfig g = HONE_TRY(generation_of(model_));
   if (task_ == ServedTask::text2text) {
+    if (const int64_t trained = model_.trained.number("max_source_length"); trained <= longest_)
+      source_tokens_ = trained;
     const Json& tasks = model_.config.config.value("task_specific_params", Json());
     std::vector<PromptRow> rows{{prefix_, {}}};
     if (!o.task.empty() && tasks.is_object() && tasks.contains(o.task)) {
       const std::string own = text_at(tasks[o.task], "prefix");
-      if (prefix_.empty()) prefix_ = own;
+      if (!o.prefix && prefix_.empty()) prefix_ = own;
       rows[0].text = own;
     }
     HONE_TRY(apply_task_params(g, model_, rows));
@@ -240,7 +246,7 @@ Result<const ChatTemplate*> ServedModel::chat_template(bool tools) const {
 struct ServedModel::Settings {
   std::weak_ptr<const Json> json;  // source of these settings
   GenerationConfig config;
-  bool truncates = false;
+  int64_t source_tokens = 0;  // a longer source is cut; 0: it is refused
 };
 
 // The texts of a request have the same settings: they are parsed once, and all waiting texts share
@@ -251,12 +257,14 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
     std::lock_guard lock(settings_mutex_);
     if (auto last = last_settings_.lock(); last && last->json.lock() == json) return last;
   }
-  auto s = std::make_shared<Settings>(Settings{json, defaults_});
+  auto s = std::make_shared<Settings>(Settings{json, defaults_, source_tokens_});
   if (json && json->is_object() && !json->empty()) {
     Json rest = *json;
     // Takes the values of Transformers' pipelines: true, or the name of a strategy.
     if (const auto t = rest.find("truncation"); t != rest.end()) {
-      s->truncates = *t == Json(true) || (t->is_string() && *t != Json("do_not_truncate"));
+      const bool cuts = *t == Json(true) || (t->is_string() && *t != Json("do_not_truncate"));
+      const int64_t limit = source_tokens_ > 0 ? source_tokens_ : longest_;
+      s->source_tokens = cuts ? limit : 0;
       rest.erase(t);
     }
     HONE_TRY(apply_request_json(s->config, rest, "parameters"));
@@ -272,11 +280,11 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
   const auto settings = HONE_TRY(read_settings(query.settings));
   const std::shared_ptr<const GenerationConfig> config(settings, &settings->config);
   std::vector<PromptRow> rows(1);
-  if (query.tokens.empty() && settings->truncates && task_ == ServedTask::text2text) {
+  if (query.tokens.empty() && settings->source_tokens > 0 && task_ == ServedTask::text2text) {
     Encoding encoded;
-    HONE_TRY(tokenizer().encode_to(prefix_ + query.text, {}, encoded,
-                                   {.add_special_tokens = query.special_tokens},
-                                   tokenizer().truncate_options(Truncation::only_first, longest_)));
+    HONE_TRY(tokenizer().encode_to(
+        prefix_ + query.text, {}, encoded, {.add_special_tokens = query.special_tokens},
+        tokenizer().truncate_options(Truncation::only_first, settings->source_tokens)));
     rows[0].tokens = std::move(encoded.ids);
   } else if (query.tokens.empty()) {
     rows[0].text = prefix_ + query.text;

@@ -12,8 +12,9 @@
 namespace hone {
 
 struct ServedOptions {
-  std::string task = "";         // of task_specific_params, such as "summarization"
-  std::string prefix = "";       // put before each text, such as "summarize: "
+  std::string task = "";  // of task_specific_params, such as "summarization"
+  // Put before each text, such as "summarize: "; none: the words that the model was trained with.
+  std::optional<std::string> prefix = {};
   std::string deployed_id = "";  // in the registry
   std::string device = "cpu";
   int64_t threads = 0;      // 0: one per core
@@ -108,6 +109,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   Pretrained model_;
   double loaded_at_ = 0;
   int64_t longest_ = 0;
+  int64_t source_tokens_ = 0;  // longer sources are cut, as in training; 0: they are refused
   int32_t mask_ = -1;
   std::optional<Result<ChatTemplate>> chat_, tool_chat_;
   GenerationConfig defaults_;

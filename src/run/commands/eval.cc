@@ -4,6 +4,7 @@
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/saved_examples.h"
+#include "run/commands/trained_settings.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -14,8 +15,9 @@ struct EvalOnly {
 #include "base/settings/fields.inc"
 };
 
-Result<int> evaluate(const ChosenTask& chosen, const EvalOnly& only) {
+Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
   TaskSettings& s = *chosen.task->settings;
+  HONE_TRY(use_trained_settings(chosen));
   s.do_train = false;
   s.do_eval = true;
   // All of a training file, not the share that training would hold back.

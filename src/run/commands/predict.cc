@@ -8,6 +8,7 @@
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/in_flags.h"
+#include "run/commands/trained_settings.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -32,13 +33,14 @@ OrderedJson prediction_files(const std::string& folder) {
   return files;
 }
 
-Result<int> predict(const ChosenTask& chosen, const PredictOnly& only) {
+Result<int> predict(ChosenTask& chosen, const PredictOnly& only) {
   TaskSettings& s = *chosen.task->settings;
   s.do_train = s.do_eval = false;
   s.do_predict = true;
   if (s.output_dir.empty())
     return Error(err::kMissingArgument, "hone predict is given no folder for the predictions")
         .todo("name one with --output_dir");
+  HONE_TRY(use_trained_settings(chosen));
   HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   const auto run = HONE_TRY(open_run(*chosen.task));

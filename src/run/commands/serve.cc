@@ -46,10 +46,10 @@ Result<InferenceOptions> web_options(const ServeSettings& s) {
   return o;
 }
 
-ServedOptions served_options(const ServeSettings& s) {
+ServedOptions served_options(const ServeSettings& s, bool has_prefix) {
   ServedOptions o;
   o.task = s.task;
-  o.prefix = s.prefix;
+  if (has_prefix) o.prefix = s.prefix;
   o.device = s.device;
   o.threads = s.threads;
   o.batch_size = s.batch_size;
@@ -87,7 +87,7 @@ Result<ModelServerOptions> server_options(const ServeSettings& s, const Schema& 
                .model_repository = s.model_repository,
                .uri = environment("AIP_STORAGE_URI"),
                .traffic = s.traffic};
-  o.models = served_options(s);
+  o.models = served_options(s, schema.given("prefix"));
   o.web = HONE_TRY(web_options(s));
   o.apis = all_serve_api();
   o.endpoint_id = s.endpoint_id.empty() ? "1" : s.endpoint_id;

@@ -12,6 +12,7 @@
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/supervise.h"
+#include "run/commands/trained_settings.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -134,6 +135,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
         .todo("add --do_train, --do_eval or both");
   if (s.restarts > 0 && !is_supervised()) return supervise(args, s);
+  if (!s.do_train) HONE_TRY(use_trained_settings(*chosen));
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
   s.split = start.split;
   s.continued_from = start.checkpoint;

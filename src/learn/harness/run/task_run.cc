@@ -214,6 +214,8 @@ MemoryReport TaskRun::memory() const {
 }
 
 Status TaskRun::save_model_files(const std::string& folder) {
+  model_.trained.task = task_.name;
+  model_.trained.settings = settings_that_decide(described(task_), "answers");
   HONE_TRY(hone::save_model_files(folder, model_, s_.pure_bf16() ? DType::bf16 : DType::f32));
   return examples_.saved(folder);
 }

@@ -1,0 +1,34 @@
+// The task that a model was trained on, with the settings that change its answers: the prefix of texts, lengths, beams.
+// hone keeps them in a file of its own beside the model, by the names of the flags:
+//
+//   {"task": "summarization", "settings": {"source_prefix": "summarize: ", "max_source_length": 512, ...}}
+#pragma once
+
+#include <string>
+
+#include "base/core/error.h"
+#include "base/core/json.h"
+
+namespace hone {
+
+inline constexpr const char* kTrainedTaskFile = "hone_task.json";
+
+struct TrainedTask {
+  std::string task = {};  // of --task or --preset; "": unknown
+  nlohmann::json settings = nlohmann::json::object();
+  // The same for Transformers' pipelines: `params` becomes the member `params_key` of task_specific_params in
+  // config.json; "": none. Written only.
+  std::string params_key = {};
+  nlohmann::json params = nlohmann::json::object();
+
+  // Values of settings; the default if there is no such setting, or it has another type.
+  std::string text(const char* name) const;
+  int64_t number(const char* name) const;  // default: 0
+};
+
+// A folder without the file has none. H2210: it is not readable.
+Result<TrainedTask> read_trained_task(const std::string& folder);
+// Writes the file; without settings it removes one that is there.
+Status write_trained_task(const std::string& folder, const TrainedTask& trained);
+
+}  // namespace hone
