@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """From one JSON to an endpoint on real rows (SciTLDR): a model is trained, evaluated, registered, decided on and deployed;
 the recipe's request is answered; a model that is not better is refused; a better one takes its place while requests come,
-and none of them fails.
+and none of them fails. What it answers are the texts that were evaluated, before and after its server was killed.
 
     tests/faults/pipeline_story.py --hone build/hone
 
@@ -11,13 +11,35 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 
 from deploy import Hone, Load, ask
+from serve_reload import until
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = os.environ.get("HONE_DATA", os.path.join(ROOT, "..", "shared", "data"))
+
+
+def check_answers(url, path, shown):
+    """The endpoint gives the texts whose ROUGE decided."""
+    with open(os.path.join(shown["evaluation"], "eval_examples.jsonl")) as f:
+        wanted = [json.loads(line)["prediction"] for line in f]
+    with open(os.path.join(os.path.dirname(shown["source"]), "download", "data", "validation-00000-of-00001.jsonl")) as f:
+        texts = [json.loads(line)["source"] for line in f]
+    answers = [a.strip() for a in ask(url, path, {"instances": texts})["predictions"]]
+    assert answers == wanted, [pair for pair in zip(answers, wanted) if pair[0] != pair[1]][:3]
+    assert len(set(wanted)) > 1, wanted[:3]
+    return len(wanted)
+
+
+def is_served(url):
+    try:
+        ask(url, "/healthz")
+        return True
+    except OSError:
+        return False
 
 
 def main():
@@ -84,7 +106,14 @@ def main():
         with open(os.path.join(shown["source"], "all_results.json")) as f:
             written = json.load(f)
         assert shown["metrics"] == written, (shown["metrics"], written)
-        print(f"{sum(len(c.versions) for c in clients)} requests were answered while a model was refused and a better one took over")
+        same = check_answers(url, path, shown)
+        os.kill(ask(url, "/healthz")["pid"], signal.SIGKILL)
+        until(lambda: not is_served(url), "the server survives SIGKILL")
+        again = hone("deploy", "tldr", "--json")
+        assert (again["url"], again["endpoint"], again["version"]) == (url, endpoint, 3), (again, url)
+        assert check_answers(url, path, shown) == same
+        print(f"{sum(len(c.versions) for c in clients)} requests were answered while a model was refused and a better one took over; "
+              f"{same} texts are those of the evaluation")
     finally:
         hone("endpoints", "delete", "tldr")
         shutil.rmtree(folder)

@@ -20,8 +20,9 @@ RecipeTask recipe_task_of(const Task& task) {
     // A setting of files that also decides the model (task_name of GLUE) counts wherever a model is.
     const bool rows = decides(setting, "rows") || decides(setting, "tokenizer") ||
                       (decides(setting, "reading") && decides(setting, "model"));
-    if (!rows && !decides(setting, "reading")) continue;
-    auto& flags = rows ? out.rows : out.reading;
+    const bool reading = decides(setting, "reading");
+    if (!rows && !reading && !decides(setting, "answers")) continue;
+    auto& flags = rows ? out.rows : reading ? out.reading : out.answers;
     flags[setting.name] = setting.name;
     for (const std::string& alias : setting.aliases) flags[alias] = setting.name;
   }

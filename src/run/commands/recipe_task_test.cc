@@ -55,6 +55,10 @@ TEST(RecipeTask, EachFlagReachesTheStepsThatNeedIt) {
       } else if (!in_prepare) {
         EXPECT_TRUE(has_flag(*p, "train", setting.name)) << where;
       }
+      if (has_word(setting, "answers")) {
+        EXPECT_TRUE(has_flag(*p, "train", setting.name)) << where;
+        EXPECT_TRUE(has_flag(*p, "evaluate", setting.name)) << where;
+      }
       EXPECT_TRUE(!in_prepare || has_setting(prepared, setting.name))
           << where << " is not a flag of hone prepare";
     }

@@ -186,10 +186,6 @@ PipelineStep deploy_step(const RecipeParts& parts) {
                     .retries = 1,
                     .reuse = false,
                     .machine = serving_machine(parts.recipe)};
-  // The server puts the prefix before each text, as training did.
-  const Words& rows = parts.flags.rows;
-  if (const auto at = std::find(rows.begin(), rows.end(), "--source_prefix"); at != rows.end())
-    append(step.command, {"--serve_flags", "prefix=" + *(at + 1)});
   append(step.command, {"--json"});
   return step;
 }

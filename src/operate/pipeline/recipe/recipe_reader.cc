@@ -187,8 +187,9 @@ Result<RecipeFlags> RecipeReader::flags(const RecipeTask& task) const {
       HONE_TRY(check_flag(name, key, where));
       if (value.is_null()) continue;
       std::vector<std::string>* words = &(out.*block.words);
-      for (const auto& [of, part] :
-           {std::pair(&task.rows, &out.rows), {&task.reading, &out.reading}}) {
+      for (const auto& [of, part] : {std::pair(&task.rows, &out.rows),
+                                     {&task.reading, &out.reading},
+                                     {&task.answers, &out.generate}}) {
         const auto setting = of->find(name);
         if (setting == of->end()) continue;
         words = part;
