@@ -88,6 +88,19 @@ def check_summaries(hone, name, *more):
     return len(texts)
 
 
+def check_positions(hone):
+    """Without a length of sources they are cut at the model's positions, of which this one has 48."""
+    rows = [{"document": " ".join(["The ferry leaves at nine."] * n), "summary": "A ferry."} for n in (1, 20, 60)]
+    with open(os.path.join(hone.folder, "long.jsonl"), "w") as f:
+        f.write("".join(json.dumps(r) + "\n" for r in rows))
+    hone("train", "--task", "summarization", "--model_name_or_path", os.path.join(PAIRS, "bart"), "--train_file", TEXTS, "--max_steps", "20",
+         "--max_target_length", "12", "--validation_split_percentage", "0", "--output_dir", "bart", *STEPS)
+    texts, _, _ = evaluated(hone, "summarization", "bart", "long.jsonl")
+    answers = hone.served("bart", [r["document"] for r in rows])
+    assert [a.strip() for a in answers] == texts, (answers, texts)
+    return len(rows)
+
+
 def check_labels(hone):
     """Rows of a classifier are cut where they were in training."""
     train = os.path.join(GLUE, "train.tsv")
@@ -126,6 +139,7 @@ def main():
         same = check_summaries(hone, "whole")
         check_files(hone)
         same += check_summaries(hone, "adapter", "--use_peft", "--lora_r", "4", "--lora_target_modules", "all-linear")
+        same += check_positions(hone)
         same += check_labels(hone)
     finally:
         shutil.rmtree(folder)

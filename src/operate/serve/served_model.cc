@@ -150,6 +150,8 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   if (const int64_t trained = m->model_.trained.number("max_seq_length");
       trained > 0 && *task == ServedTask::classification)
     usual = trained;
+  if (*task == ServedTask::text2text)
+    usual = std::max(usual, m->model_.trained.number("max_source_length"));
   m->longest_ = std::min(o.max_length > 0 ? o.max_length : usual, c.max_positions);
   if (writes_text(*task))
     HONE_TRY(m->load_text(o));
@@ -169,8 +171,9 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
 Status ServedModel::load_text(const ServedOptions& o) {
   GenerationConfig g = HONE_TRY(generation_of(model_));
   if (task_ == ServedTask::text2text) {
-    if (const int64_t trained = model_.trained.number("max_source_length"); trained <= longest_)
-      source_tokens_ = trained;
+    const int64_t trained =
+        std::min(model_.trained.number("max_source_length"), model_.config.max_positions);
+    if (trained <= longest_) source_tokens_ = trained;
     const Json& tasks = model_.config.config.value("task_specific_params", Json());
     std::vector<PromptRow> rows{{prefix_, {}}};
     if (!o.task.empty() && tasks.is_object() && tasks.contains(o.task)) {
