@@ -190,6 +190,11 @@ TEST(Json, RowsOverSeveralLines) {
   EXPECT_THAT(read("a.json", row + ",\n" + row).error, HasSubstr("',' comes where a row begins"));
   EXPECT_THAT(read("a.json", row + "\n{\n\"text\": \"b").error,
               HasSubstr("a text does not end before the end of the file\n  at   a.json:5:1"));
+  // A first row that is cut off is one of a line, and no other is read for its end.
+  EXPECT_THAT(read("a.jsonl", "{\"text\": \"a\n{\"text\": \"b\"}\n").error,
+              AllOf(HasSubstr("H2107  not JSON"), HasSubstr("at   a.jsonl:1:")));
+  EXPECT_THAT(read("a.jsonl", "{\"text\": \"a\"\n{\"text\": \"b\"}\n").error,
+              AllOf(HasSubstr("H2107  not JSON"), HasSubstr("at   a.jsonl:1:")));
   EXPECT_THAT(read("a.jsonl", "[{\"a\":1}]\n[{\"a\":2}]\n").error,
               HasSubstr("'[' comes after the end of the rows"));
 }

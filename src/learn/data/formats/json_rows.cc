@@ -133,20 +133,42 @@ class JsonValuesReader final : public TextRowReader {
   std::string text_;
 };
 
+constexpr size_t kMostFirstRow = 64 << 20;  // bytes that are looked at
+
+// The object that begins at the next byte, or as much of it as may be one: texts end within their
+// line.
+std::string first_object(ByteReader& in) {
+  std::string text;
+  bool quoted = false;
+  for (int64_t depth = 0; text.size() < kMostFirstRow;) {
+    const int c = in.get();
+    if (c == ByteReader::kEnd || (quoted && c == '\n')) break;
+    text += static_cast<char>(c);
+    if (quoted && c == '\\') {
+      if (const int next = in.get(); next != ByteReader::kEnd) text += static_cast<char>(next);
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) break;
+  }
+  return text;
+}
+
 // Whether the first value is whole JSON that ends on another line than it begins on. Goes back to
 // where the reader was.
 Result<bool> begins_over_lines(ByteReader& in) {
   const int64_t offset = in.offset(), line = in.line(), column = in.column();
-  const int first = skip_json_space(in);
+  const bool object = skip_json_space(in) == '{';
   const int64_t begin = in.line();
-  std::string text;
   OrderedJson value;
   bool constants = false;
-  const bool whole = first == '{' && take_json_value(in, text).ok() && in.line() > begin &&
-                     !parse_row(text, value, constants);
+  const std::string text = object ? first_object(in) : "";
+  const bool over_lines = in.line() > begin && !parse_row(text, value, constants);
   HONE_TRY(in.status());
   HONE_TRY(in.seek(offset, line, column));
-  return whole;
+  return over_lines;
 }
 
 template <class Reader>
