@@ -120,6 +120,38 @@ def check_one_server(hone, e, url):
     until(lambda: not is_alive(pid), "a server that the registry no longer names goes on")
 
 
+def servers_of(endpoint):
+    """The processes that serve it, whoever started them."""
+    found = []
+    for pid in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                words = f.read().split(b"\0")
+        except OSError:
+            continue
+        if b"serve" in words and endpoint.encode() in words:
+            found.append(int(pid))
+    return found
+
+
+def check_no_orphans(hone, e, times):
+    """hone deploy is killed at any moment; hone endpoints stop ends whatever it has started, a hung server too."""
+    endpoint = hone("deploy", "t5:1", "--serve_flags", *FLAGS, "--json")["endpoint"]
+    os.kill(e.pid(), signal.SIGSTOP)
+    hone("endpoints", "stop", "t5", "--wait", "0.5")
+    assert not servers_of(endpoint)
+    for i in range(times):
+        deploy = subprocess.Popen([hone.program, "deploy", "t5:1"], cwd=hone.folder, env=hone.environment,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.2 * i / times)
+        deploy.kill()
+        deploy.wait()
+        hone("endpoints", "stop", "t5")
+        until(lambda: not servers_of(endpoint), "a server outlives hone endpoints stop")
+        time.sleep(0.1)
+        assert not servers_of(endpoint) and e.show()["state"] == "no server", i
+
+
 class Visitor(threading.Thread):
     """Opens a new connection for each request; when each was answered or refused, and what readiness said then."""
 
@@ -242,6 +274,7 @@ def main():
                 f.truncate()
             hone("models", "register", "--name", "t5", "--model", version, "--json")
         check_one_server(hone, e, check_same_again(hone, e))
+        check_no_orphans(hone, e, 12)
         answered = check_drain(hone, e)
         loading = check_loading(hone, folder)
         check_aliases(hone, e)

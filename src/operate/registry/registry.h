@@ -93,7 +93,12 @@ struct EndpointServer {
   std::string host = {};   // name of the machine
   int64_t pid = 0;         // 0: none
   std::string start = {};  // start_of_process(pid)
+  // The word of a server that hone deploy is starting; it may take the endpoint only as long as the word is here.
+  std::string awaited = {};
   bool operator==(const EndpointServer&) const = default;
+  bool is(const EndpointServer& other) const {
+    return pid == other.pid && start == other.start && space == other.space;
+  }
 };
 struct Endpoint {
   std::string id = {};            // numeric; "" in set_endpoint: choose a new one

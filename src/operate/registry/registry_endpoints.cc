@@ -12,9 +12,12 @@ Result<OrderedJson> object_of(const SqlValue& value) {
 }
 
 std::string text_of(const EndpointServer& s) {
-  if (s.pid == 0) return "{}";
-  return dump_json(
-      OrderedJson{{"space", s.space}, {"host", s.host}, {"pid", s.pid}, {"start", s.start}});
+  if (s == EndpointServer()) return "{}";
+  return dump_json(OrderedJson{{"space", s.space},
+                               {"host", s.host},
+                               {"pid", s.pid},
+                               {"start", s.start},
+                               {"awaited", s.awaited}});
 }
 
 // Texts that look like secrets become '***'. Names such as api_key_file are those of settings.
@@ -42,7 +45,7 @@ Result<std::vector<Endpoint>> select_endpoints(Database& db, const std::string& 
     e.serving = HONE_TRY(object_of(row[6]));
     const OrderedJson server = HONE_TRY(object_of(row[7]));
     e.server = {text_at(server, "space"), text_at(server, "host"), whole_at(server, "pid"),
-                text_at(server, "start")};
+                text_at(server, "start"), text_at(server, "awaited")};
     for (const SqlValues& d :
          HONE_TRY(db.run("SELECT id, model, version, traffic, created FROM hone_deployed "
                          "WHERE endpoint = ? ORDER BY position, created, id",

@@ -177,7 +177,7 @@ TEST_F(RegistryTest, KeepsWhatAnEndpointServesWithAndItsServer) {
   Registry r = open();
   Endpoint e{.display_name = "e", .model = "news"};
   e.serving = {{"prefix", "summarize: "}, {"port", 8080}, {"api_key_file", "/keys"}};
-  e.server = {"boot pid:[1]", "worker", 4711, "99"};
+  e.server = {"boot pid:[1]", "worker", 4711, "99", "word"};
   const std::string id = r.set_endpoint(e).value().id;
   Endpoint seen = r.endpoint("e").value();
   EXPECT_EQ(seen.serving, e.serving);

@@ -41,17 +41,41 @@ Error is_served(const Endpoint& e, const ServerFacts& facts) {
 }
 
 // Takes the server that was seen out of the registry; the endpoint as it is then.
-Result<Endpoint> forget_server(Registry& registry, const Endpoint& seen) {
+Result<Endpoint> forget_server(Registry& registry, const Endpoint& seen, bool keeps_awaited) {
   Endpoint e;
   HONE_TRY(registry.database().write([&]() -> Status {
     e = HONE_TRY(registry.endpoint(seen.id));
-    if (e.server != seen.server) return Ok{};
-    e.server = {};
+    if (!e.server.is(seen.server)) return Ok{};
+    e.server = {.awaited = keeps_awaited ? e.server.awaited : ""};
     e.address.clear();
     e = HONE_TRY(registry.set_endpoint(e));
     return Ok{};
   }));
   return e;
+}
+
+// Returns when the server of the endpoint no longer answers.
+Status end_one(Registry& registry, const Endpoint& e, double seconds, bool keeps_awaited) {
+  const ServerFacts first = look_at_server(e);
+  const double end = system_clock().seconds() + seconds;
+  if (first.here && ::kill(static_cast<pid_t>(first.pid), SIGTERM) != 0 && errno != ESRCH)
+    return std::move(is_served(e, first).todo("end it as the user that started it"));
+  // A server elsewhere looks into the registry.
+  if (first.alive && !first.here) HONE_TRY(forget_server(registry, e, keeps_awaited));
+  while (look_at_server(e).alive) {
+    if (system_clock().seconds() <= end) {
+      system_clock().sleep(0.05);
+    } else if (first.here) {
+      log_warning("the server of {} has not ended after {:.4g} s: it is killed", e.display_name,
+                  seconds);
+      (void)::kill(static_cast<pid_t>(first.pid), SIGKILL);
+      while (start_of_process(e.server.pid) == e.server.start) system_clock().sleep(0.02);
+    } else {
+      return std::move(
+          is_served(e, first).todo("end it where it runs, or wait longer with --wait"));
+    }
+  }
+  return Ok{};
 }
 
 }  // namespace
@@ -69,27 +93,12 @@ ServerFacts look_at_server(const Endpoint& e) {
   return facts;
 }
 
-Result<Endpoint> end_server(Registry& registry, const Endpoint& e, double seconds) {
-  const ServerFacts first = look_at_server(e);
-  const double end = system_clock().seconds() + seconds;
-  if (first.here && ::kill(static_cast<pid_t>(first.pid), SIGTERM) != 0 && errno != ESRCH)
-    return std::move(is_served(e, first).todo("end it as the user that started it"));
-  // A server elsewhere looks into the registry.
-  if (first.alive && !first.here) HONE_TRY(forget_server(registry, e));
-  while (look_at_server(e).alive) {
-    if (system_clock().seconds() <= end) {
-      system_clock().sleep(0.05);
-    } else if (first.here) {
-      log_warning("the server of {} has not ended after {:.4g} s: it is killed", e.display_name,
-                  seconds);
-      (void)::kill(static_cast<pid_t>(first.pid), SIGKILL);
-      while (look_at_server(e).alive) system_clock().sleep(0.02);
-    } else {
-      return std::move(
-          is_served(e, first).todo("end it where it runs, or wait longer with --wait"));
-    }
-  }
-  return forget_server(registry, e);
+Result<Endpoint> end_server(Registry& registry, Endpoint e, double seconds, bool keeps_awaited) {
+  do {
+    HONE_TRY(end_one(registry, e, seconds, keeps_awaited));
+    e = HONE_TRY(forget_server(registry, e, keeps_awaited));
+  } while (e.server.pid != 0);
+  return e;
 }
 
 Result<std::unique_ptr<EndpointClaim>> EndpointClaim::prepare(ClaimOptions options) {
@@ -102,19 +111,25 @@ Result<std::unique_ptr<EndpointClaim>> EndpointClaim::prepare(ClaimOptions optio
   if (!o.take_over) return is_served(claim->seen_, facts);
   log_info("{:<11} the place of process {}{}", "taking", facts.pid,
            claim->seen_.server.host.empty() ? "" : " on " + claim->seen_.server.host);
-  claim->seen_ = HONE_TRY(end_server(*claim->registry_, claim->seen_, o.take_over_seconds));
+  claim->seen_ = HONE_TRY(end_server(*claim->registry_, claim->seen_, o.take_over_seconds, true));
   return claim;
 }
 
 Status EndpointClaim::take(const std::string& url, int port,
                            std::function<void(const std::string& why)> on_lost) {
-  own_ = {process_space(), host_name(), ::getpid(), start_of_process(::getpid())};
+  own_ = {process_space(), host_name(), ::getpid(), start_of_process(::getpid()), ""};
   options_.serving["port"] = port;
   for (;;) {
     bool changed = false;
     HONE_TRY(registry_->database().write([&]() -> Status {
       Endpoint e = HONE_TRY(registry_->endpoint(seen_.id));
-      changed = e.server != seen_.server;
+      if (!options_.awaited.empty() && e.server.awaited != options_.awaited)
+        return Error(err::kEndpointServed,
+                     fmt::format("the endpoint '{}' was stopped, or deployed again, while this "
+                                 "server started",
+                                 e.display_name))
+            .todo("deploy it again");
+      changed = !e.server.is(seen_.server);
       if (changed) {
         seen_ = std::move(e);
         return Ok{};
@@ -144,7 +159,7 @@ void EndpointClaim::watch() {
     lock.lock();
     const bool gone = !now.ok() && now.error().is(err::kNotRegistered);
     // A registry that cannot be read now says nothing.
-    if (!gone && (!now.ok() || now->server == own_)) continue;
+    if (!gone && (!now.ok() || now->server.is(own_))) continue;
     if (ends_) return;
     return on_lost_(gone                   ? "the endpoint was removed from the registry"
                     : now->server.pid == 0 ? "the endpoint was stopped"
@@ -162,7 +177,7 @@ void EndpointClaim::release() {
   if (!std::exchange(taken_, false)) return;
   Endpoint own = seen_;
   own.server = own_;
-  if (const auto left = forget_server(*registry_, own); !left.ok())
+  if (const auto left = forget_server(*registry_, own, true); !left.ok())
     if (!left.error().is(err::kNotRegistered))
       log_warning("the registry still names this server: {}", left.error().what());
 }

@@ -26,12 +26,15 @@ struct ServerFacts {
 // server of another endpoint, at that address counts as none.
 ServerFacts look_at_server(const Endpoint& endpoint);
 
-// Ends the server: SIGTERM, and SIGKILL after `seconds`. A server of another machine notices by itself that the registry
-// no longer names it. Returns when it no longer answers, and the endpoint without server. H3418: it still answers.
-Result<Endpoint> end_server(Registry& registry, const Endpoint& endpoint, double seconds);
+// Ends the server, and each that takes the endpoint meanwhile: SIGTERM, and SIGKILL after `seconds`. A server of another
+// machine notices by itself that the registry no longer names it. Returns when none answers, with the endpoint without
+// server. A server that hone deploy is starting may no longer take it, unless `keeps_awaited`. H3418: one still answers.
+Result<Endpoint> end_server(Registry& registry, Endpoint endpoint, double seconds,
+                            bool keeps_awaited = false);
 
 struct ClaimOptions {
   std::string registry, endpoint;
+  std::string awaited;            // EndpointServer::awaited, if hone deploy started this server
   bool take_over = false;         // ends another server instead of H3418
   double take_over_seconds = 60;  // that it may take to end
   // Settings of hone serve to keep with the endpoint; take() adds the port that was chosen.
@@ -44,7 +47,7 @@ class EndpointClaim {
   // H3418 another server answers for the endpoint; errors of the registry.
   static Result<std::unique_ptr<EndpointClaim>> prepare(ClaimOptions options);
   ~EndpointClaim();  // gives up what was taken
-  // Records this process, its address and settings. H3418: another server was faster.
+  // Records this process, its address and settings. H3418: another server was faster, or it is no longer awaited.
   Status take(const std::string& url, int port,
               std::function<void(const std::string& why)> on_lost);
   void release();

@@ -68,6 +68,7 @@ Result<Child> start_server(const DeploySettings& s, Registry& registry, const En
     HONE_TRY(file_store().make_dirs(log.substr(0, slash)));
   const ChildStream to_log = {ChildStream::kAppend, log, 0600};
   Child server = HONE_TRY(spawn({.command = argv,
+                                 .environment = {{kAwaitedVariable, e.server.awaited}},
                                  .in = {ChildStream::kNull},
                                  .out = to_log,
                                  .err = to_log,
@@ -133,6 +134,7 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
     e = with_version(known(), v, s.traffic, id);
     e.serving.update(given);
     if (!e.serving.contains("port")) e.serving["port"] = s.port;
+    if (!has_server) e.server.awaited = id;
     e = HONE_TRY(registry.set_endpoint(e));
     return Ok{};
   }));

@@ -10,6 +10,7 @@
 #include "operate/serve/grpc/grpc_server.h"
 #include "operate/serve/model_server.h"
 #include "operate/serve/routes/routes.h"
+#include "run/commands/endpoint_server.h"
 #include "run/commands/serve_settings.h"
 
 namespace hone {
@@ -96,6 +97,7 @@ Result<ModelServerOptions> server_options(const ServeSettings& s, const Schema& 
   o.health_route = environment("AIP_HEALTH_ROUTE");
   o.request_seconds = s.request_timeout;
   o.drain_seconds = s.drain_timeout;
+  o.claim.awaited = environment(kAwaitedVariable);
   o.claim.take_over = s.take_over;
   o.claim.take_over_seconds = s.drain_delay + s.drain_timeout + 10;
   o.on_lost = [](const std::string& why) {
