@@ -41,6 +41,10 @@ Error server_ends() {
   return Error(err::kServeEnds, "the server ends and loads no more models")
       .todo("send the request again when it has started again");
 }
+Error no_memory() {
+  return Error(err::kServeNoMemory, "there is no memory for this request")
+      .todo("send the request again, or a smaller one");
+}
 Error still_loading() {
   return Error(err::kServeLoading, "models are being loaded")
       .todo("send the request again; GET /readyz has status 200 when all are loaded");

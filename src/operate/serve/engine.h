@@ -60,11 +60,12 @@ struct ModelLatencies {
 };
 std::vector<double> latency_bounds();  // seconds
 
-// Errors of requests without an answer: H3411, H3412 twice, H3417, H3414.
+// Errors of requests without an answer: H3411, H3412 twice, H3417, H3414, H3419.
 Error time_is_up();
 Error engine_ends();
 Error server_ends();
 Error still_loading();
 Error too_many_wait(int64_t waiting);
+Error no_memory();
 
 }  // namespace hone

@@ -192,8 +192,16 @@ void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& 
     return reply->send({204, "", "", cors});
   }
   auto counted = std::make_shared<CountedReply>(reply, std::move(cors), context_, open_);
+  if (const auto path = path_parts(request.path))
+    if (const auto match = routes_.find(request.method, *path, false);
+        match && match->route->at_once)
+      return answer(std::move(request), counted);
   boost::asio::post(pool_, [this, r = std::move(request), c = std::move(counted)]() mutable {
-    answer(std::move(r), std::move(c));
+    try {
+      answer(std::move(r), c);
+    } catch (const std::bad_alloc&) {
+      c->send(web_error(503, line_of(no_memory())));
+    }
   });
 }
 
@@ -213,6 +221,8 @@ void InferenceServer::answer(WebRequest request, const std::shared_ptr<CountedRe
   RouteCall call{std::move(request), match->names, reply, context_};
   try {
     match->route->handle(call);
+  } catch (const std::bad_alloc&) {
+    reply->send(web_error(503, line_of(no_memory())));
   } catch (const std::exception& e) {
     log_warning("a request for {} ended in a bug of hone: {}", call.request.path, e.what());
     reply->send(web_error(500, kBug));
@@ -233,6 +243,8 @@ void InferenceServer::infer(WebHeaders headers, TensorRequest request,
     try {
       if (const Status s = ask(r, *client, finish); !s.ok())
         finish({status_of(s.error()), line_of(s.error())});
+    } catch (const std::bad_alloc&) {
+      finish({503, line_of(no_memory())});
     } catch (const std::exception& e) {
       log_warning("a request for {} ended in a bug of hone: {}", r.model, e.what());
       finish({500, kBug});

@@ -1,5 +1,5 @@
-// Jobs from any thread that wait for an engine's thread. A Job has a `deadline`, and a `done` that
-// takes an Error.
+// Jobs from any thread that wait for an engine's thread. A Job has a `deadline`, `follows`, and a
+// `done` that takes an Error.
 #pragma once
 
 #include <condition_variable>
@@ -22,14 +22,15 @@ class JobQueue {
   explicit JobQueue(int64_t most) : most_(most) {}
 
   // --- any thread ---
-  // Errors: H3412 after stop(), H3414 too many wait.
+  // A job that follows the first one of its request is taken however many wait: a request waits whole
+  // or not at all. Errors: H3412 after stop(), H3414 too many wait.
   Result<uint64_t> submit(Job job) {
     uint64_t ticket = 0;
     {
       std::lock_guard lock(mutex_);
       if (stopped_) return engine_ends();
       const auto waiting = static_cast<int64_t>(waiting_.size());
-      if (waiting >= most_) return too_many_wait(waiting);
+      if (!job.follows && waiting >= most_) return too_many_wait(waiting);
       ticket = next_++;
       waiting_.push_back({ticket, std::move(job)});
     }

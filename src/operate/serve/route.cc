@@ -61,7 +61,7 @@ std::string RouteCall::part(const std::string& name) const {
 int status_of(const Error& e) {
   if (e.is(err::kServeBusy)) return 429;
   if (e.is(err::kServeLate)) return 504;
-  if (e.is(err::kServeEnds) || e.is(err::kServeLoading)) return 503;
+  if (e.is(err::kServeEnds) || e.is(err::kServeLoading) || e.is(err::kServeNoMemory)) return 503;
   if (e.is(err::kServeNoModel)) return 404;
   if (e.is(err::kLogitsNotFinite)) return 500;
   return 400;
@@ -133,6 +133,7 @@ void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQu
     all->done(std::move(e));
   };
   for (size_t i = 0; i < queries.size(); ++i) {
+    queries[i].follows = i > 0;
     Result<uint64_t> ticket =
         model->ask(std::move(queries[i]), nullptr, [all, i, fail](Result<TextAnswer> one) {
           if (!one.ok()) return fail(std::move(one.error()));

@@ -63,6 +63,7 @@ struct Route {
   std::string pattern;
   void (*handle)(RouteCall& call) = nullptr;  // answers, now or later
   bool only = false;                          // other methods get status 405
+  bool at_once = false;                       // waits for nothing: answered on the server's thread
 };
 
 struct Api {

@@ -119,7 +119,7 @@ void RowEngine::compute(std::vector<Waiting>& jobs) {
   count_positions(config_, ids, positions);
   session_->run(b->program);
   if (!session_->check().ok()) {
-    for (Waiting& w : jobs) w.job.done(std::move(session_->check().error()));
+    for (Waiting& w : jobs) std::exchange(w.job.done, {})(session_->check().error());
     return;
   }
   const auto logits = b->outputs.get<const float>("logits");
@@ -130,11 +130,12 @@ void RowEngine::compute(std::vector<Waiting>& jobs) {
     const auto own = logits.subspan(row * width, count * width);
     row += count;
     if (!std::all_of(own.begin(), own.end(), [](float x) { return std::isfinite(x); }))
-      w.job.done(Error(err::kLogitsNotFinite, "the logits of the text are not finite")
-                     .todo("the activations overflow, as after a training that diverged: take an "
-                           "earlier checkpoint"));
+      std::exchange(w.job.done, {})(
+          Error(err::kLogitsNotFinite, "the logits of the text are not finite")
+              .todo("the activations overflow, as after a training that diverged: take an "
+                    "earlier checkpoint"));
     else
-      w.job.done(std::vector<float>(own.begin(), own.end()));
+      std::exchange(w.job.done, {})(std::vector<float>(own.begin(), own.end()));
   }
 }
 
@@ -147,7 +148,12 @@ void RowEngine::run() {
     load_.running = load_.used_rows = static_cast<int64_t>(jobs.size());
     queue_.tell(load_);
     const double start = clock_.seconds();
-    compute(jobs);
+    try {
+      compute(jobs);
+    } catch (const std::bad_alloc&) {
+      for (Waiting& w : jobs)
+        if (w.job.done) w.job.done(no_memory());
+    }
     load_.seconds += clock_.seconds() - start;
     for (const Waiting& w : jobs) load_.prompt_tokens += static_cast<int64_t>(w.job.ids.size());
     load_.requests += static_cast<int64_t>(jobs.size());

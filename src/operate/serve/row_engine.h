@@ -23,6 +23,7 @@ struct RowJob {
   std::vector<int32_t> types;   // token types; empty: 0
   std::vector<int32_t> places;  // masked language models: the tokens whose logits are wanted
   Deadline deadline = kNoDeadline;
+  bool follows = false;  // another job of its request
   // On the engine's thread, once: f32[labels] of a classifier, [places, V] of a masked language
   // model. Errors: H2505, H3411, H3412.
   std::function<void(Result<std::vector<float>>)> done;

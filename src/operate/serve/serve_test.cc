@@ -141,10 +141,24 @@ TEST(ServedModelTest, EndsAtTheDeadlineAndMeasuresByItsClock) {
   EXPECT_EQ(latencies.first_token.read().sum, 0);
 }
 
+TEST(ServedModelTest, RefusesLongTextsBeforeTheirTokensAreCounted) {
+  const auto asked =
+      tiny()->ask({.text = std::string((1 << 20) + 1, 'a')}, nullptr, [](Result<TextAnswer>) {});
+  ASSERT_FALSE(asked.ok());
+  EXPECT_EQ(asked.error().what(), "the text has 1048577 bytes, the server reads 1048576");
+  wait_for_unloads();
+}
+
+TEST(ServeErrors, AFailedAllocationIsNotTheClients) {
+  EXPECT_TRUE(no_memory().is(err::kServeNoMemory));
+  EXPECT_EQ(status_of(no_memory()), 503);
+}
+
 TEST(JobQueue, EndsJobsWhoseTimeIsOver) {
   struct TimedJob {
     Deadline deadline;
     std::function<void(Error)> done;
+    bool follows = false;
   };
   FakeClock clock;
   JobQueue<TimedJob> queue(2);
@@ -157,6 +171,8 @@ TEST(JobQueue, EndsJobsWhoseTimeIsOver) {
   ASSERT_TRUE(add("a", clock.seconds() + 5).ok());
   ASSERT_TRUE(add("b", kNoDeadline).ok());
   EXPECT_EQ(std::string(add("c", kNoDeadline).error().code()), err::kServeBusy.id);
+  // Another text of a request that was let in.
+  EXPECT_TRUE(queue.submit({clock.seconds() + 5, [](const Error&) {}, true}).ok());
   clock.advance(4);
   queue.end_late(clock.seconds());
   EXPECT_TRUE(ended.empty());

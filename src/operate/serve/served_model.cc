@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kLongest = 2048;  // default number of tokens of a sequence
 constexpr int64_t kLongestRow = 512;
+constexpr size_t kMostTextBytes = 1 << 20;  // or 64 for each token of the longest sequence, if more
 
 // The wanted limits, within a quarter of the device's memory unless another size is given.
 Result<CacheLimits> cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t longest,
@@ -194,7 +195,9 @@ Status ServedModel::load_text(const ServedOptions& o) {
       log_warning("{} cannot answer chats: {}", name_, (*chat)->error().text());
   const CacheLimits limits = HONE_TRY(cache_limits(model_.config, o, longest_, *backend_));
   auto engine = HONE_TRY(TextEngine::make(model_, limits, *backend_, o.engine));
-  ask_ = [this, &e = *engine](TextQuery query, OnPiece on_piece, OnDone on_done) {
+  ask_ = [this, &e = *engine](TextQuery query, OnPiece on_piece,
+                              OnDone on_done) -> Result<uint64_t> {
+    HONE_TRY(check_bytes(query));
     return ask_text(e, std::move(query), std::move(on_piece), std::move(on_done));
   };
   engine_ = std::move(engine);
@@ -205,7 +208,8 @@ Status ServedModel::load_rows(const ServedOptions& o) {
   const RowLimits limits{
       .rows = o.batch_size, .tokens = std::max(longest_, kLongestRow), .weights = o.weights};
   auto engine = HONE_TRY(RowEngine::make(model_, limits, *backend_, o.engine));
-  ask_ = [this, &e = *engine](TextQuery query, const OnPiece&, OnDone on_done) {
+  ask_ = [this, &e = *engine](TextQuery query, const OnPiece&, OnDone on_done) -> Result<uint64_t> {
+    HONE_TRY(check_bytes(query));
     return ask_rows(e, std::move(query), std::move(on_done));
   };
   engine_ = std::move(engine);
@@ -278,6 +282,16 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
   return std::shared_ptr<const Settings>(std::move(s));
 }
 
+// A text that cannot fit is refused before the time that its tokens take.
+Status ServedModel::check_bytes(const TextQuery& query) const {
+  const size_t bytes = query.text.size() + (query.pair ? query.pair->size() : 0);
+  const size_t most = std::max(kMostTextBytes, 64 * static_cast<size_t>(longest_));
+  if (bytes <= most) return Ok{};
+  return Error(err::kPromptTooLong,
+               fmt::format("the text has {} bytes, the server reads {}", bytes, most))
+      .todo("shorten the text");
+}
+
 Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece,
                                        OnDone on_done) {
   const auto settings = HONE_TRY(read_settings(query.settings));
@@ -303,6 +317,7 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
   HONE_TRY(engine.check(prompts[0], *config));
 
   TextJob job;
+  job.follows = query.follows;
   const bool whole_text = !prompts[0].source.empty();
   std::vector<int32_t> before = whole_text ? std::vector<int32_t>() : prompts[0].tokens;
   const auto watch = std::make_shared<Watch>(latencies_, *clock_);
@@ -392,6 +407,7 @@ Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDon
   const bool masks = task_ == ServedTask::fill_mask;
   const int64_t top_k = HONE_TRY(top_k_of(query.settings, masks ? 5 : 1));
   RowJob job;
+  job.follows = query.follows;
   if (!query.tokens.empty()) {
     job.ids = std::move(query.tokens);
   } else {

@@ -41,6 +41,7 @@ struct TextQuery {
   std::shared_ptr<const Json> settings = {};
   bool special_tokens = true;  // add the tokenizer's special tokens around a text
   Deadline deadline = kNoDeadline;
+  bool follows = false;  // another query of its request
 };
 struct Written {
   std::string text;
@@ -100,6 +101,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   Status load_text(const ServedOptions& options);
   Status load_rows(const ServedOptions& options);
   Result<std::shared_ptr<const Settings>> read_settings(const std::shared_ptr<const Json>& json);
+  Status check_bytes(const TextQuery& query) const;  // H2503
   Result<uint64_t> ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece, OnDone on_done);
   Result<uint64_t> ask_rows(RowEngine& engine, TextQuery query, OnDone on_done);
   std::vector<std::vector<Scored>> best_of(std::span<const float> logits, int64_t count) const;

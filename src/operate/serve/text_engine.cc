@@ -96,15 +96,23 @@ void TextEngine::end_late() {
 
 void TextEngine::run() {
   while (queue_.wait(!running_.empty())) {
-    begin_waiting();
-    batcher_->step();
-    end_late();
+    try {
+      begin_waiting();
+      batcher_->step();
+      end_late();
+    } catch (const std::bad_alloc&) {
+      end_running(no_memory());
+    }
     if (running_.empty()) tell_load();  // no other call reports until the next request
   }
+  end_running(engine_ends());
+  queue_.end_all();
+}
+
+void TextEngine::end_running(const Error& why) {
   batcher_->clear();
   const auto running = std::exchange(running_, {});
-  for (const auto& [ticket, r] : running) r.done(engine_ends());
-  queue_.end_all();
+  for (const auto& [ticket, r] : running) r.done(why);
 }
 
 }  // namespace hone

@@ -13,6 +13,7 @@ struct TextJob {
   Prompt prompt;
   std::shared_ptr<const GenerationConfig> config;
   Deadline deadline = kNoDeadline;
+  bool follows = false;  // another job of its request
   // On the engine's thread: tokens as they come (not for beams), and once the end, which is an Error
   // where the time ran out (H3411) or the engine was stopped (H3412).
   std::function<void(size_t sequence, int32_t token)> token = {};
@@ -38,6 +39,7 @@ class TextEngine : public QueuedEngine<TextJob> {
   void begin_waiting();
   void end_late();
   void tell_load();
+  void end_running(const Error& why);
 
   CacheLimits limits_;
   std::optional<Session> session_;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/core/log.h"
 #include "base/store/store.h"
 #include "operate/web/api.h"
 #include "operate/web/endpoint_proxy.h"
@@ -129,7 +130,12 @@ struct WebUi::Impl {
         next = std::move(waiting.front());
         waiting.pop_front();
       }
-      next();
+      try {
+        next();
+      } catch (const std::exception& e) {
+        log_warning("a request ended in an error: {}", e.what());
+      }
+      next = nullptr;  // a reply without an answer sends status 500
     }
   }
 

@@ -36,12 +36,13 @@ void answer_metrics(RouteCall& call) {
 
 std::vector<Route> status_routes(const ServeContext& server) {
   std::vector<Route> routes{
-      {"GET", "metrics", answer_metrics},      {"GET", "healthz", answer_alive},
-      {"GET", "livez", answer_alive},          {"GET", "v2/health/live", answer_alive},
-      {"GET", "readyz", answer_ready},         {"GET", "health", answer_ready},
-      {"GET", "v2/health/ready", answer_ready}};
+      {"GET", "healthz", answer_alive},        {"GET", "livez", answer_alive},
+      {"GET", "v2/health/live", answer_alive}, {"GET", "readyz", answer_ready},
+      {"GET", "health", answer_ready},         {"GET", "v2/health/ready", answer_ready}};
   if (!server.health_route.empty()) routes.push_back({"GET", server.health_route, answer_ready});
   routes.push_back({"GET", "ping", answer_ping});
+  for (Route& r : routes) r.at_once = true;
+  routes.push_back({"GET", "metrics", answer_metrics});
   return routes;
 }
 
