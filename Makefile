@@ -6,7 +6,8 @@ JOBS ?= $(shell nproc)
 PRESET ?= cpu
 FUZZ_SECONDS ?= 600
 BUILD := build/$(PRESET)
-CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
+# One test more than there are cores, as many wait for clocks and servers.
+CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $$(($(JOBS) + 1)) --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
 
 .PHONY: help quickstart check build test quick one nightly sanitize fuzz format bench golden install \
         layers hooks cuda check-cuda install-deps install-check install-cuda configure

@@ -3,9 +3,11 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "base/core/error_report.h"
 #include "base/core/log.h"
+#include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/store/places/places.h"
 #include "run/commands/command.h"
@@ -99,12 +101,13 @@ Result<int> dispatch(std::vector<std::string> args) {
 
 int report(const Error& e) {
   report_error(e);
+  const std::string text = redact_text(e.text());
   if (log_format() == LogFormat::kJson) {
-    log_error("{}", e.text());
+    log_error("{}", text);
   } else if (isatty(STDERR_FILENO) && log_in_color()) {
-    fmt::print(stderr, "\033[31m{}\033[0m\n", e.text());
+    fmt::print(stderr, "\033[31m{}\033[0m\n", text);
   } else {
-    fmt::print(stderr, "{}\n", e.text());
+    fmt::print(stderr, "{}\n", text);
   }
   const bool usage = std::string_view(e.code()).starts_with("H02") || e.is(err::kUnknownCommand);
   return usage ? kExitUsage : kExitUserError;
@@ -115,7 +118,7 @@ int report_bug(const std::vector<std::string>& args, const char* what) {
              "this is a bug in hone, not a mistake of yours: {}\n"
              "  please report the line above, hone {}, and the command: hone {}\n"
              "  with what 'hone doctor' prints\n",
-             what, version(), join(args, " "));
+             what, version(), redact_text(join(args, " ")));
   return kExitBug;
 }
 
@@ -141,9 +144,23 @@ int run(const std::vector<std::string>& args) {
 }  // namespace
 }  // namespace hone
 
+// Everybody on the machine can read the words of a process: secrets are covered there.
+static void cover_secrets(char** words) {
+  for (char** w = words; *w != nullptr; ++w) {
+    const std::string_view word = *w;
+    if (!word.starts_with("--")) continue;
+    const size_t is = word.find('=');
+    if (!hone::names_a_secret(std::string(word.substr(2, is - 2)))) continue;
+    char* value = is != word.npos ? *w + is + 1 : w[1];
+    if (value != nullptr) std::fill(value, value + std::strlen(value), '*');
+  }
+}
+
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past a limit is an error of its writer
   hone::take_error_descriptor();
-  return hone::run({argv + 1, argv + argc});
+  std::vector<std::string> words(argv + 1, argv + argc);
+  cover_secrets(argv + 1);
+  return hone::run(std::move(words));
 }

@@ -10,6 +10,7 @@
 
 #include "base/core/json.h"
 #include "base/core/process.h"
+#include "base/core/redact.h"
 #include "base/core/text.h"
 
 namespace hone {
@@ -108,7 +109,10 @@ std::string log_json(const LogRecord& r, const LogLabels& labels) {
 
 namespace {
 // The mutex is held.
-void write_record(LogState& s, const LogRecord& r, bool with_word) {
+void write_record(LogState& s, const LogRecord& given, bool with_word) {
+  LogRecord r = given;
+  std::string redacted;
+  if (may_hold_a_secret(r.message)) r.message = redacted = redact_text(std::string(r.message));
   if (s.listener) s.listener(r);
   std::string& text = s.text;
   text.clear();

@@ -29,10 +29,21 @@ std::vector<std::string> words_of(const std::string& name) {
   return words;
 }
 
+// hone's own words that end in "token": eostoken.
+bool is_token_of_text(std::string_view word) {
+  static constexpr std::array<std::string_view, 8> kBefore = {"pad", "eos",  "bos", "unk",
+                                                              "cls", "mask", "sep", "max"};
+  word.remove_suffix(std::string_view("token").size());
+  return is_among(kBefore, word);
+}
+
+}  // namespace
+
 bool names_a_secret(const std::string& name) {
-  static constexpr std::array<std::string_view, 13> kSecret = {
-      "token",         "password", "passwd",    "secret",    "apikey", "credential", "credentials",
-      "authorization", "sig",      "signature", "accesskey", "bearer", "pwd"};
+  static constexpr std::array<std::string_view, 17> kSecret = {
+      "token",       "password",      "passwd", "secret",    "apikey",    "credential",
+      "credentials", "authorization", "sig",    "signature", "accesskey", "bearer",
+      "pwd",         "passphrase",    "jwt",    "auth",      "sessionid"};
   static constexpr std::array<std::string_view, 11> kText = {
       "pad", "eos", "bos", "unk", "mask", "sep", "cls", "special", "start", "end", "per"};
   const std::vector<std::string> words = words_of(name);
@@ -40,11 +51,20 @@ bool names_a_secret(const std::string& name) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (is_among(kText, words[i])) return false;
     secret = secret || is_among(kSecret, words[i]) ||
+             (words[i].ends_with("token") && !is_token_of_text(words[i])) ||
              (words[i] == "key" && i > 0 &&
-              (words[i - 1] == "api" || words[i - 1] == "access" || words[i - 1] == "private" ||
-               words[i - 1] == "account"));
+              (words[i - 1] == "api" || words[i - 1].ends_with("access") ||
+               words[i - 1] == "private" || words[i - 1] == "account")) ||
+             (words[i] == "id" && i > 0 && words[i - 1] == "session");
   }
   return secret;
+}
+
+namespace {
+
+// In the query of a URL these are secrets too: the key of a service of Google, the code of OAuth.
+bool names_a_secret_of_a_query(const std::string& name) {
+  return name == "key" || name == "code" || names_a_secret(name);
 }
 
 // The names and values after a URL's '?'.
@@ -52,14 +72,14 @@ std::string redacted_query(const std::string& query) {
   std::vector<std::string> parts = split(query, '&');
   for (std::string& part : parts)
     if (const size_t is = part.find('=');
-        is != std::string::npos && names_a_secret(part.substr(0, is)))
+        is != std::string::npos && names_a_secret_of_a_query(part.substr(0, is)))
       part = part.substr(0, is + 1) + kRedacted;
   return join(parts, "&");
 }
 
 bool looks_like_a_token(std::string_view text) {
-  static constexpr std::array<std::string_view, 9> kBeginnings = {
-      "hf_", "ghp_", "github_pat_", "sk-", "AKIA", "ASIA", "ya29.", "glpat-", "xoxb-"};
+  static constexpr std::array<std::string_view, 10> kBeginnings = {
+      "AIza", "hf_", "ghp_", "github_pat_", "sk-", "AKIA", "ASIA", "ya29.", "glpat-", "xoxb-"};
   constexpr size_t kShortest = 16;
   if (text.starts_with("Bearer ") || text.starts_with("Basic ")) return true;
   const auto begins = [&](std::string_view b) { return text.starts_with(b); };
@@ -107,6 +127,14 @@ bool is_scheme_of_authorization(const std::string& word) {
 }  // namespace
 
 std::string redact_address(const std::string& address) { return redacted_url(address); }
+
+bool may_hold_a_secret(std::string_view text) {
+  for (const std::string_view mark :
+       {"://", "=", "--", "earer ", "asic ", "hf_", "ghp_", "github_pat_", "AKIA", "ASIA", "AIza",
+        "ya29.", "sk-", "glpat-", "xoxb-"})
+    if (text.find(mark) != std::string_view::npos) return true;
+  return false;
+}
 
 std::string redact_text(const std::string& text) {
   if (text.starts_with("Bearer ") || text.starts_with("Basic ")) return kRedacted;

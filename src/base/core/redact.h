@@ -2,11 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/core/json.h"
 
 namespace hone {
 
+// Whether this is the name of a credential: token, hub_token, AWSAccessKeyId; not pad_token.
+bool names_a_secret(const std::string& name);
+
+// False: redact_text() would change nothing. Allocates nothing.
+bool may_hold_a_secret(std::string_view text);
 // "https://me:word@host/x?sig=abc" -> "https://host/x?sig=***". Words that are not URLs stay, but for the
 // well-known forms of tokens (hf_..., AKIA..., "Bearer ..."), values of flags and variables whose names say that
 // they are secret, and what follows "Authorization: Bearer".

@@ -24,6 +24,20 @@ TEST(Redact, KnowsFlagsVariablesAndHeaders) {
   for (const char* text : {"pad_token=<pad> eos_token_id=0 max_tokens=5", "a Basic idea of it",
                            "12:30:05 step 3/10 loss=2.5", "tokens: 17", "--", "a=", "=b"})
     EXPECT_EQ(redact_text(text), text);
+  EXPECT_FALSE(may_hold_a_secret("step 10/100  loss 2.35  rate 5e-05"));
+}
+
+TEST(Redact, KnowsTheNamesOfCredentials) {
+  for (const char* name :
+       {"token", "hub_token", "hubToken", "accesstoken", "jwt", "auth", "sessionid", "session-id",
+        "passphrase", "AWSAccessKeyId", "X-Amz-Signature", "apikey"})
+    EXPECT_TRUE(names_a_secret(name)) << name;
+  for (const char* name :
+       {"pad_token", "eostoken", "max_tokens", "key", "code", "author", "session"})
+    EXPECT_FALSE(names_a_secret(name)) << name;
+  EXPECT_EQ(redact_text("https://h/x?key=AIzaSy1&code=2&alt=media&X-Amz-Signature=3"),
+            "https://h/x?key=***&code=***&alt=media&X-Amz-Signature=***");
+  EXPECT_EQ(redact_text("label=AIzaSyABCDEFGHIJKLMNOP"), "label=***");
 }
 
 TEST(Redact, KnowsTheWordsOfACommand) {

@@ -11,7 +11,8 @@ Status IdleSteps::add(const TrainSettings& s, std::optional<double> loss, int64_
   no_labels_ = loss ? 0 : no_labels_ + 1;
   zero_loss_ = loss == 0.0 ? zero_loss_ + 1 : 0;
   const int64_t idle = std::max(no_labels_, zero_loss_);
-  if (idle < std::clamp(total, kLeast, kMost)) return Ok{};
+  const int64_t least = no_labels_ > 0 ? kLeastUnlabelled : kLeastZero;
+  if (idle < std::clamp(total, least, kMost)) return Ok{};
   const char* reason = no_labels_ > 0 ? kAllowNoLabels : kAllowZeroLoss;
   if (s.allows(reason)) return Ok{};
   return Error(err::kNothingLearnt,

@@ -25,8 +25,9 @@ TEST(IdleSteps, StopARunThatLearnsNothing) {
   EXPECT_EQ(stops_at(zeros), IdleSteps::kMost);
   EXPECT_EQ(stops_at(none), IdleSteps::kMost);
   EXPECT_EQ(stops_at({0.0, 0.0}), 2);
-  EXPECT_EQ(stops_at({std::nullopt, std::nullopt}), 2);
-  EXPECT_EQ(stops_at({std::nullopt}), 0);
+  EXPECT_EQ(stops_at({0.0}), 0);
+  EXPECT_EQ(stops_at(std::vector<std::optional<double>>(5)), 5);
+  EXPECT_EQ(stops_at(std::vector<std::optional<double>>(4)), 0);
   EXPECT_EQ(stops_at({0.0, 1e-30, 0.0}), 0);
   std::vector<std::optional<double>> some(none);
   for (size_t i = 0; i < some.size(); i += 5) some[i] = 1;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/core/clock.h"
+#include "base/core/redact.h"
 #include "learn/checkpoint/output_dir.h"
 
 namespace hone {
@@ -53,7 +54,7 @@ std::string RunLog::take_failure() {
 void RunLog::add_event(const std::string& event, const OrderedJson& members, int64_t step) {
   OrderedJson all{{"event", event}};
   all.update(finite(members));
-  const std::string text = dump_json(all);
+  const std::string text = dump_json(redact_secrets(std::move(all)));
   add_line({.level = LogLevel::kInfo,
             .wall_seconds = system_clock().wall_seconds(),
             .step = step,

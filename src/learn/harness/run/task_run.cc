@@ -7,6 +7,7 @@
 #include "base/core/hash.h"
 #include "base/core/log.h"
 #include "base/core/memory.h"
+#include "base/core/redact.h"
 #include "base/core/signals.h"
 #include "learn/harness/run/not_finite_rows.h"
 #include "learn/pretrained/weights.h"
@@ -253,7 +254,7 @@ Json TaskRun::fingerprint() const {
           {"total_steps", steps ? steps->total_steps() : 0},
           {"update", update_effect(s_)},
           {"evaluation", evaluation_effect(s_)},
-          {"settings", ledger_of(described(task_))}};
+          {"settings", Json(redact_secrets(OrderedJson(ledger_of(described(task_)))))}};
 }
 
 }  // namespace hone

@@ -42,9 +42,7 @@ TEST(Compile, DeploymentsNeedABucketAndARegistry) {
               HasSubstr("give a gs:// URL"));
   options = {.image = "i", .deploy_image = {}, .root = "gs://B/r"};
   EXPECT_THAT(compile_pipeline("kfp", news, options).error().text(), HasSubstr("--registry"));
-  EXPECT_TRUE(compile::serve_flags(*news.find("deploy")).empty());  // the prefix is in the model
-  EXPECT_THAT(compile::serve_flags({.command = {"hone", "deploy", "--serve_flags", "prefix=a: "}}),
-              ElementsAre("--prefix", "a: "));
+  EXPECT_THAT(compile::serve_flags(*news.find("deploy")), ElementsAre("--prefix", "summarize: "));
 }
 
 TEST(Compile, EnginesAreTheFilesOfTheRoom) {
