@@ -12,6 +12,7 @@
 #include "base/store/places/places.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/error_pages.h"
 
 namespace hone {
 namespace {
@@ -29,8 +30,8 @@ std::string overview() {
       "[settings.yaml]\n\n";
   for (const Command& c : commands_by_name())
     text += fmt::format("  {:<16} {}\n", c.name, c.summary);
-  text +=
-      fmt::format("  {:<16} {}\n\n", "help [COMMAND]", "this list, or the settings of a command");
+  text += fmt::format("  {:<16} {}\n\n", "help [WORD]",
+                      "this list, the settings of a command, or the page of an error (H2406)");
   return text +
          "Exit status: 0 done, 1 something to correct (the message says what), 2 usage, 3 a bug in "
          "hone.\n";
@@ -70,6 +71,17 @@ Result<int> markdown() {
   return kExitDone;
 }
 
+// The page of an error: hone help H2406.
+Result<int> explain(const std::string& code) {
+  for (const ErrorPage& page : error_pages())
+    if (page.code == code) {
+      print_out(page.text);
+      return kExitDone;
+    }
+  return Error(err::kUnknownCommand, fmt::format("hone has no error {}", code))
+      .todo("docs/errors has a page for each");
+}
+
 Result<int> dispatch(std::vector<std::string> args) {
   const std::vector<Command> all = all_command();
   if (args.empty()) {
@@ -78,7 +90,7 @@ Result<int> dispatch(std::vector<std::string> args) {
   }
   std::string word = args[0];
   args.erase(args.begin());
-  if (word == "--version" || word == "version") {
+  if (word == "--version" || word == "-V" || word == "version") {
     print_out(fmt::format("hone {}\n", version()));
     return kExitDone;
   }
@@ -89,6 +101,9 @@ Result<int> dispatch(std::vector<std::string> args) {
     }
     if (args[0] == "--markdown") return markdown();
     word = args[0];
+    if (word.size() == 5 && (word[0] == 'H' || word[0] == 'h') &&
+        word.find_first_not_of("0123456789", 1) == word.npos)
+      return explain("H" + word.substr(1));
     args = {"--help"};
   }
   for (char& c : word) {

@@ -44,8 +44,9 @@ bool names_a_secret(const std::string& name) {
       "token",       "password",      "passwd", "secret",    "apikey",    "credential",
       "credentials", "authorization", "sig",    "signature", "accesskey", "bearer",
       "pwd",         "passphrase",    "jwt",    "auth",      "sessionid"};
-  static constexpr std::array<std::string_view, 11> kText = {
-      "pad", "eos", "bos", "unk", "mask", "sep", "cls", "special", "start", "end", "per"};
+  static constexpr std::array<std::string_view, 12> kText = {"pad",   "eos", "bos", "unk",
+                                                             "mask",  "sep", "cls", "special",
+                                                             "start", "end", "per", "application"};
   const std::vector<std::string> words = words_of(name);
   bool secret = false;
   for (size_t i = 0; i < words.size(); ++i) {

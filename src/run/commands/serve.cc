@@ -36,7 +36,12 @@ Result<InferenceOptions> web_options(const ServeSettings& s) {
   o.http.most_body_bytes = static_cast<size_t>(s.max_body.bytes);
   o.http.most_connections = static_cast<size_t>(s.max_connections);
   o.origins = s.cors_origins;
-  if (const std::string key = environment("HONE_API_KEY"); !key.empty()) o.keys.push_back(key);
+  if (const char* key = std::getenv("HONE_API_KEY")) {
+    if (*key == '\0')
+      return bad_flag("the key is empty, and would open the server to all", "HONE_API_KEY",
+                      "give it a key, or unset it for a server without one");
+    o.keys.emplace_back(key);
+  }
   if (!s.api_key_file.empty()) {
     const std::string text = HONE_TRY(file_store().read(s.api_key_file));
     for (const std::string& line : split(text, '\n'))

@@ -1,4 +1,5 @@
 // hone tokenize: rows of text in, one line {"ids":[...]} out for each, in order (encode_file.h).
+#include "base/settings/errors.h"
 #include "base/store/store.h"
 #include "learn/files/encode_file.h"
 #include "learn/pretrained/open.h"
@@ -21,6 +22,21 @@ TruncateOptions truncate_options(const TokenizeSettings& s, const Tokenizer& tok
   return tokenizer.truncate_options(*truncation_named(s.truncation), length);
 }
 
+// {"text": ..., "ids": [...], "tokens": [...]}, a line for each text.
+Status print_tokens(const TokenizeSettings& s, const Tokenizer& tokenizer) {
+  const EncodeOptions options{.add_special_tokens = s.add_special_tokens,
+                              .split_special_tokens = s.split_special_tokens};
+  for (const std::string& text : s.text) {
+    Encoding encoded;
+    HONE_TRY(tokenizer.encode_to(text, {}, encoded, options, truncate_options(s, tokenizer)));
+    OrderedJson tokens = OrderedJson::array();
+    for (const int32_t id : encoded.ids) tokens.push_back(tokenizer.token_of(id).value_or(""));
+    print_out(dump_json(OrderedJson{{"text", text}, {"ids", encoded.ids}, {"tokens", tokens}}) +
+              "\n");
+  }
+  return Ok{};
+}
+
 Result<int> run_tokenize(const std::vector<std::string>& args) {
   TokenizeSettings s;
   Schema schema("hone tokenize", "turn rows of text into token ids");
@@ -28,6 +44,16 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
   const Tokenizer tokenizer = HONE_TRY(open_tokenizer(s.model_name_or_path, open_options(s)));
+  if (s.input.empty() == s.text.empty())
+    return Error(err::kSettingRequired, s.input.empty()
+                                            ? "there is no text to turn into tokens"
+                                            : "a file and texts are given, one of them is read")
+        .at("--input, --text")
+        .todo("give --input FILE, or --text \"...\"");
+  if (!s.text.empty()) {
+    HONE_TRY(print_tokens(s, tokenizer));
+    return kExitDone;
+  }
   const EncodeFileOptions options{
       .input = {.file = s.input, .column = s.text_column_name, .pair = s.text_pair},
       .encode = {.add_special_tokens = s.add_special_tokens,

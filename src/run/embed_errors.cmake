@@ -1,0 +1,11 @@
+# Writes the pages of FOLDER as texts of a C++ file.
+file(GLOB FILES ${FOLDER}/H*.md)
+set(ALL "// Generated from docs/errors. Do not edit.\n#include \"run/error_pages.h\"\nnamespace hone {\n")
+string(APPEND ALL "const std::vector<ErrorPage>& error_pages() {\n  static const std::vector<ErrorPage> pages = {\n")
+foreach(F ${FILES})
+  get_filename_component(CODE ${F} NAME_WE)
+  file(READ ${F} TEXT)
+  string(APPEND ALL "{\"${CODE}\", R\"HONE(${TEXT})HONE\"},\n")
+endforeach()
+string(APPEND ALL "  };\n  return pages;\n}\n}  // namespace hone\n")
+file(WRITE ${OUT} "${ALL}")

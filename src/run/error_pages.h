@@ -1,0 +1,15 @@
+// The pages of docs/errors, compiled into the program.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+struct ErrorPage {
+  std::string_view code;  // "H2406"
+  std::string_view text;  // Markdown
+};
+const std::vector<ErrorPage>& error_pages();  // generated
+
+}  // namespace hone
