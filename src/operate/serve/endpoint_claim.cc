@@ -21,7 +21,7 @@ ServerFacts ask_address(const Endpoint& e) {
   HttpClient http({.connect_timeout_seconds = 2, .deadline_seconds = 5, .retries = 0});
   const auto answer = http.get(e.address + "/readyz");
   if (!answer.ok()) return facts;
-  const auto alive = answer->status == 200 ? answer : http.get(e.address + "/healthz");
+  const auto alive = http.get(e.address + "/healthz");
   if (!alive.ok() || alive->status != 200) return facts;
   Json json;
   if (parse_json(alive->body, JsonRules{}, json) || text_at(json, "endpoint") != e.id) return facts;

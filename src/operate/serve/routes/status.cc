@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-// Names the endpoint, for clients that find a server at an address.
+// Names the endpoint and the process: `hone endpoints` finds its servers by them.
 WebAnswer alive(const RouteCall& call) {
   return {200,
           dump_json(OrderedJson{{"endpoint", call.server.endpoint}, {"pid", ::getpid()}}) + "\n"};
@@ -15,7 +15,9 @@ WebAnswer alive(const RouteCall& call) {
 void answer_alive(RouteCall& call) { call.reply->send(alive(call)); }
 
 void answer_ready(RouteCall& call) {
-  if (call.server.ready) return call.reply->send(alive(call));
+  if (call.server.ready)
+    return call.reply->send(
+        {200, dump_json(OrderedJson{{"endpoint", call.server.endpoint}}) + "\n"});
   WebAnswer a = web_error(503, "no model is ready");
   a.headers = {{"Retry-After", "1"}};
   call.reply->send(std::move(a));
