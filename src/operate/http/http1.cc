@@ -11,8 +11,8 @@ namespace hone {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;  // at once
-constexpr size_t kReadAheadBytes = 128
-                                   << 10;  // that the parser may have beyond a request's headers
+// Bytes that the parser may have beyond a request's headers.
+constexpr size_t kReadAheadBytes = 128 << 10;
 
 class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> {
  public:
@@ -152,12 +152,11 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
 
   // Refuses a malformed request and everything after it on this connection.
   void refuse(beast::error_code failed) {
+    if (no_room_) return refuse(no_room_for_body(shared_));
     int status = 400;
     std::string text = "this is not a request of HTTP/1.1";
     const bool in_body = parser_->is_header_done();
-    if (no_room_) {
-      return refuse(no_room_for_body(shared_));
-    } else if (failed == http::error::body_limit) {
+    if (failed == http::error::body_limit) {
       status = 413;
       text =
           "the body is longer than " + std::to_string(shared_.options.most_body_bytes) + " bytes";

@@ -106,7 +106,7 @@ class HttpConnection {
   virtual void finish() = 0;
 };
 
-// Starts a connection. `begun`: bytes of it that are read already. The connection owns itself and
+// Starts a connection. `begun`: its first bytes, which were read before. It owns itself and
 // decrements `connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);

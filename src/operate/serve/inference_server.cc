@@ -191,41 +191,33 @@ void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& 
     cors.emplace_back("Access-Control-Max-Age", "600");
     return reply->send({204, "", "", cors});
   }
-  auto counted = std::make_shared<CountedReply>(reply, std::move(cors), context_, open_);
-  if (const auto path = path_parts(request.path))
-    if (const auto match = routes_.find(request.method, *path, false);
-        match && match->route->at_once)
-      return answer(std::move(request), counted);
-  boost::asio::post(pool_, [this, r = std::move(request), c = std::move(counted)]() mutable {
-    try {
-      answer(std::move(r), c);
-    } catch (const std::bad_alloc&) {
-      c->send(web_error(503, line_of(no_memory())));
-    }
-  });
-}
-
-void InferenceServer::answer(WebRequest request, const std::shared_ptr<CountedReply>& reply) {
+  const auto counted = std::make_shared<CountedReply>(reply, std::move(cors), context_, open_);
   const std::optional<std::vector<std::string>> path = path_parts(request.path);
-  if (!path) return reply->send(web_error(400, "the path is not one"));
+  if (!path) return counted->send(web_error(400, "the path is not one"));
   const bool may = allowed(request.headers);
   const auto match = routes_.find(request.method, *path, !may);
-  if (!match && !may) return reply->send(no_key());
-  if (!match) return reply->send(web_error(404, "there is nothing at " + request.path));
-  reply->of(*match->api);
+  if (!match && !may) return counted->send(no_key());
+  if (!match) return counted->send(web_error(404, "there is nothing at " + request.path));
+  counted->of(*match->api);
   if (match->other_method) {
     WebAnswer a = web_error(405, "only " + match->route->method);
     a.headers = {{"Allow", match->route->method}};
-    return reply->send(std::move(a));
+    return counted->send(std::move(a));
   }
-  RouteCall call{std::move(request), match->names, reply, context_};
+  RouteCall call{std::move(request), match->names, counted, context_};
+  if (match->route->at_once) return answer(*match->route, call);
+  boost::asio::post(
+      pool_, [route = match->route, call = std::move(call)]() mutable { answer(*route, call); });
+}
+
+void InferenceServer::answer(const Route& route, RouteCall& call) {
   try {
-    match->route->handle(call);
+    route.handle(call);
   } catch (const std::bad_alloc&) {
-    reply->send(web_error(503, line_of(no_memory())));
+    call.reply->send(web_error(503, line_of(no_memory())));
   } catch (const std::exception& e) {
     log_warning("a request for {} ended in a bug of hone: {}", call.request.path, e.what());
-    reply->send(web_error(500, kBug));
+    call.reply->send(web_error(500, kBug));
   }
 }
 

@@ -65,7 +65,7 @@ class InferenceServer {
   InferenceServer(const InferenceOptions& options, const std::vector<Api>& apis,
                   ServeContext& context);
   std::optional<WebAnswer> refusal(const WebRequest& head);
-  void answer(WebRequest request, const std::shared_ptr<CountedReply>& reply);
+  static void answer(const Route& route, RouteCall& call);
   Status ask(TensorRequest& request, WebClient& client, std::function<void(Inferred)> done);
   bool allowed(const WebHeaders& headers) const;
   WebHeaders cors_of(const WebRequest& request) const;
