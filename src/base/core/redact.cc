@@ -29,13 +29,21 @@ std::vector<std::string> words_of(const std::string& name) {
   return words;
 }
 
-// hone's own words that end in "token": eostoken.
-bool is_token_of_text(std::string_view word) {
-  static constexpr std::array<std::string_view, 8> kBefore = {"pad", "eos",  "bos", "unk",
-                                                              "cls", "mask", "sep", "max"};
+// Words that a name of text or of a place has beside "token" or "credentials": nothing secret.
+constexpr std::array<std::string_view, 12> kText = {"pad",   "eos", "bos", "unk",
+                                                    "mask",  "sep", "cls", "special",
+                                                    "start", "end", "per", "application"};
+
+// "hubtoken", not "eostoken".
+bool ends_in_a_token(std::string_view word) {
+  if (!word.ends_with("token")) return false;
   word.remove_suffix(std::string_view("token").size());
-  return is_among(kBefore, word);
+  return word != "max" && !is_among(kText, word);
 }
+
+// The well-known beginnings of tokens.
+constexpr std::array<std::string_view, 10> kBeginnings = {
+    "AIza", "hf_", "ghp_", "github_pat_", "sk-", "AKIA", "ASIA", "ya29.", "glpat-", "xoxb-"};
 
 }  // namespace
 
@@ -44,15 +52,11 @@ bool names_a_secret(const std::string& name) {
       "token",       "password",      "passwd", "secret",    "apikey",    "credential",
       "credentials", "authorization", "sig",    "signature", "accesskey", "bearer",
       "pwd",         "passphrase",    "jwt",    "auth",      "sessionid"};
-  static constexpr std::array<std::string_view, 12> kText = {"pad",   "eos", "bos", "unk",
-                                                             "mask",  "sep", "cls", "special",
-                                                             "start", "end", "per", "application"};
   const std::vector<std::string> words = words_of(name);
   bool secret = false;
   for (size_t i = 0; i < words.size(); ++i) {
     if (is_among(kText, words[i])) return false;
-    secret = secret || is_among(kSecret, words[i]) ||
-             (words[i].ends_with("token") && !is_token_of_text(words[i])) ||
+    secret = secret || is_among(kSecret, words[i]) || ends_in_a_token(words[i]) ||
              (words[i] == "key" && i > 0 &&
               (words[i - 1] == "api" || words[i - 1].ends_with("access") ||
                words[i - 1] == "private" || words[i - 1] == "account")) ||
@@ -79,8 +83,6 @@ std::string redacted_query(const std::string& query) {
 }
 
 bool looks_like_a_token(std::string_view text) {
-  static constexpr std::array<std::string_view, 10> kBeginnings = {
-      "AIza", "hf_", "ghp_", "github_pat_", "sk-", "AKIA", "ASIA", "ya29.", "glpat-", "xoxb-"};
   constexpr size_t kShortest = 16;
   if (text.starts_with("Bearer ") || text.starts_with("Basic ")) return true;
   const auto begins = [&](std::string_view b) { return text.starts_with(b); };
@@ -130,11 +132,10 @@ bool is_scheme_of_authorization(const std::string& word) {
 std::string redact_address(const std::string& address) { return redacted_url(address); }
 
 bool may_hold_a_secret(std::string_view text) {
-  for (const std::string_view mark :
-       {"://", "=", "--", "earer ", "asic ", "hf_", "ghp_", "github_pat_", "AKIA", "ASIA", "AIza",
-        "ya29.", "sk-", "glpat-", "xoxb-"})
-    if (text.find(mark) != std::string_view::npos) return true;
-  return false;
+  const auto holds = [&](std::string_view mark) { return text.find(mark) != text.npos; };
+  static constexpr std::array<std::string_view, 5> kMarks = {"://", "=", "--", "earer ", "asic "};
+  return std::any_of(kMarks.begin(), kMarks.end(), holds) ||
+         std::any_of(kBeginnings.begin(), kBeginnings.end(), holds);
 }
 
 std::string redact_text(const std::string& text) {

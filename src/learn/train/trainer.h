@@ -172,7 +172,7 @@ class Trainer {
   // Parts of train(), which counts in a Progress.
   struct Progress {
     int64_t first = 0;  // step at which train() was called
-    double begun = 0;   // time of that call, in seconds
+    double begun = 0;   // time of the call, in seconds
     int64_t tokens = 0, rows = 0;
     double step_seconds = 0;  // of the last step
     double data_seconds = 0;  // that steps waited for rows

@@ -3,6 +3,7 @@
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
+#include "base/core/text.h"
 #include "base/store/objects/service.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
@@ -221,8 +222,7 @@ Status Trainer::check_folder() {
 // Writes the current state beside the folder, or else among temporary files, and adds the place.
 Status Trainer::keep_elsewhere(Error why) {
   if (done_ == 0) return std::move(why.todo("give the same command again"));
-  std::string beside = s_.output_dir;
-  while (beside.size() > 1 && beside.ends_with('/')) beside.pop_back();
+  const std::string beside = without_end_slash(s_.output_dir);
   std::error_code none;
   const std::string last = std::filesystem::temp_directory_path(none).string() + "/hone-";
   const SavedRun run{saved_tensors(task_, s_.save_only_model ? std::vector<std::string>()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/core/text.h"
 #include "operate/serve/errors.h"
 
 namespace hone {
@@ -16,8 +17,8 @@ bool is_number(const std::string& text) {
 }
 
 // The last part of a path or hub name.
-std::string name_of_path(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+std::string name_of_path(const std::string& given) {
+  const std::string path = without_end_slash(given);
   std::string name = path.substr(path.rfind('/') + 1);
   for (const char* end : {".gguf", ".safetensors", ".bin"})
     if (name.ends_with(end)) name.resize(name.size() - std::string_view(end).size());

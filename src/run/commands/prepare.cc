@@ -96,8 +96,7 @@ Result<int> prepare(const Task& task, const PrepareOnly& s) {
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
 
   PrepareOptions options;
-  options.folder = s.output_dir;
-  while (options.folder.size() > 1 && options.folder.ends_with('/')) options.folder.pop_back();
+  options.folder = without_end_slash(s.output_dir);
   options.max_shard_tokens = std::max<int64_t>(1, static_cast<int64_t>(s.max_shard_size.bytes) / 4);
   install_stop_handlers();
   options.progress = [](const std::string& split, int64_t tokens) {

@@ -79,8 +79,7 @@ Result<std::vector<std::string>> dataset_splits(const std::string& folder) {
 
 Result<std::vector<std::string>> dataset_files(const std::string& folder,
                                                const std::string& split) {
-  std::string place = folder;
-  while (place.size() > 1 && place.ends_with('/')) place.pop_back();
+  std::string place = without_end_slash(folder);
   const std::vector<std::string> splits = HONE_TRY(dataset_splits(place));
   if (!splits.empty()) {
     if (std::find(splits.begin(), splits.end(), split) == splits.end())

@@ -98,8 +98,7 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
 }  // namespace
 
 Result<Tokenizer> load_tokenizer(const std::string& given, const TokenizerSide& side) {
-  std::string path = given;
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const std::string path = without_end_slash(given);
   if (is_folder(path)) return Tokenizer::make(HONE_TRY(from_folder(path, side)));
   if (!is_file(path))
     return Error(err::kTokenizerMissing, fmt::format("'{}' is neither a folder nor a file", path))
