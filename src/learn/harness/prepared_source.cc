@@ -6,6 +6,7 @@
 #include "learn/data/formats/rows.h"
 #include "learn/harness/text_source.h"
 #include "learn/tokenizers/load/load.h"
+#include "learn/train/ledger.h"
 
 namespace hone {
 
@@ -57,14 +58,10 @@ std::string tokenizer_hash(const Tokenizer& tokenizer) {
 
 void add_row_settings(const Schema& schema, const OrderedJson& chosen, bool all, OrderedJson& j) {
   for (const Setting& setting : schema.all()) {
-    const auto decides = [&](const char* word) {
-      return std::find(setting.decides.begin(), setting.decides.end(), word) !=
-             setting.decides.end();
-    };
-    if (!decides("rows") && !decides("reading")) continue;
+    if (!decides(setting, "rows") && !decides(setting, "reading")) continue;
     const OrderedJson value =
         chosen.contains(setting.name) ? chosen[setting.name] : setting.value();
-    if (all || decides("rows") || value != setting.defined_value) j[setting.name] = value;
+    if (all || decides(setting, "rows") || value != setting.defined_value) j[setting.name] = value;
   }
 }
 

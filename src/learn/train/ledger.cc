@@ -51,10 +51,14 @@ Json ledger_of(const Schema& schema) {
   return ledger;
 }
 
+bool decides(const Setting& setting, std::string_view word) {
+  return std::find(setting.decides.begin(), setting.decides.end(), word) != setting.decides.end();
+}
+
 Json settings_that_decide(const Schema& schema, std::string_view word) {
   Json found = Json::object();
   for (const Setting& s : schema.all())
-    if (std::find(s.decides.begin(), s.decides.end(), word) != s.decides.end())
+    if (decides(s, word))
       if (const OrderedJson value = s.value(); !value.is_null()) found[s.name] = Json(value);
   return found;
 }

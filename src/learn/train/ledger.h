@@ -22,12 +22,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/settings/settings.h"
 #include "learn/train/settings.h"
 
 namespace hone {
+
+// Whether the setting's line has this word.
+bool decides(const Setting& setting, std::string_view word);
 
 // "settings" of a fingerprint: by word the names and values of the schema's settings.
 Json ledger_of(const Schema& schema);

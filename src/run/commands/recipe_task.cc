@@ -4,14 +4,11 @@
 
 #include "base/core/text.h"
 #include "learn/tasks/tasks.h"
+#include "learn/train/ledger.h"
 #include "operate/pipeline/errors.h"
 
 namespace hone {
 namespace {
-
-bool decides(const Setting& setting, const char* word) {
-  return std::find(setting.decides.begin(), setting.decides.end(), word) != setting.decides.end();
-}
 
 RecipeTask recipe_task_of(const Task& task) {
   RecipeTask out;

@@ -5,15 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "learn/tasks/tasks.h"
+#include "learn/train/ledger.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/read_pipeline.h"
 
 namespace hone {
 namespace {
-
-bool has_word(const Setting& setting, const char* word) {
-  return std::find(setting.decides.begin(), setting.decides.end(), word) != setting.decides.end();
-}
 
 bool has_flag(const Pipeline& p, const char* step, const std::string& name) {
   const auto& command = p.find(step)->command;
@@ -43,11 +40,11 @@ TEST(RecipeTask, EachFlagReachesTheStepsThatNeedIt) {
       }
       const std::string where = task.name + " --" + setting.name;
       const bool in_prepare = has_flag(*p, "preprocess", setting.name);
-      if (has_word(setting, "rows") || has_word(setting, "tokenizer")) {
+      if (decides(setting, "rows") || decides(setting, "tokenizer")) {
         for (const char* step : {"preprocess", "train", "evaluate"})
           EXPECT_TRUE(has_flag(*p, step, setting.name)) << where << " in " << step;
         ++rows;
-      } else if (has_word(setting, "reading") && !has_word(setting, "model")) {
+      } else if (decides(setting, "reading") && !decides(setting, "model")) {
         EXPECT_TRUE(in_prepare) << where;
         EXPECT_FALSE(has_flag(*p, "train", setting.name)) << where;
         EXPECT_FALSE(has_flag(*p, "evaluate", setting.name)) << where;
@@ -55,7 +52,7 @@ TEST(RecipeTask, EachFlagReachesTheStepsThatNeedIt) {
       } else if (!in_prepare) {
         EXPECT_TRUE(has_flag(*p, "train", setting.name)) << where;
       }
-      if (has_word(setting, "answers")) {
+      if (decides(setting, "answers")) {
         EXPECT_TRUE(has_flag(*p, "train", setting.name)) << where;
         EXPECT_TRUE(has_flag(*p, "evaluate", setting.name)) << where;
       }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "learn/train/ledger.h"
 #include "run/commands/errors.h"
 
 namespace hone {
@@ -27,8 +28,7 @@ OrderedJson kept_settings(const Schema& schema) {
   for (const Setting& s : schema.all()) {
     if (s.decides.empty() || s.secret || !schema.given(s.name)) continue;
     OrderedJson value = s.value();
-    const bool file = std::find(s.decides.begin(), s.decides.end(), "file") != s.decides.end();
-    if (file && value.is_string()) value = absolute(value.get<std::string>());
+    if (decides(s, "file") && value.is_string()) value = absolute(value.get<std::string>());
     kept[s.name] = std::move(value);
   }
   return kept;
