@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 PRESET ?= cpu
-FUZZ_SECONDS ?= 600
+FUZZ_SECONDS ?= 300
 BUILD := build/$(PRESET)
 # One test more than there are cores, as many wait for clocks and servers.
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $$(($(JOBS) + 1)) --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
@@ -52,7 +52,7 @@ check-cuda: install-cuda layers configure ## on a machine with an NVIDIA GPU: it
 	@ln -sfn $(PRESET)/bin/hone build/hone
 	@PRESET=$(PRESET) tools/check_cuda.sh
 
-nightly: install-check configure ## every test, the long loops and all sanitizers too, FUZZ_SECONDS (600) of each fuzzer, a scratch copy that grows
+nightly: install-check configure ## every test, the long loops and all sanitizers too, FUZZ_SECONDS (300) of each fuzzer, a scratch copy that grows
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST)
 	@HONE_UNITY=OFF tools/sanitize.sh asan  # has ubsan in it

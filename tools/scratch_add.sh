@@ -430,6 +430,29 @@ Command command_scratchrun() {
 CC
 count "a launcher" 1
 
+# An engine for pipelines: the commands of the steps.
+cat >src/operate/pipeline/compile/scratch.cc <<'CC'
+// An object with the command of each step.
+#include "base/core/text.h"
+#include "operate/pipeline/compile/compile.h"
+
+namespace hone {
+namespace {
+
+Result<CompiledPipeline> compile_scratch(const Pipeline& pipeline, const CompileOptions&) {
+  CompiledPipeline c;
+  for (const PipelineStep& step : pipeline.steps) c.document[step.name] = join(step.command, " ");
+  return c;
+}
+
+}  // namespace
+
+PipelineEngine pipeline_engine_scratch() { return {.name = "scratch", .compile = compile_scratch}; }
+
+}  // namespace hone
+CC
+count "an engine for pipelines" 1
+
 # A route of the server: an API with one path.
 cat >src/operate/serve/routes/scratch.cc <<'CC'
 // How many bytes a part of a path has.
@@ -538,7 +561,9 @@ $hone train --help | grep -q 'scratch_note'
 [ "$($hone scratch --input "$work/predictions.txt")" = 4 ]
 $hone help | grep -q 'count the lines of a file'
 
-# The launcher and the route.
+# The engine, the launcher and the route.
+printf 'steps:\n  - {name: first, run: [wc, -l, "${out}"]}\n' >"$work/steps.yaml"
+$hone pipeline compile "$work/steps.yaml" --to scratch | grep -q '^first: wc -l'
 { $hone scratchrun --nodes 2 -q run_clm.py --no_such_flag 1 2>&1 || true; } | grep -q 'has no setting'
 { $hone scratchrun --node 2 run_clm.py 2>&1 || true; } | grep -q 'did you mean --nodes'
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -551,4 +576,4 @@ kill "$server"
 wait "$server"
 echo "scratch_add: an op 3 files, its CPU kernel 2, a model 1, a format 1, a metric 1, an optimizer 1," \
   "a schedule 1, a tokenizer stage 1, a task 2, a setting 1, a command 2, a launcher 1," \
-  "a route 1; built, tested, used"
+  "an engine for pipelines 1, a route 1; built, tested, used"

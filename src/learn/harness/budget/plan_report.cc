@@ -84,12 +84,18 @@ int64_t runtime_of(const DeviceSpec& device, const ArenaLimits& limits, int64_t 
 
 }  // namespace
 
+PlanSubject plan_subject(const Task& task, const Pretrained& model, const TaskModel& made) {
+  return {.settings = task.settings,
+          .model = model.name,
+          .parameters = parameter_count(model.config),
+          .row = made.form.limits[0]};
+}
+
 Result<PlanReport> plan_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
                                bool choices) {
   const TaskSettings& s = *task.settings;
   const Backend* const here = devices.here.get();
   PlanReport r;
-  r.settings = task.settings;
   r.device = devices.group.device;
   r.is_here = here != nullptr;
   std::unique_ptr<PlanData> data;
@@ -100,9 +106,7 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
   }
   const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(r.device));
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.device.host_lane));
-  r.model = model.name;
-  r.parameters = parameter_count(model.config);
-  r.row = made.form.limits[0];
+  static_cast<PlanSubject&>(r) = plan_subject(task, model, made);
   r.stream_bytes = stream_bytes(s, r.row.tokens);
   r.limits = limits_of(s, r.device, r.stream_bytes);
   r.runtime_bytes = runtime_of(r.device, r.limits, r.stream_bytes);

@@ -24,11 +24,16 @@ struct PlanRemedy {
   KeptBytes kept;
 };
 
-struct PlanReport {
+// Model and rows of a plan.
+struct PlanSubject {
   std::shared_ptr<const TaskSettings> settings;
   std::string model;
   int64_t parameters = 0;
   RowLimit row;  // of the first axis
+};
+PlanSubject plan_subject(const Task& task, const Pretrained& model, const TaskModel& made);
+
+struct PlanReport : PlanSubject {
   DeviceSpec device;
   std::optional<MachineSpeeds> speeds;  // that `device` points into
   bool is_here = false;                 // the device is this machine's

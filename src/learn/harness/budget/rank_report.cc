@@ -2,7 +2,6 @@
 
 #include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
-#include "learn/harness/budget/plan_report.h"
 
 namespace hone {
 namespace {
@@ -93,10 +92,7 @@ Result<RankReport> rank_report(const Task& task, const Pretrained& model,
                                const DeviceGroup& group) {
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, group.device.host_lane));
   RankReport r;
-  r.settings = task.settings;
-  r.model = model.name;
-  r.parameters = parameter_count(model.config);
-  r.row = made.form.limits[0];
+  static_cast<PlanSubject&>(r) = plan_subject(task, model, made);
   r.group = group;
   r.limits = limits_of(*task.settings, group.device, stream_bytes(*task.settings, r.row.tokens));
   const auto backend = HONE_TRY(plan_backend(group.device));

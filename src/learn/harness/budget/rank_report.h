@@ -2,15 +2,12 @@
 #pragma once
 
 #include "engine/backends/backends.h"
+#include "learn/harness/budget/plan_report.h"
 #include "learn/harness/budget/ranks.h"
 
 namespace hone {
 
-struct RankReport {
-  std::shared_ptr<const TaskSettings> settings;
-  std::string model;
-  int64_t parameters = 0;
-  RowLimit row;  // of the first axis
+struct RankReport : PlanSubject {
   DeviceGroup group;
   ArenaLimits limits;
   std::vector<RankPlan> tried;  // the last one fits, or nothing does
