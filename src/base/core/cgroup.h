@@ -7,18 +7,18 @@
 
 namespace hone {
 
-// Each is the least of all levels from the group of the process up to the root; none: no limit.
+// Each value is the minimum over the group of the process and all groups above it; none: no limit.
 struct Cgroup {
   std::optional<int64_t> memory_limit_bytes;  // memory.max and memory.high, or limit_in_bytes
-  // The rest of a limit: limit - usage + file cache (active_file and inactive_file), which the
-  // kernel can free. The usage counts all processes of the group, this one included.
+  // The rest of a limit: limit - usage + file cache (active_file and inactive_file), because the
+  // kernel can free the file cache. The usage counts all processes of the group, this one included.
   std::optional<int64_t> memory_free_bytes;
   std::optional<double> cpus;  // quota / period of processor time
 };
 
-// `root` precedes /proc/self/cgroup and /sys/fs/cgroup, for tests. Files that are not there, or that
-// have no number, set no limit. Reference: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1 of
-// the Linux kernel.
+// `root` is put before /proc/self/cgroup and /sys/fs/cgroup, for tests. A file that does not exist,
+// or that holds no number, sets no limit. Reference: Documentation/admin-guide/cgroup-v2.rst and
+// cgroup-v1 of the Linux kernel.
 Cgroup read_cgroup(const std::string& root = "");
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// JSON in and out, as Python's json module writes and reads it.
+// Reads and writes JSON as Python's json module does.
 #pragma once
 
 #include <map>
@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-// The library's two text literals (""_json) parse in an inline function, which every file that
-// reads the header would compile, used or not: half a second each. They become templates here,
-// which nobody instantiates; hone has no such literal.
+// The library defines two literals (""_json) as inline functions, which call the parser. Every file
+// that includes the header would compile them: half a second each. The macros make them templates,
+// which cost nothing because hone never uses these literals.
 #define _json(text, size)          \
   _json(const char*, std::size_t); \
   template <class Unused>          \
@@ -23,8 +23,8 @@
 
 #include "base/core/error.h"
 
-// Members that most files use are compiled once, in json_library.cc. (The whole class would bring
-// CBOR, BSON and others with it.)
+// Members that most files use are compiled once, in json_library.cc. (The whole class would include
+// CBOR, BSON and other formats.)
 #define HONE_JSON_MEMBERS(EXTERN, J)                                                             \
   EXTERN template J::basic_json(const J&);                                                       \
   EXTERN template J::basic_json(J::initializer_list_t, bool, nlohmann::detail::value_t);         \
@@ -44,8 +44,8 @@ using OrderedJson = nlohmann::ordered_json;  // keys in the order of the file
 struct TextPlace {
   int64_t line = 1, column = 1;  // both from 1; columns count bytes
 };
-// The place of each value of a text, by JSON pointer ("/zero_optimization/stage"); values of equal
-// keys in the order of the text.
+// The place of each value of a text, by its JSON pointer ("/zero_optimization/stage"). If a key is
+// given twice, its places are in the order of the text.
 using JsonPlaces = std::multimap<std::string, TextPlace>;
 
 // Nesting allowed in a text; deeper is Error H0002.
@@ -64,15 +64,16 @@ struct JsonFault {
   std::string what;
   TextPlace place;
 };
-// As parse_json below, by other rules; for callers with a message of their own.
+// Parses like parse_json below, but by these rules, and returns a fault in place of an Error; none:
+// the text is accepted. For callers that write their own message.
 std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules, Json& value);
 std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules,
                                     OrderedJson& value);
 
-// Parses one JSON value and nothing after it. `name` (a file, "--flag") is in messages as
-// name:line:column. Accepts a UTF-8 byte order mark, NaN, Infinity and -Infinity; of equal keys
-// the last wins; integers beyond 64 bits become doubles; a lone surrogate escape becomes U+FFFD.
-// Errors H0001 (syntax, bytes that are not UTF-8), H0002.
+// Parses one JSON value; text after it is an error. Messages begin with name:line:column; `name` is
+// a file or "--flag". Accepts a UTF-8 byte order mark, NaN, Infinity and -Infinity. If a key is
+// given twice, the last value counts. Integers beyond 64 bits become doubles; a lone surrogate
+// escape becomes U+FFFD. Errors H0001 (syntax, bytes that are not UTF-8), H0002.
 Result<Json> parse_json(std::string_view text, const std::string& name,
                         JsonPlaces* places = nullptr);
 Result<OrderedJson> parse_ordered_json(std::string_view text, const std::string& name);
@@ -84,32 +85,33 @@ struct JsonStyle {
   int indent = -1;     // -1: one line with ", " and ": "
   bool ascii = false;  // escape all that is not ASCII (Python's default)
 };
-// Doubles as Python's repr (shortest digits that read back equal: 5e-05, 1.0, NaN, Infinity).
+// The text of a value. Doubles have the form of Python's repr: the shortest digits that read back
+// as an equal double (5e-05, 1.0, NaN, Infinity).
 // Bytes that are not UTF-8 become U+FFFD. No line break at the end.
 std::string dump_json(const Json& value, JsonStyle style = {});
 std::string dump_json(const OrderedJson& value, JsonStyle style = {});
 
-// The text that a member of an object is; "" where there is none, or it is something else.
+// The member `key` of an object if it is a text, else "".
 template <class J>
 std::string text_at(const J& object, const char* key) {
   const auto it = object.is_object() ? object.find(key) : object.end();
   return it != object.end() && it->is_string() ? it->template get<std::string>() : "";
 }
-// The same of any value, null where there is none.
+// The member `key` of an object, whatever its type; null if there is none.
 template <class J>
 const J& value_at(const J& object, const char* key) {
   static const J kNull = nullptr;
   const auto it = object.is_object() ? object.find(key) : object.end();
   return it != object.end() ? *it : kNull;
 }
-// The same of a whole number, 0 where there is none.
+// The member `key` of an object if it is a whole number, else 0.
 template <class J>
 int64_t whole_at(const J& object, const char* key) {
   const J& value = value_at(object, key);
   return value.is_number_integer() ? value.template get<int64_t>() : 0;
 }
 
-// Shortest text that reads back as the same double, as Python's repr.
+// The shortest text that reads back as the same double, in the form of Python's repr.
 std::string double_text(double value);
 
 }  // namespace hone
