@@ -1,6 +1,6 @@
-// Builds programs: appends nodes, infers their types, carries the scope name and the phase.
-// A wrong call is a mistake of the model's or pass's author, not of the user: the Error of an op's
-// infer is thrown, and hone reports a bug.
+// Builds programs: appends nodes, infers their types, keeps the current scope name and phase.
+// Builds programs: appends nodes, infers their types, keeps the scope name and the phase.
+// infer() is then thrown as a BuildError, which hone reports as a bug.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// Carries an Error through builder code that has no room for Result.
+// An Error as an exception, for builder code that does not return a Result.
 class BuildError : public std::runtime_error {
  public:
   explicit BuildError(Error e) : std::runtime_error(e.text()), error(std::move(e)) {}
@@ -23,7 +23,7 @@ class Builder {
   Program& program() { return program_; }
   const Type& type(ValueId v) const { return program_.type(v); }
 
-  // Appends a node and returns its outputs; throws BuildError when infer refuses.
+  // Appends a node and returns its outputs; throws BuildError if infer() fails.
   Values emit(std::string_view op, Values in, Attrs attrs = {});
   ValueId emit1(std::string_view op, Values in, Attrs attrs = {}) {
     return emit(op, std::move(in), std::move(attrs))[0];

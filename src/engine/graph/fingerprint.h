@@ -5,16 +5,17 @@
 
 namespace hone {
 
-// Whether two nodes compute the same: op, operands and attributes are equal, doubles by their bits.
+// Whether two nodes compute the same: they have equal ops, operands and attributes. Doubles are
+// compared bit by bit.
 bool computes_the_same(const Node& a, const Node& b);
 // Equal for nodes that compute the same.
 uint64_t hash_of(const Node& n);
 
-// A number that changes when anything changes that print() shows.
+// Changes when any part of the output of print() changes.
 uint64_t fingerprint(const Program& p);
 
-// A number that changes when a result of the program may change: see SPEC.md. Duplicated, moved and
-// copied nodes leave it, and so do scopes, phases and marks.
+// Changes when a result of the program may change: see SPEC.md. Duplicated or reordered nodes,
+// copies of values, scopes, phases and marks do not change it.
 uint64_t numeric_fingerprint(const Program& p);
 
 }  // namespace hone
