@@ -1,9 +1,10 @@
-// The suite for every backend: runs each case of tests/ops on the backend and compares it with the
-// same op, decomposed, on the oracle in f64.
+// The test suite of every backend: runs each case of tests/ops on the backend and compares the
+// results with those of the oracle, which runs the decomposition of the op in f64.
 //   ConformanceReport r = run_conformance(my_backend(), reference_backend(), folder);
 //   EXPECT_TRUE(r.failures.empty()) << r.text();
-// Every case runs with guard bytes around each buffer and operands that must not change; in place,
-// with the same bits; and, if the op has one, onto an accumulator, in place and not.
+// Every case has guard bytes around each buffer, and operands that must not change. It runs twice:
+// with results in new buffers, and written in place, which must give the same bits. If the op can
+// add to an accumulator, both runs are repeated with one.
 #pragma once
 
 #include "engine/device/cases.h"
@@ -17,7 +18,7 @@ struct ConformanceReport {
   std::string text() const;           // the whole report, failures first
 };
 
-// `only`: an op's name, or "" for all; then every op of the catalogue must have a case.
+// `only`: the name of an op; "": all ops, and every op of the catalogue must have a case.
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
                                   const std::string& folder, const std::string& only = "");
 // For backends that are opened with different numbers of threads: all must give the same bits.

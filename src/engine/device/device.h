@@ -20,14 +20,14 @@
 
 namespace hone {
 
-// A block of one space, freed with the object. Only queues can use the addresses of a block on
-// disk.
+// A block of memory in one space, freed with the object. Only queues can use the addresses of a
+// block on disk.
 class Memory {
  public:
   virtual ~Memory() = default;
   std::byte* data() const { return data_; }  // aligned to 64 bytes
   int64_t bytes() const { return bytes_; }
-  // Bytes of it that are in this machine's memory now, in whole pages; 0 for a block on disk.
+  // Bytes of the block that are in this machine's memory now, in whole pages; 0: it is on disk.
   virtual int64_t resident_bytes() const { return 0; }
 
  protected:
@@ -35,16 +35,17 @@ class Memory {
   int64_t bytes_ = 0;
 };
 
-// Addresses are of any space.
+// One copy. Its two addresses may be in any spaces.
 struct Copy {
   void* to = nullptr;
   const void* from = nullptr;
   int64_t bytes = 0;
-  // The side on disk owns the rest of its last disk block (kDiskAlignment).
+  // If one side is on disk: nothing else uses the rest of its last disk block (kDiskAlignment), so
+  // whole disk blocks may be written.
   bool whole = false;
 };
 
-// Does its work in the order given, now or later.
+// Runs the work that it is given, in that order: at once or later.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -57,7 +58,7 @@ class Queue {
   virtual void zero(void* to, int64_t bytes) = 0;
   // Calls a function of the host, which must outlive the call.
   virtual void run(const std::function<void()>& work) = 0;
-  // Returns a mark after all work given so far.
+  // Returns a mark, which is reached when all work given so far is done.
   virtual uint64_t record() = 0;
   // Work given from now on starts after `other` has reached `mark`.
   virtual void wait(Queue& other, uint64_t mark) = 0;
@@ -74,13 +75,13 @@ class Device {
   virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                                    const std::string& folder = "") = 0;
   virtual Queue& queue(Lane lane) = 0;
-  // The first failure of queued work; H1323: a disk failed. The contents of the blocks are
-  // undefined after it.
+  // The first failure of queued work; H1323: a disk failed. After a failure the contents of the
+  // blocks are undefined.
   virtual Status check() const { return Ok{}; }
   // The way blocks on disk are read and written, and the reason if it is not the best; "" without
   // blocks.
   virtual std::string disk_access() const { return ""; }
-  // Threads for host work beside the device. The CPU's kernels run on the same ones.
+  // Threads for work of the host while the device computes. The CPU's kernels run on the same ones.
   virtual ThreadPool& pool() = 0;
   // Whether host code may read and write the space `device` by its addresses.
   virtual bool host_memory() const = 0;

@@ -1,4 +1,5 @@
-// Philox4x32-10 (base/core/philox.h) in W lanes, and the same with 64-bit lanes for speed.
+// Philox4x32-10 (base/core/philox.h) in W lanes. With AVX-512, 64-bit lanes hold the 32-bit words:
+// their full products need one instruction.
 #pragma once
 
 #include "base/core/philox.h"
@@ -9,7 +10,8 @@ namespace hone::cpu::HONE_ISA {
 // out[w] = word w of the blocks whose counters are c[0..3], one counter a lane.
 HONE_INLINE void philox(DropoutKey key, const U* c, U* out) {
 #if defined(__AVX512F__)
-  // even and odd lanes apart: a word lives in the low half of 64 bits, the high half is ignored
+  // Even and odd words are in separate vectors. A word is the low half of 64 bits; the high half is
+  // ignored.
   __m512i e[4], o[4];
   unroll<4>(HONE_LAMBDA(w) {
     e[w] = reinterpret_cast<__m512i>(c[w]);
