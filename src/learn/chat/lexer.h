@@ -1,5 +1,6 @@
-// A template as tokens, with the environment of Transformers: trim_blocks, lstrip_blocks, no
-// trailing line break. Reference: https://jinja.palletsprojects.com/en/stable/templates/
+// Splits a chat template into tokens, with the options that Transformers gives to Jinja:
+// trim_blocks, lstrip_blocks, no trailing line break.
+// Reference: https://jinja.palletsprojects.com/en/stable/templates/
 #pragma once
 
 #include <string>
@@ -31,10 +32,10 @@ struct Token {
   double real = 0;
 };
 
-// Ends with a token of kind end. H2911: with the line.
+// The tokens of a template; the last one is of kind `end`. H2911 names the line.
 Result<std::vector<Token>> tokens_of(std::string_view source);
 
-// H2911 at a line.
+// Error H2911 at this line.
 Error bad_template(std::string_view what, int line);
 
 }  // namespace hone::chat

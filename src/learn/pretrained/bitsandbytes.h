@@ -1,5 +1,5 @@
-// Checkpoints that Transformers saved with bitsandbytes: a linear layer's weight in blocks, with
-// further tensors that describe its form (docs/formats/bitsandbytes.md).
+// Checkpoints that Transformers saved with bitsandbytes: the weight of a linear layer is kept in
+// blocks, and further tensors describe its form (docs/formats/bitsandbytes.md).
 #pragma once
 
 #include <memory>
@@ -10,13 +10,14 @@
 
 namespace hone {
 
-// The same weights by their names: blocks are read as f32 or as they are, their further tensors are
-// hidden. `turned` names weights that the family keeps [in,out], bitsandbytes [out,in]. H2285: a
-// tensor is missing, has another size or an unknown form.
+// The weights under the names of the model. A weight in blocks can be read as f32 or as unchanged
+// blocks; the further tensors that describe its form are hidden. `turned` names the weights that
+// the family keeps as [in,out]; bitsandbytes keeps them as [out,in]. H2285: a tensor is missing, or
+// has another size or an unknown form.
 Result<std::unique_ptr<WeightSource>> read_bitsandbytes(std::unique_ptr<WeightSource> weights,
                                                         const std::set<std::string>& turned);
 
-// The quantization in config.json; null: none. H2285: another kind than bitsandbytes'.
+// The quantization that config.json names; null: none. H2285: it is not one of bitsandbytes.
 Result<std::shared_ptr<const Quantization>> quantization_of_config(const ModelConfig& config);
 
 }  // namespace hone

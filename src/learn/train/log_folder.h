@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// --logging_dir, else the variables in its help, else a folder of this run in output_dir. A path or
-// URL without a trailing slash.
+// The value of --logging_dir; else of the first set variable of those in the help of --logging_dir;
+// else output_dir/runs/<date>_<host>. A path or URL without a trailing slash.
 std::string log_folder(const TrainSettings& s);
 
 }  // namespace hone

@@ -23,7 +23,8 @@ Result<SafetensorsHeader> read_safetensors_header(const ByteFile& file);
 
 Result<std::unique_ptr<WeightSource>> open_safetensors(const std::string& path,
                                                        Store& store = file_store());
-// model.safetensors.index.json and the shards beside it. H2204 when they do not fit.
+// model.safetensors.index.json and its shards in the same folder. H2204: the index and the shards
+// do not fit together.
 Result<std::unique_ptr<WeightSource>> open_safetensors_index(const std::string& path,
                                                              Store& store = file_store());
 
