@@ -28,21 +28,22 @@ struct EngineLoad {
   int64_t prompt_tokens = 0, new_tokens = 0, requests = 0;
 };
 
-// Each kind adds submit(), whose tickets it knows.
+// The base class of engines. Each subclass adds a submit(), which returns the tickets for cancel().
 class Engine {
  public:
   virtual ~Engine() = default;
   // Cancels a job; its callbacks are not called. Does nothing if the job is done.
   virtual void cancel(uint64_t ticket) = 0;
-  // Every job gets H3412 now, later ones at once.
+  // Ends every waiting and running job with H3412. Later jobs are refused with it.
   virtual void stop() = 0;
   virtual EngineLoad load() const = 0;
-  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
-  // any thread but the engine's.
+  // Stops, and waits until the engine's thread has ended: no callback of a job runs afterwards. May
+  // be called repeatedly, from any thread except the engine's.
   void join();
 
  protected:
-  // Starts run() on the thread, once. The destructor of a kind calls join() before its members go.
+  // Starts run() on the thread, once. The destructor of a subclass calls join() before its members
+  // are destroyed.
   void start();
 
  private:

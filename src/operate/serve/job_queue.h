@@ -1,5 +1,5 @@
-// Jobs from any thread that wait for an engine's thread. A Job has a `deadline`, `follows`, and a
-// `done` that takes an Error.
+// A queue of jobs: any thread adds jobs, and the thread of an engine takes them. A Job has the
+// members `deadline`, `follows`, and `done`, a function that takes an Error.
 #pragma once
 
 #include <condition_variable>
@@ -22,8 +22,9 @@ class JobQueue {
   explicit JobQueue(int64_t most) : most_(most) {}
 
   // --- any thread ---
-  // A job that follows the first one of its request is taken however many wait: a request waits whole
-  // or not at all. Errors: H3412 after stop(), H3414 too many wait.
+  // Queues a job and returns its ticket. The limit on waiting jobs applies only to the first job of
+  // a request; later ones (`follows`) are always accepted, so a request is never queued in part.
+  // Errors: H3412 after stop(), H3414 too many jobs wait.
   Result<uint64_t> submit(Job job) {
     uint64_t ticket = 0;
     {
@@ -37,7 +38,7 @@ class JobQueue {
     wake_.notify_one();
     return ticket;
   }
-  // Removes a waiting job; the ticket of any other job is for take_cancelled().
+  // Removes a waiting job. Any other ticket is kept for take_cancelled().
   void cancel(uint64_t ticket) {
     {
       std::lock_guard lock(mutex_);
@@ -84,7 +85,7 @@ class JobQueue {
     }
     return jobs;
   }
-  // Jobs whose time is over get H3411.
+  // Ends waiting jobs whose deadline has passed with H3411.
   void end_late(Deadline now) {
     std::vector<Waiting> late;
     {
@@ -117,7 +118,7 @@ class JobQueue {
   EngineLoad load_;
 };
 
-// An engine whose jobs wait in such a queue.
+// An engine whose jobs wait in a JobQueue.
 template <class Job>
 class QueuedEngine : public Engine {
  public:

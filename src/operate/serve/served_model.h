@@ -75,7 +75,8 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   double loaded_at() const { return loaded_at_; }  // seconds since 1970
   EngineLoad load() const { return engine_->load(); }
-  // The one for chats with tools, or without. H3415: the model has none. H2911, H2913: it cannot be run.
+  // The chat template for chats with tools, or without. H3415: the model has none. H2911, H2913: it
+  // cannot be run.
   Result<const ChatTemplate*> chat_template(bool tools) const;
   int64_t longest() const { return longest_; }  // tokens of a sequence
 
@@ -87,10 +88,10 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
     return ask_(std::move(query), std::move(on_piece), std::move(on_done));
   }
   void cancel(uint64_t ticket) { engine_->cancel(ticket); }
-  // Every request gets H3412 now, later ones at once.
+  // Ends every request with H3412. Later ones are refused with it.
   void stop() { engine_->stop(); }
-  // Stops, and waits for the running step; no callback runs afterwards. Any number of
-  // times, from any thread but the model's.
+  // Stops, and waits for the running step; no callback runs afterwards. May be called repeatedly,
+  // from any thread except the model's.
   void join() { engine_->join(); }
 
  private:

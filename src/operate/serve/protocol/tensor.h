@@ -1,5 +1,5 @@
-// Tensors of the Open Inference Protocol. The types have no code outside of this header, so that the gRPC module, which
-// is linked alone, makes them too.
+// Tensors of the Open Inference Protocol. The gRPC module is not linked with this room, so these
+// types have no code outside of this header.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct InferTensor {
 };
 
 struct TensorQuestion {
-  std::string model, version, id;  // version "": by the shares of requests
+  std::string model, version, id;  // version "": drawn by the versions' shares of requests
   std::vector<InferTensor> inputs;
   std::vector<std::string> wanted;  // names of outputs; none: all
 };
