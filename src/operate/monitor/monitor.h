@@ -1,5 +1,5 @@
-// The outside view of a running run: its log in the output folder, its metrics, its use of the
-// machine, and the reporters of --report_to.
+// Records a run while it trains: its log in the output folder, its metrics, its use of the machine,
+// and the reporters of --report_to.
 //   auto monitor = HONE_TRY(Monitor::begin(settings, info));
 //   trainer.add_callback(monitor->callback());
 //   ...
@@ -24,20 +24,20 @@ std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& repor
 
 class Monitor {
  public:
-  // The settings must outlive it. Errors: H3301; those of the reporters (Reporter::begin) and of
-  // the store.
+  // The settings must outlive the monitor. Errors: H3301; those of the reporters (Reporter::begin)
+  // and of the store.
   static Result<std::unique_ptr<Monitor>> begin(const TrainSettings& s, RunInfo info);
-  // If end() was not called, the run counts as failed by a bug.
+  // Records the run as failed by a bug if end() was not called.
   ~Monitor();
 
-  // For the trainer; it must not outlive the monitor.
+  // The callback to give to the trainer. It must not outlive the monitor.
   std::unique_ptr<TrainCallback> callback();
   // Called when the run fits and is about to start. The session must outlive the trainer.
   void ready(int64_t planned_bytes, const Session* session = nullptr);
   // `results` are the run's metrics, as in all_results.json. Later calls do nothing.
   void end(RunEnd end, const OrderedJson& results = {});
-  // Ends with an Error: refused before the first step, else failed. After H2403 a log in a bucket
-  // is not written: the folder belongs to another process.
+  // Ends the run with an Error. Its status is "refused" before the first step, else "failed". After
+  // H2403 a log in a bucket is not written: the folder belongs to another process.
   void end(const Error& error);
 
   Usage usage() const;  // the last reading
