@@ -1,4 +1,4 @@
-// The flags of single tasks, for the help of commands with --task.
+// Help for the flags that only one task has, for commands with --task.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ namespace hone {
 std::string flag_of(const Task& task);
 // The flags of each task. `command`: "hone train".
 std::string tasks_help(const std::string& command, const std::vector<Task>& tasks);
-// The same as Markdown, once: on the page of hone train.
+// The flags of each task as Markdown. Only the page of hone train lists them; the pages of other
+// commands refer to it.
 std::string tasks_markdown(const std::string& command, const std::vector<Task>& tasks);
 
 }  // namespace hone
