@@ -1,6 +1,6 @@
 // Builds programs: appends nodes, infers their types, keeps the current scope name and phase.
-// Builds programs: appends nodes, infers their types, keeps the scope name and the phase.
-// infer() is then thrown as a BuildError, which hone reports as a bug.
+// A wrong call is a mistake of the author of a model or pass, not of the user. The Error of the
+// op's infer() is then thrown as a BuildError, which hone reports as a bug.
 #pragma once
 
 #include <string>
