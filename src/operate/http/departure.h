@@ -1,4 +1,5 @@
-// Whether the client of a request has left, and what is to be done then. Any thread uses it.
+// Records whether the client of a request has left, and calls a function then. Any thread may use
+// it.
 #pragma once
 
 #include <atomic>

@@ -16,8 +16,8 @@ struct HttpOptions {
   size_t most_open_bytes = 64 << 20;
   size_t most_header_bytes = 16 << 10;  // 431; HTTP/1: extensions of chunks too
   size_t most_unsent_bytes = 4 << 20;   // of a slow reader; above this its connection ends
-  // Further ones are closed at once. Each takes a file descriptor: fewer where the limit of the
-  // process (RLIMIT_NOFILE), raised as far as it may be, leaves no more.
+  // Further connections are closed at once. Each connection takes a file descriptor: hone raises
+  // the process's limit (RLIMIT_NOFILE) as far as it may, and accepts fewer if that is not enough.
   size_t most_connections = 1024;
   double request_seconds = 30;  // from the first byte of a request to its last
   double idle_seconds = 75;     // between two requests

@@ -12,7 +12,7 @@
 namespace hone {
 
 using WebHeaders = std::vector<std::pair<std::string, std::string>>;
-// The first of this name; "" where there is none.
+// The first header of this name; "" if there is none.
 std::string_view header_of(const WebHeaders& headers, std::string_view name);
 
 struct WebRequest {
@@ -33,31 +33,34 @@ struct WebAnswer {
   WebHeaders headers = {};
 };
 
-// Who asks, as work for a request sees it. Any thread uses it.
+// The client of a request, as seen by the code that works on the request. Any thread may use it.
 class WebClient {
  public:
   virtual ~WebClient() = default;
-  // The client left, or takes what is written too slowly: nothing that follows reaches it.
+  // True if the client has left, or reads too slowly: nothing that is written from now on reaches
+  // it.
   virtual bool gone() const = 0;
-  // Called once, on the server's thread as soon as it is known; at once, on this thread, if it is known already.
+  // Calls `f` once, on the server's thread, as soon as gone() is true. If it is true already, calls
+  // `f` at once, on this thread.
   virtual void on_gone(std::function<void()> f) = 0;
 };
 
-// How an answer gets to the client; any thread may use it, at any time after the request. One that goes
-// away without an answer gives the client status 500.
+// Sends the answer of a request to its client. Any thread may use it, at any time after the
+// request. If it is destroyed without an answer, the client gets status 500.
 class WebReply : public WebClient {
  public:
   // A whole answer, once.
   virtual void send(WebAnswer answer) = 0;
-  // Alternatively an answer in pieces: status and headers, then any number of write(), then end().
+  // Sends an answer in pieces instead: begin() with status and headers, then any number of write(),
+  // then end().
   virtual void begin(WebAnswer head) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end() = 0;
 };
 
 using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
-// Sees each request when its headers are there, before its body is read; an answer refuses it. Runs on the server's
-// thread: fast checks only.
+// Checks each request after its headers, before its body is read. Returns an answer to refuse the
+// request. Runs on the server's thread, so it must be fast.
 using WebAdmission = std::function<std::optional<WebAnswer>(const WebRequest& head)>;
 
 // {"error": "..."} with a line for people.

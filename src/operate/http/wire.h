@@ -40,7 +40,7 @@ class Wire {
   beast::tcp_stream& tcp() { return tcp_; }
   bool has_tls() const { return tls_.has_value(); }
 
-  // The greeting and the farewell of TLS.
+  // TLS handshake, and TLS shutdown.
   void handshake(std::function<void(beast::error_code)> done);
   void shutdown(std::function<void(beast::error_code)> done);
 
@@ -75,7 +75,7 @@ class OpenBytes {
   OpenBytes(OpenBytes&& o) noexcept : shared_(o.shared_), bytes_(std::exchange(o.bytes_, 0)) {}
   OpenBytes& operator=(OpenBytes&&) = delete;
   ~OpenBytes() { clear(); }
-  // False, and nothing is counted: they would be too many.
+  // Counts these bytes, if the total stays within most_open_bytes; else returns false.
   bool add(size_t bytes) {
     const size_t most = shared_->options.most_open_bytes;
     if (shared_->open_bytes.fetch_add(bytes) + bytes > most) {
@@ -91,7 +91,7 @@ class OpenBytes {
   HttpShared* shared_;
   size_t bytes_ = 0;
 };
-// Status 503 where OpenBytes has no room.
+// The answer with status 503 for a body that OpenBytes::add() refuses.
 WebAnswer no_room_for_body(const HttpShared& shared);
 
 inline std::chrono::steady_clock::duration seconds_of(double s) {
@@ -106,8 +106,8 @@ class HttpConnection {
   virtual void finish() = 0;
 };
 
-// Starts a connection. `begun`: its first bytes, which were read before. It owns itself and
-// decrements `connections` when it ends.
+// Starts a connection. `begun`: its first bytes, which were read already. The connection owns
+// itself, and decrements `connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);
 std::shared_ptr<HttpConnection> start_http2(std::shared_ptr<Wire> wire, HttpShared& shared,
