@@ -22,13 +22,15 @@ struct ServerFacts {
   bool here = false;  // its process can be seen, and ended, from here
   int64_t pid = 0;
 };
-// The server of an endpoint: by its process if that is on this machine, else by its address. Another program, or a
-// server of another endpoint, at that address counts as none.
+// Checks the server of an endpoint: its process if that is on this machine, else its address. If
+// another program, or the server of another endpoint, answers at the address, the endpoint has no
+// server.
 ServerFacts look_at_server(const Endpoint& endpoint);
 
-// Ends the server, and each that takes the endpoint meanwhile: SIGTERM, and SIGKILL after `seconds`. A server of another
-// machine notices by itself that the registry no longer names it. Returns when none answers, with the endpoint without
-// server. A server that hone deploy is starting may no longer take it, unless `keeps_awaited`. H3418: one still answers.
+// Ends the server with SIGTERM, and with SIGKILL after `seconds`; also each server that takes the
+// endpoint meanwhile. A server on another machine ends when it sees that the registry no longer
+// names it. Returns the endpoint, without a server, when none answers. A server that hone deploy is
+// starting can then not take the endpoint, unless `keeps_awaited`. H3418: a server still answers.
 Result<Endpoint> end_server(Registry& registry, Endpoint endpoint, double seconds,
                             bool keeps_awaited = false);
 
@@ -36,7 +38,7 @@ struct ClaimOptions {
   std::string registry, endpoint;
   std::string awaited;            // EndpointServer::awaited, if hone deploy started this server
   bool take_over = false;         // ends another server instead of H3418
-  double take_over_seconds = 60;  // that it may take to end
+  double take_over_seconds = 60;  // time for the other server to end
   // Settings of hone serve to keep with the endpoint; take() adds the port that was chosen.
   OrderedJson serving = OrderedJson::object();
   double watch_seconds = 2;  // between two looks into the registry

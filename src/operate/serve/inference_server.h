@@ -1,4 +1,5 @@
-// A web server with the routes: access keys, metrics, and the order of its end.
+// The web server of hone serve: checks access keys, sends requests to their routes, counts them,
+// and shuts down in a safe order.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -16,12 +17,12 @@ struct InferenceOptions {
   int threads = 2;                   // that read requests
 };
 
-// Another way for requests to come, such as gRPC.
+// Another entry for requests, such as gRPC.
 class ServerDoor {
  public:
   virtual ~ServerDoor() = default;
   virtual int port() const = 0;
-  // No new calls; those that run have this time.
+  // Refuses new calls, and gives the running calls this time to finish.
   virtual void stop(double seconds) = 0;
 };
 
@@ -32,31 +33,34 @@ class InferenceServer {
                                                         const std::vector<Api>& apis,
                                                         ServeContext& context);
   ~InferenceServer();
-  // The one end of a server, after a start that failed too. First no load may bring another model. Then each model ends
-  // the step that runs, however long it takes, and gives up its jobs: a job holds its reply, which uses the server. Then
-  // the doors and connections go, which may hold models, and last the models. Takes and answers nothing after that.
+  // Shuts the server down; every end uses it, also the end of a failed start. First the loader
+  // stops, so no further model is added. Then each model finishes its running step, however long it
+  // takes, and drops its jobs, because a job holds a reply that uses the server. Then the doors and
+  // the connections are destroyed, which may hold models. The models are destroyed last.
   void stop();
 
   int port() const { return http_->port(); }
   std::string url() const { return http_->url(); }
   void add_door(std::unique_ptr<ServerDoor> door) { doors_.push_back(std::move(door)); }
-  // A request that came another way.
+  // Handles a request that did not come over HTTP.
   void take(WebRequest request, const std::shared_ptr<WebReply>& reply);
 
-  // The answer to a request of tensors that did not come by HTTP.
+  // The answer to infer().
   struct Inferred {
     int status = 500;       // of HTTP
     std::string error;      // in one line, unless the status is 200
     TensorAnswer answer{};  // its outputs are packed
   };
-  // As a request to the v2 protocol's infer with these headers, refused with the status of H3415, H3416 or what the
-  // model says. `done` is called once, on any thread, unless the server ends before.
+  // Handles a request of tensors that did not come over HTTP, like an infer request of the v2
+  // protocol with these headers. A refusal has the HTTP status of its error: H3415, H3416 or an
+  // error of the model. `done` is called once, on any thread, unless the server ends first.
   void infer(WebHeaders headers, TensorRequest request, std::shared_ptr<WebClient> client,
              std::function<void(Inferred)> done);
 
-  // Not ready from now on. During the delay new requests are still answered, until those that look at readiness send
-  // them elsewhere. Then nothing listens, and requests that came are answered, over HTTP and at all doors at once.
-  // False: not all in `seconds`. Those that are left then get H3412.
+  // Reports "not ready" from now on. New requests are still answered during the delay, so that load
+  // balancers have time to send them to another server. Then the server accepts no connection, and
+  // finishes the requests it has, over HTTP and at all doors at the same time. Returns false if
+  // some were not finished within `seconds`; they get H3412.
   bool drain(double delay_seconds, double seconds);
 
  private:

@@ -31,8 +31,8 @@ struct ServeContext {
   std::string version;             // of hone
   std::string predict_route,
       health_route;  // paths of a custom container; set before the server starts
-  // Loads a folder of the model repository, or forgets it; empty where there is none. `load` is called on the
-  // thread of `loads`.
+  // Loads or unloads a model of the model repository; unset if the server has no repository. `load`
+  // is called on the thread of `loads`.
   std::function<Status(const LoadRequest&)> load;
   std::function<Status(const std::string&)> unload;  // by name
   std::function<std::vector<std::string>()> repository;
@@ -52,14 +52,15 @@ struct RouteCall {
   std::shared_ptr<WebReply> reply;
   ServeContext& server;
 
-  // "" where the pattern has no such name.
+  // The part of the path with this name; "" if the pattern has no such name.
   std::string part(const std::string& name) const;
 };
 
 struct Route {
   std::string method;  // "GET", which includes HEAD; "POST"; "*": any
-  // "v1/models/{model}[/versions/{version}]:predict": a name takes what is left of one part of the path, and what is in
-  // brackets may be absent. A slash at its beginning changes nothing. route_table.h matches it.
+  // "v1/models/{model}[/versions/{version}]:predict": a name in braces matches the rest of one part
+  // of the path; text in brackets is optional. A slash at the beginning is ignored. route_table.h
+  // matches patterns.
   std::string pattern;
   void (*handle)(RouteCall& call) = nullptr;  // answers, now or later
   bool only = false;                          // other methods get status 405
@@ -77,21 +78,21 @@ struct Api {
 // The HTTP status of an Error; adds Retry-After if a retry can help.
 int status_of(const Error& e);
 WebHeaders headers_of(const Error& e);
-// The error in the names that a request has: where `given` has a key `theirs` and not `ours`, `ours`
-// becomes `theirs`.
+// The error with the names of keys that the request uses: if `given` has the key `theirs` and not
+// `ours`, each `ours` in the message becomes `theirs`.
 struct KeyName {
   const char *theirs, *ours;
 };
 Error with_names_of(const Error& e, const Json& given, std::span<const KeyName> names);
-// One line: what, where, what to do, without what only the one who runs the server can use: flags
-// and paths of files.
+// One line for the client: what, where, what to do. Flags and paths of files are left out: only the
+// operator of the server can use them.
 std::string line_of(const Error& e);
 
-// Asks the model all queries at once. `done` is called once with all answers in order, or the first
-// Error, which ends the others. Ends them too when the client leaves.
+// Gives all queries to the model at once. `done` is called once: with all answers in order, or with
+// the first Error, which cancels the other queries. All are cancelled when the client leaves.
 void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done);
-// One query whose pieces come as they are written.
+// Gives one query to the model; `on_piece` gets the pieces of its answer as they are generated.
 void ask_pieces(WebClient& client, const ModelSet::Model& model, TextQuery query,
                 ServedModel::OnPiece on_piece, ServedModel::OnDone done);
 

@@ -1,4 +1,4 @@
-// Which route a request takes.
+// Finds the route of a request by its path and method.
 #pragma once
 
 #include "operate/serve/route.h"
