@@ -24,7 +24,7 @@ struct GpuUsage {
 
 class GpuReader {
  public:
-  // Null where the library or a driver is missing.
+  // Null if the library or a driver is missing.
   static std::unique_ptr<GpuReader> open();
 
   // The devices that CUDA_VISIBLE_DEVICES lets this process see, by index or UUID; all without it.

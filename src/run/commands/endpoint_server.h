@@ -1,11 +1,12 @@
-// The server of an endpoint of the registry, as another process sees it.
+// Talks to the server of an endpoint, from another process.
 #pragma once
 
 #include "operate/serve/endpoint_claim.h"
 
 namespace hone {
 
-// Has it take a version; HONE_API_KEY is the key of a server that asks for one. H3021 with what it says.
+// Makes the server load a version. HONE_API_KEY is the access key, if the server needs one. H3021
+// quotes the server's answer.
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
 // The variable with EndpointServer::awaited for a server that is started.
 inline constexpr const char* kAwaitedVariable = "HONE_AWAITED_SERVER";

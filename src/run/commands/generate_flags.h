@@ -16,8 +16,8 @@ struct GenerateSettings {
 // Every value of a flag that may be given several times; commas are part of the text.
 std::vector<std::string> texts_of(const std::vector<std::string>& args, std::string_view flag);
 
-// The model's generation config under the flags; `origin`: who says how long texts get, "" when
-// nobody does. H2501; errors of apply_generation_json.
+// The model's generation config, changed by the flags. `origin`: the source of the length limit;
+// "": none is set. H2501; errors of apply_generation_json.
 Result<GenerationConfig> generation_from(const GenerateSettings& s,
                                          const std::vector<std::string>& args,
                                          const Pretrained& model, std::span<const PromptRow> rows,

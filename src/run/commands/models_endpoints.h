@@ -1,4 +1,4 @@
-// hone models promote and rollback: the endpoints that answer with another version than the alias names now.
+// Endpoints that serve another version than the alias names after hone models promote or rollback.
 #pragma once
 
 #include "operate/registry/registry.h"

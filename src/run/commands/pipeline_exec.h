@@ -1,5 +1,5 @@
-// hone pipeline exec: one command, and members of what it printed in files of their own, as a step of
-// Kubeflow Pipelines or Argo hands them on.
+// hone pipeline exec: runs one command, and writes members of the JSON object that it printed to
+// files of their own. Kubeflow Pipelines and Argo pass results between steps in such files.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace hone {
 
-// Makes `folders` first. Each of `writes` is member=FILE. Prints what the command printed; its exit status.
+// Creates `folders`, then runs the command. Each of `writes` is member=FILE. Prints the command's
+// output and returns its exit status.
 Result<int> exec_command(std::vector<std::string> command, const std::vector<std::string>& folders,
                          const std::vector<std::string>& writes, const std::string& hone_program);
 

@@ -8,7 +8,8 @@
 
 namespace hone {
 
-// H3010 where rows cannot be saved: no output_dir, rows of a stream, slice columns without rows of a file.
+// H3010 if rows cannot be saved: no output_dir, rows of a stream, or slice columns although the
+// rows are not rows of a file.
 Status check_saved_examples(const ChosenTask& chosen,
                             const std::vector<std::string>& slice_columns);
 

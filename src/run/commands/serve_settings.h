@@ -13,7 +13,8 @@ struct ServeSettings {
 
 // The values that were given and belong to the endpoint (see serve.def); paths of files are absolute.
 OrderedJson kept_settings(const Schema& schema);
-// Takes what the endpoint keeps where nothing else was given; names that this hone does not know are left out.
+// Uses the settings that the endpoint keeps, except those that were given. Names that this version
+// of hone does not know are ignored.
 Status use_kept_settings(Schema& schema, const Endpoint& endpoint);
 
 // The values of NAME=VALUE, checked as flags of hone serve. Errors: H3006 not in this form, those of Schema::parse.
