@@ -1,5 +1,5 @@
-// Text in other encodings than UTF-8: read as UTF-8 when the user names the encoding, and
-// recognised when nobody did.
+// Text in other encodings than UTF-8: converted to UTF-8 if the user names the encoding. UTF-16 and
+// UTF-32 are recognised without a name.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// The UTF-16 without an order follows the byte order mark, little endian where there is none.
+// kUtf16 takes its byte order from the byte order mark; without a mark it is little endian.
 enum class Charset { kUtf8, kUtf16, kUtf16Le, kUtf16Be, kCp1252, kLatin1 };
 
 // Names users type for --encoding, in any case and with '-', '_' or nothing between the parts.

@@ -21,7 +21,8 @@ Result<bool> take_json_value(ByteReader& in, std::string& to);
 // Skips white space; the next byte (not consumed) or kEnd.
 int skip_json_space(ByteReader& in);
 
-// The rows from where `in` is: a value a line, or values over several lines if the first one is.
+// The rows from the place of `in` on: one value a line; or, if the first value has several lines,
+// values of any number of lines.
 Result<std::unique_ptr<RowReader>> open_json_values(ByteReader in);
 
 }  // namespace hone

@@ -102,7 +102,8 @@ std::vector<Format> all_format();  // generated from the folder
 Result<Format> find_format(const std::string& file_name, const RowOptions& options);
 
 // The rows of a source in the format of its name; compressed or not, in options.encoding.
-// Errors: those of find_format, unpacked(), the format; H2108 for UTF-16 that was not asked for.
+// Errors: those of find_format, unpacked(), the format; H2108 for UTF-16 that options.encoding does
+// not name.
 Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,
                                                const RowOptions& options);
 

@@ -26,15 +26,15 @@ Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
 // one (as run_clm). Errors: H2109 with the nearest name, H2113 without rows.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
 
-// Nothing where a column holds text or token ids. Errors: H2109 when its first rows hold numbers
-// alone; the reader goes back.
+// Checks that a column holds text or token ids, and returns the reader to its place. Errors: H2109
+// if its first rows hold only numbers.
 Status check_no_numbers(RowReader& rows, size_t column);
 
-// The column `text`, or else the only one that holds text (not numbers) in the first rows;
-// the reader goes back. Errors: H2109 when there are none or several.
+// The column `text`, or else the only one that holds text (not numbers) in the first rows. Returns
+// the reader to its place. Errors: H2109 if there are none or several.
 Result<size_t> only_text_column(RowReader& rows);
 
-// Counts from the reader's position to the end and goes back.
+// Counts the rows from the reader's place to the end, and returns the reader to that place.
 Result<int64_t> count_rows(RowReader& rows);
 
 // Writes the csv with header `text` and one record whose cell is all of `in`, every byte kept.

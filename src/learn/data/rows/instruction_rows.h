@@ -18,12 +18,14 @@
 namespace hone {
 
 struct InstructionRow {
-  // Messages, or one text each. `prompt` is null where the row has none: then all of it is `answer`.
+  // Messages, or one text each. `prompt` is null if the row has none; the whole row is then
+  // `answer`.
   OrderedJson prompt, answer;
   OrderedJson tools;   // null: none
   OrderedJson kwargs;  // chat_template_kwargs; null: none
-  // The same of Alpaca's rows in the words of https://github.com/tatsu-lab/stanford_alpaca, for models without
-  // a chat template; "": other rows.
+  // Prompt and answer of an Alpaca row in the prompt format of
+  // https://github.com/tatsu-lab/stanford_alpaca, for models without a chat template; "": other
+  // rows.
   std::string plain_prompt, plain_answer;
   bool is_chat() const { return answer.is_array(); }
 };

@@ -21,7 +21,7 @@ class SeenLabels {
   // Number of the label, by which at() finds it; the row's place is kept for the first of each.
   // Errors: H2110 a list or nested value, H2123 nothing at all.
   Result<int32_t> add(const Row& row, size_t column, const std::string& column_name);
-  // The same for a value of a list.
+  // Adds a value of a list in a cell.
   Result<int32_t> add(const Cell& value, const Row& row, const std::string& column_name);
 
   struct Label {
@@ -30,7 +30,7 @@ class SeenLabels {
     std::optional<double> number;  // or as any number
     std::string where;             // "train.csv:7, column 'label'"
     int64_t rows = 0;
-    // The marks of rows that nobody labelled.
+    // Whether the label marks a row without a label: "-" or -1.
     bool is_missing() const { return text == "-" || whole == -1; }
   };
   const std::vector<Label>& all() const { return labels_; }
@@ -55,9 +55,9 @@ Result<LabelMap> sorted_labels(const SeenLabels& seen);
 // "entailment 6, neutral 4": how often each label is there, by id; the first `shown`.
 std::string label_counts(const LabelMap& map, const std::vector<int64_t>& counts, size_t shown);
 
-// The same labels under the ids of a checkpoint, when both have the same names (in any case), as
-// run_glue does; labels that are numbers keep their order. `names` of a checkpoint that does not
-// say any are empty: then nothing changes. Errors: H2122.
+// Gives the labels the ids of a checkpoint if both have the same names (in any case), as run_glue
+// does. Labels that are numbers keep their order. `names`: those of the checkpoint; if it has none,
+// the labels are unchanged. Errors: H2122.
 Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::string>& names,
                               const std::string& checkpoint);
 

@@ -53,8 +53,8 @@ class PairReader {
 
   // For the first screen: "text from article, summary from highlights".
   const std::string& note() const { return note_; }
-  // The columns that were chosen, of rows to be predicted perhaps the source's alone; of
-  // translations in one column and of parallel files none.
+  // The chosen columns; only the source's, if rows to be predicted have no target. Empty for
+  // translations in one column and for parallel files.
   std::vector<std::string> columns() const;
 
  private:

@@ -13,8 +13,8 @@ namespace hone {
 // validation_split_percentage p: rows [0, n) are for validation, [n, rows) for training
 // (run_clm's train[:p%] and train[p%:]). Errors: H2115 when p is not in 0..100.
 Result<int64_t> validation_rows(int64_t rows, double percentage);
-// The same for a run that has no validation file, with a note that says so. H2115 also when nothing
-// is left to validate on, or for `training` to train on.
+// The validation rows of a run without a validation file, with a note for the log. H2115 also if no
+// row is left for validation, or, with `training`, for training.
 Result<int64_t> keep_for_validation(int64_t rows, double percentage, bool training,
                                     std::vector<std::string>& notes);
 // max_*_samples (negative: no limit) and fraction_of_train_data (in (0, 1]) both keep the

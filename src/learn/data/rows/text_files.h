@@ -16,9 +16,9 @@ struct TextFiles {
   std::string text_column;                    // empty: `text`, or else the first
   bool only_text_column = false;              // or else the only one that holds text (files.h)
   std::string column_name = "`text_column`";  // what the user calls text_column
-  // Without validation_files, and without a validation split in the one dataset folder that
-  // train_files is, the first rows of train_files, this share, are the validation set
-  // and not trained on, also when nothing is evaluated.
+  // The share of the rows of train_files, from the first row on, that is the validation set. These
+  // rows are not trained on, even if nothing is evaluated. Has no effect if there are
+  // validation_files, or if train_files is one dataset folder with a validation split.
   double validation_split_percentage = 5;
   // The first of what the grouping gives (rows, or blocks).
   int64_t max_train_samples = -1, max_eval_samples = -1;
@@ -32,7 +32,8 @@ struct TextFiles {
   OrderedJson shard_settings;
 };
 
-// The column that `files` mean. Errors: those of text_column and only_text_column.
+// The column that TextFiles::text_column and only_text_column choose. Errors: those of the
+// functions text_column and only_text_column.
 Result<size_t> chosen_column(RowReader& rows, const TextFiles& files);
 
 // One split, found but not read.
@@ -51,8 +52,8 @@ Result<std::vector<TextPart>> find_parts(const TextFiles& files, std::vector<std
 // All rows of a part. Errors: those of text_reader.h.
 Result<TextData> read_part(const TextPart& part, const Tokenize& tokenize);
 
-// Whether the one dataset folder that the training files are has a validation split of its own,
-// which is taken when no validation files are named: then that folder is both.
+// Whether train_files is one dataset folder with a validation split. That split is then used if no
+// validation_files are named.
 inline constexpr const char *kTrainSplit = "train", *kValidationSplit = "validation";
 Result<bool> has_validation_split(const TextFiles& files);
 

@@ -41,7 +41,8 @@ class TextReader {
   TextPosition place() const;
   Status seek(const TextPosition& place);
   const TextCounts& counts() const { return builder_.state().counts; }
-  // When `kept` rows came of all: H2113 without rows, H2114 when not even one block came out.
+  // Checks that the text gave rows; `kept`: their number. H2113: the files have no rows. H2114:
+  // their tokens do not fill one block.
   Status check_some(int64_t kept) const;
 
  private:

@@ -2,7 +2,7 @@
 // batch of text, whatever the size of the data. While the rows of a window are taken, a thread reads
 // the next one.
 //
-// A window is the next `window_rows` rows, and those that the last batch of text gave besides.
+// A window is the next `window_rows` rows, and a few more if the last batch of text gave more.
 // Shuffled, the rows of a window come in an order drawn by seed, epoch and place of the window, as
 // datasets' shuffle(buffer_size) mixes rows that are near to each other. Unshuffled, rows come as
 // they are, with the numbers that they have in memory: while batches are whole, the bits are those

@@ -40,18 +40,18 @@ struct LabelledShards {
 Result<LabelledShards> open_labelled_shards(const std::string& folder,
                                             const ShardManifest& manifest,
                                             const std::string& split);
-// The same of rows of words. Errors: H2132.
+// A split of rows of words, read into memory. Errors: H2132.
 Result<TaggedText> open_tagged_shards(const std::string& folder, const ShardManifest& manifest,
                                       const std::string& split);
 struct InstructionShards {
   LabelledRows data;
   OrderedJson about;
 };
-// The same of rows of instructions. Errors: H2132.
+// A split of rows of instructions, read into memory. Errors: H2132.
 Result<InstructionShards> open_instruction_shards(const std::string& folder,
                                                   const ShardManifest& manifest,
                                                   const std::string& split);
-// A split; its rows are `mapped`, or else read into memory. Errors: H2132.
+// A split of pairs. mapped: its rows are mapped; else they are read into memory. Errors: H2132.
 Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest& manifest,
                                   const std::string& split, bool mapped);
 

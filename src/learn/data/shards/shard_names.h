@@ -8,7 +8,7 @@ namespace hone {
 inline constexpr const char* kShardManifest = "hone_shards.json";
 // Beside the shards while they are made: settings, sources, finished shards, place in the text.
 inline constexpr const char* kShardProgress = "hone_progress.json";
-// All that there can be.
+// All possible names of splits.
 inline constexpr std::array kSplits = {"train", "validation", "validation_mismatched", "test",
                                        "test_mismatched"};
 

@@ -6,7 +6,7 @@
 //   D/train/data-00000.arrow ...          D/train/state.json, dataset_info.json
 //   D/validation/...
 //
-// docs/formats/shards.md says it key by key.
+// docs/formats/shards.md lists the keys.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ struct ShardManifest {
   std::string to_json() const;
 };
 
-// Whether hone prepare made or began the folder.
+// Whether the folder holds shards of hone prepare, finished or not.
 bool is_shard_folder(const std::string& path);
 // Errors: H2132 (also when the shards are not finished) and those of parse_json.
 Result<ShardManifest> read_shard_manifest(const std::string& folder);
@@ -95,8 +95,8 @@ struct PreparedFiles {
   std::string split;
   std::vector<std::string> files;
 };
-// The same for these. They are only read where the folder does not hold them already; a run that
-// was killed starts again.
+// Prepares rows with a label or a target. `read` is called only if the folder does not hold these
+// rows already. A run that was killed starts again from the first row.
 Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
                               const PrepareOptions& options,
                               const std::function<Result<std::vector<RowSplit>>()>& read);
@@ -105,9 +105,9 @@ Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
 struct PreparedPart {
   std::string split, folder;
 };
-// Makes options.folder of finished folders with the same settings, whose rows follow each other: the
-// rows, and so their hashes, are those of preparing all files at once. Shards are linked where the disk
-// can, else copied. Errors: H2132 for rows with classes, which one folder numbers otherwise than another;
+// Joins the shards of finished folders with the same settings in options.folder. Rows and hashes
+// equal those of preparing all files at once. Shards are hard links if the disk supports them, else
+// copies. Errors: H2132 for rows with classes, because folders may number classes differently;
 // those of prepare_rows.
 Result<Prepared> merge_shards(const std::vector<PreparedFiles>& files,
                               const std::vector<PreparedPart>& parts,
