@@ -1,4 +1,4 @@
-// Between the states of a session, which may be on a device, and files of tensors.
+// Copies values between the states of a session, which may be on a device, and files of tensors.
 #pragma once
 
 #include "engine/session/session.h"

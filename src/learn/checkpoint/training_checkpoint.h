@@ -23,8 +23,8 @@
 namespace hone {
 
 inline constexpr const char* kManifestFile = "hone_manifest.json";
-// In a bucket, where a folder has no name of its own that could be given at once: there while a
-// checkpoint is written or deleted. Without a manifest beside it, the folder is not a checkpoint.
+// Only in a bucket, where a folder cannot be renamed: this file exists while a checkpoint is
+// written or deleted. A folder with this file and without a manifest is not a checkpoint.
 inline constexpr const char* kUnfinishedFile = "hone_unfinished.json";
 inline constexpr const char* kStateFile = "hone_state.json";            // hone's resume state
 inline constexpr const char* kTrainerStateFile = "trainer_state.json";  // as Transformers writes it
@@ -32,8 +32,8 @@ inline constexpr const char* kOptimizerStem = "optimizer";              // optim
 
 class CheckpointWriter {
  public:
-  // Makes <output_dir>/checkpoint-<step>.tmp-<pid>, empty; in a bucket
-  // <output_dir>/checkpoint-<step> itself, whose manifest decides.
+  // Creates the empty folder <output_dir>/checkpoint-<step>.tmp-<pid>. In a bucket, files go into
+  // <output_dir>/checkpoint-<step> itself, which becomes a checkpoint with its manifest.
   static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step,
                                         Store& store = file_store());
   CheckpointWriter(CheckpointWriter&&) = default;

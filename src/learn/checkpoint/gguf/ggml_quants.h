@@ -1,5 +1,5 @@
 // ggml's element formats: their sizes, and how blocks become f32. Values are bit-equal to
-// ggml's dequantize_row_* and to gguf-py's quants.dequantize. Formulas beside the code.
+// ggml's dequantize_row_* and to gguf-py's quants.dequantize. The formulas are next to the code.
 #pragma once
 
 #include <cstddef>

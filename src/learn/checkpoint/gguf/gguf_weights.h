@@ -12,16 +12,16 @@
 
 namespace hone {
 
-// Quantised tensors read as f32 (or as what is asked for), bit-equal to ggml's dequantisation;
-// matrices also as their blocks, with rows in the order of Transformers.
-// H2208, H2209 (architecture, element format or tensor without a place), H2201 (a vocabulary only);
-// to read one as integers is H2206.
+// The tensors of a GGUF file. A quantised tensor can be read in any type of floats, bit-equal to
+// ggml's dequantisation; a matrix also as its blocks, with rows in the order of Transformers.
+// Errors: H2208; H2209 an architecture, element format or tensor that hone cannot use; H2201 the
+// file holds only a vocabulary. Reading a tensor as integers is H2206.
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(OpenGguf gguf);
 
-// config.json for the file: every key that Transformers derives with its value, and what the
-// weights say besides: architectures, rope_scaling, attention_bias, n_positions.
+// config.json for the file: every key that Transformers derives, with its value, and further keys
+// from the weights: architectures, rope_scaling, attention_bias, n_positions.
 Result<Json> gguf_config(const std::string& path);
 Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file);
 
@@ -43,8 +43,8 @@ inline int64_t gguf_row_of(int64_t head_rows, int64_t r) {  // back
   const int64_t head = r / head_rows, within = r % head_rows, half = head_rows / 2;
   return head * head_rows + within % half * 2 + within / half;
 }
-// Whether Transformers keeps that weight turned: GPT-2's linear ones are [in, out], ggml's [out,
-// in].
+// Whether Transformers keeps that weight transposed: GPT-2's linear weights are [in, out], those of
+// ggml [out, in].
 bool is_turned(const GgufLayout& layout, const std::string& hf_name);
 
 }  // namespace hone

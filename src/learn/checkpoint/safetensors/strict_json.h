@@ -1,4 +1,5 @@
-// JSON where a key that appears twice would hide something: file headers and manifests.
+// Parses JSON strictly, for file headers and manifests: a key that appears twice is refused,
+// because one of its values would be ignored.
 #pragma once
 
 #include <string>

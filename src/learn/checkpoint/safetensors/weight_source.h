@@ -37,7 +37,7 @@ class WeightSource {
   // size_of(as) bytes. Thread-safe. H2205 (unknown name, with the nearest), H2206 (no such
   // conversion), H2202.
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
-  // The same for as many of its elements as `out` has room for, from element `first` on.
+  // Reads a part of one tensor: the elements from number `first` on that fill `out`.
   Status read_range(std::string_view name, DType as, int64_t first, std::span<std::byte> out) const;
   // A matrix in blocks as it is kept: bytes of one of its parts, from byte `first` on. `part` is ""
   // for the payload, rows of the linear layer's [out,in] one after the other, or the name of scales
@@ -49,7 +49,7 @@ class WeightSource {
 
  protected:
   virtual Status read_tensor(size_t index, DType as, std::span<std::byte> out) const = 0;
-  // By way of the whole tensor, where a file has no quicker one.
+  // Reads the whole tensor and copies the part. Formats that can read a part directly override it.
   virtual Status read_elements_of(size_t index, DType as, int64_t first,
                                   std::span<std::byte> out) const;
   virtual Status read_blocks_of(size_t index, std::string_view part, int64_t first,

@@ -16,7 +16,7 @@ namespace hone {
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   Store& store = file_store());
 
-// The same for tensors without bytes: `read` supplies the bytes of tensors[i] when they are
+// Writes tensors that have no bytes yet: `read` supplies the bytes of tensors[i] when they are
 // written.
 using ReadTensor = std::function<Status(size_t i, std::span<std::byte> out)>;
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
