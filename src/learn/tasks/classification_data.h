@@ -29,7 +29,7 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
 
 // The files that the settings mean.
 Result<LabelSources> classification_sources(const ClassificationSettings& s);
-// For hone prepare: all that decides the rows besides the files, and the rows.
+// The source of rows for hone prepare: the settings that decide the rows, and the rows.
 PreparedSource classification_source(const std::shared_ptr<ClassificationSettings>& s);
 
 // Texts through the model's tokenizer, with its special tokens, cut longest first to `max_length`.

@@ -35,7 +35,7 @@ struct NerData {
 // H2121 labels that are fractions; H2413 without a tokenizer.
 Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPool& pool);
 
-// For hone prepare: all that decides the rows besides the files, and the rows.
+// The source of rows for hone prepare: the settings that decide the rows, and the rows.
 PreparedSource ner_source(const std::shared_ptr<NerSettings>& s);
 
 }  // namespace hone

@@ -21,7 +21,7 @@ Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
 
 // The files that the settings mean.
 Result<LabelSources> seq2seq_sources(const Seq2Seq& q);
-// For hone prepare: all that decides the rows besides the files, and the rows.
+// The source of rows for hone prepare: the settings that decide the rows, and the rows.
 PreparedSource seq2seq_source(const Seq2Seq& q);
 
 // The pairs of "train", "validation" or "test", before the first. Errors: those of pair_rows.h.

@@ -22,10 +22,10 @@ class GeneratedTexts {
   // their texts, which go to `texts` unless it is null. Empty: a stop was requested.
   Result<OrderedJson> evaluate(TaskRun& run, int64_t begin, int64_t end,
                                std::vector<std::string>* texts);
-  // The same of rows to predict; generated_predictions.txt with predict_with_generate. Rows without
-  // targets have no metrics.
+  // Metrics of rows to predict; none if they have no targets. With predict_with_generate, writes
+  // generated_predictions.txt into the folder.
   Result<OrderedJson> predict(TaskRun& run, int64_t begin, int64_t end, const std::string& folder);
-  // The languages that mBART's tokenizer was opened for, into tokenizer_config.json of the folder.
+  // Writes the languages that mBART's tokenizer was opened for into tokenizer_config.json.
   Status save_languages(const std::string& folder) const;
 
  private:

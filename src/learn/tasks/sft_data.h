@@ -47,7 +47,7 @@ int64_t learnt_tokens(std::span<const int32_t> tags);
 // without a chat template.
 Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPool& pool);
 
-// For hone prepare: all that decides the rows besides the files, and the rows.
+// The source of rows for hone prepare: the settings that decide the rows, and the rows.
 PreparedSource sft_source(const std::shared_ptr<SftSettings>& s);
 
 }  // namespace hone

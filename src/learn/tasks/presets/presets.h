@@ -8,7 +8,8 @@ namespace hone {
 
 std::vector<Task> all_preset();  // by name of file
 
-// Other spellings of settings, of those that the schema has: help lists a task's own alone.
+// Adds other spellings of settings. Names that the schema lacks are skipped, because the help of a
+// task has only its own settings.
 void add_aliases(Schema& schema,
                  const std::vector<std::pair<const char*, const char*>>& name_and_alias);
 // H2417 when --job_dir is not a folder of this machine; `remedy`: what to do besides naming one.
