@@ -23,7 +23,8 @@ Status collate_tokens(const TokenRows& data, const BatchRows& rows, const Sequen
                       Batch& to);
 // H2415 if an id is not below `vocab`. `whose`: "the model's".
 Status check_ids(std::span<const int32_t> ids, int64_t vocab, const char* whose = "the model's");
-// The same for all rows in memory, by axis; of two axes the first is the encoder's.
+// Checks the ids of all rows in memory, on each axis. If there are two axes, the first is the
+// encoder's.
 Status check_ids(const ExampleRows& rows, const ModelConfig& config);
 // Call when ids are final: checks that the model has them (H2415), and fills position numbers in
 // the family's way.

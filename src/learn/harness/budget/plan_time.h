@@ -12,8 +12,9 @@ struct PlanData {
   Examples examples;
   std::optional<RowFeed> feed;
 };
-// Reads what train_file, data_dir or the like name, or a data set that is a folder or a file here; null
-// where no data are named, where they are not here, or where they stream. Errors: those of the task.
+// Reads the data that train_file, data_dir or similar settings name, or a data set that is a folder
+// or file of this machine. Null: no data are named, they are not on this machine, or they are
+// streamed. Errors: those of the task.
 Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& model,
                                                  ThreadPool& pool);
 
@@ -23,12 +24,12 @@ struct PlannedTime {
   bool at_least = false;  // by a data sheet
   std::optional<Error> too_long;
 };
-// Errors: H0207. H2426 is not one: it is too_long.
+// Predicts the time of a run. Errors: H0207. H2426 is not returned: it is stored in too_long.
 Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device);
 OrderedJson time_json(const TaskSettings& s, const PlannedTime& t);
-// Lines; "" where nothing is known of the run's length.
+// The prediction as lines of text; "" if the length of the run is unknown.
 std::string time_text(const TaskSettings& s, const PlannedTime& t);
 
 }  // namespace hone

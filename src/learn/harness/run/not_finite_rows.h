@@ -1,4 +1,4 @@
-// Finds the rows of the user's data that a value comes from which is not finite.
+// Finds the rows of the user's data that gave a NaN or infinite value.
 #pragma once
 
 #include "engine/session/not_finite.h"
@@ -6,10 +6,10 @@
 
 namespace hone {
 
-// The rows of a micro-batch, as places in rows.rows.rows, whose part of the value is not finite.
-// The first axis of an activation is the tokens, one row after another, or the sequences. All rows
-// if it is neither: a weight's gradient, or a size that two axes of the shape have. `weights`:
-// sizes of the first axis of weights; a gradient of such a size may belong to a weight.
+// The rows of a micro-batch whose part of the value is not finite, as indices of rows.rows.rows.
+// The first axis of an activation counts tokens, one row after another, or sequences. If the size
+// of the value's first axis fits neither or both, or may be that of a weight's gradient (`weights`:
+// sizes of the first axes of weights), all rows are returned.
 std::vector<size_t> rows_that_hold(const NotFinite& found, const CollatedRows& rows,
                                    const BatchShape& shape, std::span<const int64_t> weights);
 
