@@ -23,8 +23,8 @@ struct Tree;
 
 class ChatTemplate {
  public:
-  // H2911: not a template that hone can run, with the line. H2913: one of more than 1 MiB, or too
-  // deep.
+  // H2911: hone cannot run the template; the error names the line. H2913: it has more than 1 MiB,
+  // or is nested too deeply.
   static Result<ChatTemplate> parse(std::string_view source);
 
   // `variables` is an object: messages, tools, add_generation_prompt, bos_token and others. All

@@ -125,7 +125,7 @@ Result<std::string> format_braces(Renderer& r, std::string_view form, const Call
 // A number or text by the rest of "{:...}".
 Result<std::string> format_by(Renderer& r, const Value& v, std::string_view spec);
 
-// int() and float() of Python; nothing where it would raise.
+// int() and float() of Python; none if Python would raise.
 std::optional<int64_t> whole_of(std::string_view text, int base = 10);
 std::optional<double> real_of(std::string_view text);
 // An argument that must be a whole number.

@@ -72,12 +72,12 @@ class Value {
   bool is_number() const { return kind_ >= Kind::boolean && kind_ <= Kind::real; }
   bool is_whole() const { return kind_ == Kind::boolean || kind_ == Kind::integer; }
   bool is_sequence() const { return kind_ >= Kind::list && kind_ <= Kind::stream; }
-  // Bytes that walking it or writing it may take, about, with all that is in it however often; what
-  // it holds may be shared, so memory is less. The renderer refuses large ones, and deep ones.
+  // About the bytes that walking or writing the value takes. A part counts each time it appears, so
+  // the value takes less memory if parts are shared. The renderer refuses large and deep values.
   int64_t weight() const { return weight_; }
   int level() const { return level_; }  // of values in values
 
-  // Each is asked for only where the kind has it.
+  // Call these only on a value whose kind has them.
   int64_t integer() const { return integer_; }  // whole numbers
   double real() const { return kind_ == Kind::real ? real_ : static_cast<double>(integer_); }
   const std::string& text() const { return *static_cast<const std::string*>(held_.get()); }

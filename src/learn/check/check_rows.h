@@ -12,7 +12,8 @@
 
 namespace hone {
 
-// For pairs: other counts are of both texts; counts of tokens are of the sources.
+// Counts for pairs. In SplitReport, counts of tokens are then of the sources, all others of both
+// texts.
 struct PairSplit {
   int64_t empty_sources = 0, empty_targets = 0;
   int64_t target_tokens = 0;

@@ -54,10 +54,12 @@ struct Family {
   // changed.
   void (*count_positions)(const ModelConfig& c, std::span<const int32_t> ids,
                           std::span<int32_t> positions) = nullptr;
-  // The head's own weight, where a checkpoint may hold one that differs from the embedding although
-  // its config ties them: Transformers then takes it. nullptr: the config decides.
+  // The name of the head's own weight. If a checkpoint has this weight and it differs from the
+  // embedding, it is used, as in Transformers, although the config ties the two. nullptr: the
+  // config decides.
   const char* separate_head = nullptr;
-  // Whether the file alone decides: a head like the embedding is tied to it whatever the config says.
+  // Whether only the file decides: a head that equals the embedding is tied to it, whatever the
+  // config.
   bool head_of_file = false;
   // Whether activations stay in the range of f16 in the models that people have. If not, --fp16
   // keeps those beyond it as the largest value of f16, as Transformers clamps them.

@@ -116,7 +116,7 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
 
   // dropout(x) + residual; outside training x + residual. The scope names the place.
   ValueId dropout(ValueId x, double p, ValueId residual = kNoValue);
-  // The same of x [S,C], one row for each sequence, as for its first token.
+  // dropout(x) of x [S,C], one row for each sequence. The mask is that of the first tokens.
   ValueId dropout_of_sequences(ValueId x, double p);
   // No sequence of this program, its cached tokens among them, is longer.
   int64_t longest() const;

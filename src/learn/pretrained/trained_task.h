@@ -16,8 +16,8 @@ inline constexpr const char* kTrainedTaskFile = "hone_task.json";
 struct TrainedTask {
   std::string task = {};  // of --task or --preset; "": unknown
   nlohmann::json settings = nlohmann::json::object();
-  // The same for Transformers' pipelines: `params` becomes the member `params_key` of task_specific_params in
-  // config.json; "": none. Written only.
+  // Settings for Transformers' pipelines: `params` becomes the member `params_key` of
+  // task_specific_params in config.json; "": none. Only written, never read.
   std::string params_key = {};
   nlohmann::json params = nlohmann::json::object();
 

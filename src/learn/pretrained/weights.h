@@ -17,15 +17,15 @@ inline constexpr std::string_view kWrapper = "model.";
 // Looks for the family's name, an older one, or the other name of a tie; nullptr: none exists.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const ParamSpec& spec);
-// The same with the shape checked. H2281, H2282.
+// Finds a weight and checks its shape. H2281: it is missing. H2282: it has another shape.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
 // All weights that are missing or have another shape, in one error; reads no value. `head`: its new
 // weights are not required.
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
                      const NewHead* head = nullptr);
-// A weight in the file of an adapter: by its name, or of one that is kept (Adapter::kept) by another
-// name of the model's; nullptr: none exists.
+// A weight in the file of an adapter, by its name. A weight that is kept (Adapter::kept) may also
+// have another of the model's names. nullptr: none exists.
 const TensorInfo* find_adapter_weight(const WeightSource& adapter, const ParamSpec& spec);
 // Checks that the file of an adapter holds exactly the tensors of the model's config. H2305.
 Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model);
