@@ -33,7 +33,7 @@ std::string format_duration(double seconds);
 
 // "2026-05-04T12:30:05Z", with that number of digits after the second.
 std::string format_utc(double wall_seconds, int digits = 0);
-// The whole seconds since 1970 that such a text says; 0 where it is another one.
+// The whole seconds since 1970 of a text in that form; 0 for any other text.
 double parse_utc(const std::string& text);
 
 }  // namespace hone

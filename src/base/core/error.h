@@ -34,7 +34,7 @@ namespace hone {
 class Error;
 [[noreturn]] void throw_no_value(const Error& error);  // a Bug: the caller did not check ok()
 
-// A code. A room declares it in errors.def, with what it says about a second try where that matters:
+// A code. A room declares it in errors.def, with its kind, unless it is `lasting`:
 //   HONE_ERROR(kFileMissing, "H0101", "the title")
 //   HONE_ERROR(kNetwork, "H0107", "the title", transient)
 struct ErrorCode {
@@ -76,7 +76,8 @@ class [[nodiscard]] Error {
   ErrorCode error_code() const;
   bool is(const ErrorCode& code) const;
   bool is_transient() const { return error_code().kind == ErrorCode::transient; }
-  // True if the error tells something about what was asked for, false if it could not be asked.
+  // True if the error is an answer about the requested thing (such as "it does not exist"), false
+  // if there was no answer (such as a server that cannot be reached).
   bool is_answer() const { return error_code().kind == ErrorCode::lasting; }
   const std::string& what() const;
   const std::vector<std::string>& where() const;

@@ -16,13 +16,13 @@ inline constexpr const char* kErrorVariable = "HONE_ERROR_FD";
 
 // Takes the descriptor over when a program starts: programs that it starts itself do not get it.
 void take_error_descriptor();
-// Writes the error there; does nothing if nobody asked for it.
+// Writes the error there; does nothing if HONE_ERROR_FD was not set.
 void report_error(const Error& error);
 
 // {"error", "code", "where", "todo"}
 OrderedJson error_json(const Error& error);
 std::string report_line(const Error& error);
-// The last error among such lines; nothing where there is none.
+// The error in the last of such lines; none if there is no such line.
 std::optional<Error> reported_error(std::string_view lines);
 
 }  // namespace hone

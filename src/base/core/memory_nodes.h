@@ -17,12 +17,13 @@ std::vector<int> usable_nodes();  // of this process
 // From get_mempolicy(2): the policy of memory that has none of its own.
 inline constexpr int kDefaultMemoryPolicy = 0;
 int memory_policy();  // also when the system has none or does not say
-// Whether pages are dealt out over the nodes: there are several, and numactl did not say where
-// memory goes.
+// Whether pages are interleaved over the nodes: there are several nodes, and numactl did not choose
+// a policy.
 bool wants_interleaving(size_t nodes, int policy);
 
-// For memory that all threads read all of, before it is touched: its pages are dealt out over the
-// usable nodes. False when they are left as they are. `data` starts a page.
+// Interleaves the pages of a block over the usable nodes, for memory of which every thread reads
+// all. Call it before the block is touched. Returns false if nothing was changed. `data` starts a
+// page.
 bool interleave_over_nodes(void* data, size_t bytes);
 
 }  // namespace hone

@@ -26,12 +26,13 @@ std::string utf8_prefix(std::string_view s, size_t bytes);
 int utf8_length(std::string_view s);
 void append_utf8(std::string& out, uint32_t code_point);
 
-// A variable of the environment, "" where it is not set.
+// A variable of the environment; "" if it is not set.
 std::string environment(const char* name);
-// hone's folder for what can be made again: $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone.
+// The folder for files that can be made again: $HONE_CACHE, else $XDG_CACHE_HOME/hone, else
+// ~/.cache/hone.
 std::string cache_folder();
-// For what must be kept: $XDG_DATA_HOME/hone, else ~/.local/share/hone; what programs left: $XDG_STATE_HOME/hone,
-// else ~/.local/state/hone.
+// The folders for files that must be kept. Data: $XDG_DATA_HOME/hone, else ~/.local/share/hone.
+// State, such as logs of servers: $XDG_STATE_HOME/hone, else ~/.local/state/hone.
 std::string user_data_folder();
 std::string user_state_folder();
 

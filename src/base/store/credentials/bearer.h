@@ -25,8 +25,8 @@ class BearerToken {
   // Returns the token; renews it four minutes before its end, or if the server refused it
   // (`refused`).
   Result<std::string> get(const std::string& refused = "");
-  // The same as a value of the header Authorization: "Bearer ..."; `refused` is such a value, or
-  // "".
+  // Returns the value of the header Authorization: "Bearer <token>". `refused`: the value that the
+  // server refused, or "".
   Result<std::string> header(std::string_view refused);
 
  private:
