@@ -34,9 +34,9 @@ class HostUpdates {
   // bytes.
   void add(Node n, std::vector<Node> after = {});
   bool makes(ValueId v) const { return made_.contains(v); }
-  // The same value where compute can read it: on the device, and done.
+  // The value on the device, after its update is done, where the compute lane can read it.
   ValueId on_device(ValueId v);
-  // All are done, and states have their new versions.
+  // Finishes all updates, and gives the states their new versions.
   void finish();
 
  private:

@@ -24,14 +24,15 @@
 namespace hone {
 
 struct Recompute {
-  // All that the blocks keep but what goes from one to the next, as gradient checkpointing does. A
-  // block is a layer: the part of a scope up to its first number ("h.3" of "h.3.attn").
+  // Recomputes all values inside the blocks, as gradient checkpointing does; only values that pass
+  // from one block to the next are kept. A block is a layer: the part of a scope up to its first
+  // number ("h.3" of "h.3.attn").
   bool blocks = false;
-  // The share of the bytes kept when the backward pass begins, at most; less has no effect where
-  // the peak, which may be elsewhere, would be higher.
+  // The largest share of the bytes that may be kept when the backward pass begins. A smaller share
+  // has no effect if the peak would become higher; the peak may be at another node.
   double share = 1;
-  // At each node at most, with the gradients that are states; no effect where nothing more can be
-  // made again.
+  // The most bytes that may be alive at one node, with the gradients that are states. Has no effect
+  // if no further value can be recomputed.
   int64_t bytes = std::numeric_limits<int64_t>::max();
   Speeds speeds = kTypicalCpu;
 

@@ -9,7 +9,7 @@
 namespace hone {
 
 Result<bool> simplify(Program& p);
-// The same before differentiate: results that only gradients read stay.
+// simplify for programs before differentiate: results that only gradients will read stay.
 Result<bool> simplify_forward(Program& p);
 
 // Removes nodes none of whose outputs is read, returned or a state's new version.

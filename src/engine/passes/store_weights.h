@@ -4,9 +4,9 @@
 //   linear(x, W : f32[N,K], ...) {trans_w}  ->  linear(x, W : i8[N,K], ..., scales : f32[N])
 //
 // W is a parameter that linear reads, always in the same orientation, and at most embedding beside
-// it (as scales go by rows, with trans_w); other parameters stay f32. bf16 takes no scales. Who
-// loads the weights fills both states (learn/pretrained). Must come last: the result has no
-// gradient.
+// it (as scales go by rows, with trans_w); other parameters stay f32. bf16 has no scales. The
+// code that loads the weights fills both states (learn/pretrained). Must come last: the result has
+// no gradient.
 #pragma once
 
 #include <span>
@@ -24,9 +24,9 @@ std::string column_scales_name(const std::string& weight);  // weight + ".column
 
 Result<bool> store_weights(Program& p, WeightStorage as);
 
-// After it, over the programs of one run, which share their states: a parameter that one keeps in
-// fewer bits is kept so by those that do not read it, or read it by embedding alone, as an encoder
-// does with tied embeddings.
+// Runs after store_weights on the programs of one run, which share their states. If one program
+// keeps a parameter in fewer bits, programs that do not read it, or read it only by embedding, get
+// the same state. An encoder with tied embeddings is such a program.
 void store_alike(std::span<Program> programs);
 
 }  // namespace hone
