@@ -64,7 +64,7 @@ inline constexpr int64_t kMostDevices = 1024;
 Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& options = {});
 // Chooses what the kernels of the device would need, and computes nothing.
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec);
-// The same for a backend that is here, which must outlive it.
+// A backend for planning with the kernels and the device of `like`, which must outlive it.
 std::unique_ptr<Backend> plan_backend(const Backend& like);
 
 }  // namespace hone

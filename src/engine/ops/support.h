@@ -22,7 +22,8 @@ Status expect_float(const NodeView& n, size_t i);
 Status expect_axis(const NodeView& n, int64_t axis, int rank);  // 0 <= axis < rank
 // The elementwise functions that linear, gate and their gradients know by name, after `first`.
 std::vector<std::string> activation_kinds(const std::string& first = "");
-// Values of an attribute scheme that may be absent; of those whose blocks hold their scales alone.
+// The values of an optional attribute scheme. scales_inside: only schemes whose blocks hold their
+// own scales.
 std::vector<std::string> scheme_choices(bool scales_inside);
 // The payload of that scheme is u8 and has rows of whole blocks.
 Status check_payload(const NodeView& n, const BlockScheme& scheme, const Type& payload);

@@ -19,9 +19,10 @@ namespace hone {
 
 // `lists` lists of states of the types of p, or of its rows. Result types p..., states....
 Result<Types> infer_update(const NodeView& n, size_t lists);
-// The same for states of other types: `states` says all of them, in their order, given p and g.
+// Infers the result types of an update whose states have other types than p: `states` returns all
+// of them, in their order, given p and g.
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
-// The type of what is updated of tensor i: all of it, or its rows.
+// The type of the updated part of tensor i: the whole tensor, or the rows of attribute rows.
 Type updated_part(const NodeView& n, size_t i);
 // States that are 8-bit codes: for each of `moments` the list of codes, then that of absmax.
 Types states_8bit(const NodeView& n, size_t moments);
@@ -29,7 +30,8 @@ Types states_8bit(const NodeView& n, size_t moments);
 // `attrs`: the rule's own, beside count, decay and weight_decay.
 Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
              Decomposition::Emit decompose, decltype(Op::cost) cost);
-// The same for a rule for each element by itself: attributes rows and round_keys too.
+// An optimizer op whose rule works on each element by itself. It also has the attributes rows and
+// round_keys.
 Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                          Decomposition::Emit decompose, decltype(Op::cost) cost);
 Cost update_cost(const NodeView& n, double flops_per_element);

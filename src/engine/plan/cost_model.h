@@ -22,8 +22,8 @@ struct Speeds {
   const OpSpeeds* ops = nullptr;
 };
 
-// For choices between nodes where a device says nothing of itself: a CPU does about ten operations
-// while it moves a byte, and a disk is far slower.
+// Speeds for choices between nodes if those of the device are unknown: a CPU does about ten
+// operations while it moves a byte, and a disk is far slower.
 inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .bf16_flops = 1e11,
                                     .bytes_per_second = 1e10,
@@ -36,9 +36,9 @@ inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
 double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
 
-// The same for a program whose copies run beside the computation: each lane does its work in order,
-// a copy, or a kernel of the host, begins when compute has reached it, and compute waits for what
-// it needs.
+// The time of a program whose copies run while it computes. Each lane does its work in order. A
+// copy, or a kernel of the host, begins when the compute lane has reached it; the compute lane
+// waits for the results that it reads.
 double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

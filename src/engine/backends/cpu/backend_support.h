@@ -30,7 +30,7 @@ inline DropoutKey key_of_words(int64_t key) {
   return {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
 }
 
-// Result k begins as operand i; nothing to do where the plan gave both one place.
+// Copies operand i to result k, unless the plan gave both the same place.
 inline void copy_bytes_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t bytes) {
   if (a.in[i] == a.out[k]) return;
   pool_of(a).parallel_for(bytes, [&](int64_t begin, int64_t end, int) {
@@ -42,8 +42,8 @@ inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count
   copy_bytes_if_apart(a, i, k, count * static_cast<int64_t>(sizeof(float)));
 }
 
-// The same maker for nodes whose operands of a floating-point type are all f32; others are
-// declined.
+// A maker of kernels that declines a node if an operand of a floating-point type is not f32, and
+// calls `make` for all others.
 template <class Make>
 auto for_f32(Make make) {
   return [make](const NodeView& n, int threads) -> Result<Kernel> {

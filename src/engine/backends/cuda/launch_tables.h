@@ -71,8 +71,8 @@ void add_product(Launches& all, const ProductForm& form, const ProductArguments&
 
 // Widens the weight of a node with attribute scheme, which is in blocks, to a matrix of that type.
 Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArgument& to);
-// The same before a product: adds it as the first of `all`, with the matrix at the beginning of the
-// workspace. The type is the product's operand type.
+// Adds widen_launch() as the first of `all`, before a product; the matrix is at the beginning of
+// the workspace. Returns the type of the matrix, which is the product's operand type.
 Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded);
 
 // bitsandbytes' numbers of 8 bits.

@@ -10,13 +10,15 @@
 
 namespace hone::cuda {
 
-// For the life of the process: the file that the environment variable names, else the first of `names`
-// that the system's loader finds, without those of a newer major version (0: any): a driver for CUDA 12 runs
-// no library of 13. The reason, where there is none, is in `why`.
+// Loads a library for the life of the process: the file that the environment variable names, else
+// the first of `names` that the system's loader finds. Major versions above `newest_major` are
+// skipped (0: none), because a driver for CUDA 12 cannot run a library of CUDA 13. If none is
+// found, `why` has the reason.
 std::optional<Module> load_library(const char* variable, std::span<const char* const> names,
                                    int newest_major, std::string& why);
-// Loads the files of its folder whose names begin so. For what a library opens by name alone: that finds
-// it in the library's own folder only as long as nothing, such as a sanitizer, calls dlopen() for it.
+// Loads the files in the library's folder whose names begin with `prefix`. A library opens such
+// files by name alone, and finds them in its own folder only if its dlopen() is called directly,
+// not through a sanitizer.
 void load_beside(const Module& library, std::string_view prefix);
 
 }  // namespace hone::cuda
