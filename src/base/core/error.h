@@ -126,7 +126,7 @@ class [[nodiscard]] Result {
   }
 
   std::optional<T> value_;
-  Error error_;  // says something where there is no value
+  Error error_;  // has content if there is no value
 };
 
 struct Ok {};

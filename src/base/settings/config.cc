@@ -90,7 +90,7 @@ void Schema::read_entries(std::string_view text, const std::string& name,
               .todo("keep one of them"));
       continue;
     }
-    // null where none is allowed means "as if it were not there".
+    // null for a setting that cannot be null means "as if the key were absent".
     if (entry.value.is_null() && !it->second.foreign &&
         !settings_[it->second.setting].default_value.is_null()) {
       continue;

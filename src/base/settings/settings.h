@@ -121,7 +121,7 @@ class Schema {
   // a value in a settings file, also of a refused setting.
   Status imply(const std::string& name, const Json& value, const std::string& place,
                std::vector<std::string>& notices);
-  // The same, but the user's value wins, if there is one.
+  // For Follow: sets `value`, unless the user gave another one.
   Status imply_default(const std::string& name, const Json& value, const std::string& place,
                        std::vector<std::string>& notices);
 

@@ -38,8 +38,8 @@ constexpr std::array<Sheet, 14> kSheets{{
     {"T4", 15109, 8.1, 8.1, 320, 16, 16, "sm_75"},
 }};
 
-constexpr double kHostMemoryGiga = 50;  // of a server with eight channels, where it is not measured
-constexpr double kNvmeReadGiga = 3, kNvmeWriteGiga = 2;  // of one drive, where it is not measured
+constexpr double kHostMemoryGiga = 50;  // of a server with eight channels, if not measured
+constexpr double kNvmeReadGiga = 3, kNvmeWriteGiga = 2;  // of one drive, if not measured
 
 DeviceSpec gpu(const Sheet& sheet) {
   DeviceSpec s;

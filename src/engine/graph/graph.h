@@ -129,7 +129,7 @@ class Program {
   ValueId input_named(std::string_view name) const;  // kNoValue when absent
   ValueId output_named(std::string_view name) const;
 
-  // Gives values and nodes fresh dense ids in execution order, dropping values nobody names.
+  // Gives values and nodes new dense ids in execution order, and removes values that are not used.
   void compact();
   // Recomputes ValueInfo::node after nodes were moved.
   void renumber_producers();

@@ -95,8 +95,9 @@ struct Op {
   // which every backend implements.
   std::vector<Decomposition> decompositions = {};
 
-  // Emits the gradients of the inputs from those of the outputs (kNoValue where an output's
-  // gradient is zero); one entry per input, kNoValue where there is none. Null: no gradient.
+  // Emits the gradients of the inputs from those of the outputs (kNoValue: the gradient of that
+  // output is zero). Returns one entry per input; kNoValue: it has no gradient. Null: the op has no
+  // gradient.
   Values (*grad)(Builder&, const NodeView&, const Values& douts) = nullptr;
 
   Cost (*cost)(const NodeView&) = nullptr;
@@ -110,10 +111,10 @@ struct Op {
   int64_t (*view_offset)(const NodeView&) = nullptr;
 
   // The flags that each ask for one more result, in the order of those results, which come after
-  // all others. A pass drops what nobody reads.
+  // all others. A pass removes the results that are not read.
   std::vector<std::string> optional_results = {};
 
-  // Traits that passes ask for.
+  // Traits that passes use.
   // A matrix product of its two first operands, which attribute bf16 rounds. A weight is operand
   // kWeightOperand.
   bool product = false;

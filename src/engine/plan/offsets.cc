@@ -226,8 +226,8 @@ class Placer {
   }
 
   const std::vector<Lifetime>& b_;
-  std::vector<Placed> placed_;        // by `from`; where there is no timeline
-  std::optional<Timeline> timeline_;  // where there are many buffers
+  std::vector<Placed> placed_;        // by `from`; used without a timeline
+  std::optional<Timeline> timeline_;  // if there are many buffers
   std::vector<int64_t> offsets_;
   int64_t top_ = 0, work_ = 0;
 };

@@ -165,7 +165,7 @@ TEST(Session, AProfileHasEveryNodeAndItsTraceIsJson) {
   for (const auto& e : trace.at("traceEvents"))
     slices += e.at("ph") == "X" && e.at("tid") == 0 && e.at("name") != "wait";
   EXPECT_EQ(slices, profile.nodes.size());
-  // The same as an XSpace: every name and kernel is in it, times are whole.
+  // xplane() writes every name and kernel, and whole times.
   const ProfiledStep step{7, profile.nodes[0].begin, profile.nodes.back().end};
   const std::string space = xplane(s, profile, {&step, 1}, "host1");
   for (const char* text : {"/host:CPU", "Steps", "thread 0", "exp", "scope", "group_id", "host1"})

@@ -16,7 +16,7 @@
 namespace hone::chat {
 
 enum class Kind : uint8_t {
-  undefined,  // text(): why, for the error of whoever uses it
+  undefined,  // text(): why, for the error when it is used
   none,
   boolean,
   integer,

@@ -21,7 +21,7 @@ class SentenceSplitter {
   // The files of a folder tokenizers/punkt_tab/<language>: abbrev_types.txt, collocations.tab,
   // sent_starters.txt, ortho_context.tab. Errors: H2603.
   static Result<SentenceSplitter> load(const std::string& folder);
-  // The same, from the bytes of these files in this order; `name` appears in messages.
+  // Reads the contents of these files, in this order; `name` appears in messages.
   static Result<SentenceSplitter> parse(std::string_view abbreviations,
                                         std::string_view collocations, std::string_view starters,
                                         std::string_view contexts, const std::string& name);

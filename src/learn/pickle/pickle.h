@@ -4,7 +4,7 @@
 //   const Pickle pickle = HONE_TRY(Pickle::read(bytes, "weights.bin"));
 //   for (int64_t i = 0; i < pickle.root().pairs(); ++i) use(pickle.root().key(i).text());
 //
-// Values may be shared and may hold themselves: whoever walks them bounds the depth.
+// Values may be shared and may hold themselves: code that walks them must bound the depth.
 // Reference of the opcodes: Python's Lib/pickletools.py.
 #pragma once
 

@@ -163,7 +163,7 @@ void expect_no_allocation(const Shape& shape) {
   expect_quiet_run(task, std::move(model), true);
 }
 
-// The same of pairs of texts.
+// Runs a task on pairs of texts.
 void expect_no_allocation_of_pairs(const std::string& family, int64_t accumulation) {
   const std::string goldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/pairs/";
   const TemporaryFolder folder;

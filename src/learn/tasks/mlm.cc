@@ -51,7 +51,7 @@ Tokenize tokenize(const MlmSettings& s, const Pretrained& model, ThreadPool* poo
 // Beside the inputs of token_graph.h, for M labels (the axis "labels", or the usual number): the
 // head is computed for them alone.
 //   label_rows i32[M] (which token; -1: none), labels i32[M] (its true id; -100: none)
-//   eval    outputs nll f32[M] (0 where there is no label), correct i32[M]
+//   eval    outputs nll f32[M] (0 without a label), correct i32[M]
 Program mlm_program(const MlmSettings& s, const ModelConfig& config, const BatchShape& shape,
                     const std::string& name, bool train) {
   const int64_t labels =

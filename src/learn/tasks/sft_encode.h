@@ -17,7 +17,7 @@ struct InstructionOptions {
 
 struct EncodedInstruction {
   std::vector<int32_t> ids;
-  std::vector<int32_t> labels;  // as long: the id itself, or kIgnoreLabel where it is not learnt
+  std::vector<int32_t> labels;  // one for each id: the id, or kIgnoreLabel if it is not learnt
   bool cut = false;
 };
 

@@ -75,8 +75,8 @@ class Tokenizer {
   // Ids and segment ids (token_type_ids) of a pair.
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& = {}) const;
-  // The same of a text or a pair, cut so that all of it, special tokens included, fits. Replaces
-  // `out`; allocates as encode_to. Errors: kSequenceTooShort.
+  // Ids and segment ids of a text or a pair, cut so that all tokens fit, special tokens included.
+  // Replaces `out`; allocates as encode_to. Errors: kSequenceTooShort.
   Status encode_to(std::string_view first, std::optional<std::string_view> second, Encoding& out,
                    const EncodeOptions&, const TruncateOptions&) const;
   Result<Encoding> encode_pair(std::string_view first, std::string_view second,
@@ -93,14 +93,14 @@ class Tokenizer {
   Encoding with_special_tokens(std::span<const int32_t> first) const;
   Encoding with_special_tokens(std::span<const int32_t> first,
                                std::span<const int32_t> second) const;
-  // How many tokens that adds.
+  // The number of tokens that with_special_tokens() adds.
   int64_t special_token_count(bool pair) const;
   int64_t special_tokens_after() const;  // of these, after the text that is alone
 
   // The text of ids; bytes that form no UTF-8 become U+FFFD, ids without token are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
   std::string decode_bytes(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
-  // The same, id by id.
+  // Decodes id by id.
   struct DecodeState {
     bool first = true;
     int64_t lead_taken = 0;  // see Decoder::lead; -1 = it is over

@@ -13,8 +13,9 @@ inline constexpr const char *kAllowZeroLoss = "zero_loss", *kAllowNoLabels = "no
 class IdleSteps {
  public:
   // `loss` of step number `step` of `total`; null: the step had no label. H2428: the last `kMost`
-  // steps, or all of a shorter run, taught nothing, and --allow does not name the reason. That run has
-  // two steps at least; five without labels, as random masks may leave a few steps without one.
+  // steps, or all steps of a shorter run, taught nothing, and --allow does not name the reason. A
+  // shorter run counts if it has at least kLeastZero steps with loss 0, or kLeastUnlabelled steps
+  // without labels: random masks may leave a few steps without one.
   Status add(const TrainSettings& s, std::optional<double> loss, int64_t step, int64_t total);
   static constexpr int64_t kLeastZero = 2, kLeastUnlabelled = 5, kMost = 10;
 

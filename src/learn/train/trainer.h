@@ -201,10 +201,12 @@ class Trainer {
   // and calls the callbacks. A checkpoint that cannot be written is skipped; kSavesMissed in a row
   // are fatal. `last`: no step follows.
   Status save_checkpoint(bool extra, bool last);
-  // The step after that save: the last save of a run is tried, however many failed before.
+  // The work after the save that finish_save() ends. last_save: the last save of a run, which is
+  // tried even after kSavesMissed failures.
   enum class Next { steps, last_save, end };
   Status finish_save(Next next);
-  // The same, with the time added to save_seconds_ or last_save_seconds_.
+  // save_checkpoint() and finish_save(), with their time added to save_seconds_ or
+  // last_save_seconds_.
   Status save_in_training(bool extra, bool last);
   Status finish_in_training(bool last);
   double save_seconds() const;  // time that steps waited for checkpoints, including the current one

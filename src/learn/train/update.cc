@@ -115,7 +115,8 @@ std::vector<OptimizerState> states_of(const std::vector<UpdateWeight>& weights,
   return states;
 }
 
-// The same as states of the program, zero at first; of some rows, what is theirs.
+// The states of a rule as states of the program, zero at first. An update of some rows has only the
+// parts for these rows.
 struct Moment {
   State state;
   Type type;

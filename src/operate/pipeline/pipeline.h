@@ -48,7 +48,7 @@ struct PipelineStep {
 struct Pipeline {
   std::string name;
   std::string root;                    // "": the caller's
-  std::vector<PipelineStep> steps;     // in order of dependences
+  std::vector<PipelineStep> steps;     // in the order of their dependencies
   std::vector<std::string> says = {};  // lines for the first screen
   OrderedJson config = {};             // its source
   // hone plan for the machines in the file, as arguments; empty: the file names none.

@@ -52,7 +52,7 @@ Result<std::vector<MlflowVersion>> versions_there(MlflowClient& client, const st
                     mlflow_versions);
 }
 
-// The run of a version, with what it is by; made where there is none.
+// The run of a version in MLflow, with its parameters and metrics; created if there is none.
 Result<MlflowRun> send_run(Registry& registry, MlflowClient& client, const ModelVersion& v) {
   const std::string experiment = HONE_TRY(client.experiment(kExperiment));
   const std::string id = v.run_id.empty() ? v.hash : v.run_id;

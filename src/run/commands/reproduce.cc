@@ -23,7 +23,7 @@ struct ReproduceSettings {
 #include "base/settings/fields.inc"
 };
 
-// One thing that decides the result, as it was and as it is; "" where it is not known.
+// One thing that decides the result: its recorded value and its value here; "": unknown.
 struct Circumstance {
   std::string what, recorded, here;
   bool differs() const { return !recorded.empty() && recorded != here; }

@@ -57,7 +57,8 @@ Result<std::vector<std::string>> evaluated_files(const TaskSettings& s) {
   return files;
 }
 
-// The files that are evaluated; of a data set also how its rows are split, and its name where it is not here.
+// Hashes the evaluated files. For a data set, also how its rows are split, and its name if it is
+// not on this machine.
 Result<std::string> data_hash(const TaskSettings& s) {
   if (!s.validation_file.empty()) return hash_files(HONE_TRY(evaluated_files(s)));
   std::string content = s.dataset_name;

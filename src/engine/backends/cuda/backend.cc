@@ -77,7 +77,7 @@ class Prepared {
 
  private:
   void multiply(CudaQueue& queue) {
-    const auto& at = addresses_;  // null where there is no argument
+    const auto& at = addresses_;  // null: no such argument
     const auto written = [&](size_t i) { return const_cast<std::byte*>(at[i]); };
     const cublasStatus_t status = product_->run(queue.stream(), {.x = at[0],
                                                                  .y = at[1],

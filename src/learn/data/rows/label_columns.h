@@ -38,8 +38,8 @@ struct LabelReader {
 };
 
 // Opens files for classification. With a GLUE task, tab-separated files are read as GLUE wrote
-// them: no quoting, the known columns where there is no header, .txt and files without extension
-// too. Errors: those of open_rows and find_label_columns, H2113 without a row.
+// them: without quoting, with the known columns if there is no header, also .txt and files without
+// extension. Errors: those of open_rows and find_label_columns, H2113 without a row.
 Result<LabelReader> open_label_rows(const std::vector<std::string>& files,
                                     const RowOptions& options, const LabelColumnOptions& wanted);
 

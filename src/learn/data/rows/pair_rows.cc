@@ -56,7 +56,7 @@ Result<std::string> text_of_language(const Row& row, size_t column, const std::s
 
 // IWSLT's train.tags.en-ro.en says of each talk what it is, in lines of markup that are not pairs.
 bool is_markup(std::string_view file, std::string_view line) {
-  file.remove_prefix(file.find_last_of('/') + 1);  // 0 where there is none
+  file.remove_prefix(file.find_last_of('/') + 1);  // 0 without a slash
   return file.starts_with("train.tags.") && trim(line).starts_with('<');
 }
 

@@ -16,7 +16,7 @@ Error other_rows(const std::string& folder, const std::string& split, const std:
       .todo("make the shards again: hone prepare with `overwrite_output_dir`");
 }
 
-// The column of a shard, or null where it is not there or holds something else.
+// The column of a shard; null if it is missing or has another type.
 template <class T>
 const T* column_of(const ShardFile& shard, const MappedShard& mapped, const char* name) {
   for (size_t i = 0; i < shard.beside.size(); ++i)

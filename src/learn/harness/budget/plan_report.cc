@@ -50,7 +50,7 @@ Status fit_rows(const PlacementSearch& run, PlanReport& r) {
   return Ok{};
 }
 
-// The work and the time of the run's programs. `data`: null where they are not read.
+// Predicts the work and the time of the run's programs. `data`: null if they are not read.
 Status predict(const PlacementSearch& run, PlanData* data, PlanReport& r) {
   const TaskModel& m = run.model;
   const TaskSettings& s = m.settings();

@@ -23,8 +23,8 @@ std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_
                              const std::string& eos, std::optional<int32_t> eos_id,
                              int segment = 1);
 
-// Makes the post-processor that add_bos_token and add_eos_token ask for. They count only where
-// there is no tokenizer.json, which has its own post-processor.
+// Makes the post-processor for add_bos_token and add_eos_token. A tokenizer.json has its own
+// post-processor, so these keys are used only without one.
 Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts);
 
 }  // namespace hone

@@ -121,7 +121,7 @@ class LtHandle {
 class LtProduct {
  public:
   static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept);
-  // Null where there is none.
+  // The operands of a product; null: it has no such operand.
   struct Operands {
     const void *x = nullptr, *y = nullptr, *bias = nullptr, *onto = nullptr;
     void *z = nullptr, *pre = nullptr, *workspace = nullptr;

@@ -33,7 +33,7 @@ struct Nvml {
 #undef HONE_NVML
 };
 
-// The machine's library, initialised; nothing where there is none. HONE_NVML names another file.
+// The machine's library, initialised; none if it is not installed. HONE_NVML names another file.
 std::optional<Nvml> load_nvml();
 
 // Unknown values are 0.
@@ -41,10 +41,10 @@ struct GpuLinks {
   int64_t free_bytes = 0;
   int pcie_generation = 0, pcie_width = 0;
   int nvlinks = 0;           // that are active
-  std::string text() const;  // "70.1 GiB free, PCIe 5 x16, 18 NVLinks"; "" where nothing is known
+  std::string text() const;  // "70.1 GiB free, PCIe 5 x16, 18 NVLinks"; "": unknown
 };
 // bus_id: in the form of cuDeviceGetPCIBusId.
 GpuLinks links_of(const Nvml& nvml, const std::string& bus_id);
-std::string driver_version(const Nvml& nvml);  // "580.65.06", "" where it is not known
+std::string driver_version(const Nvml& nvml);  // "580.65.06"; "": unknown
 
 }  // namespace hone::cuda
