@@ -54,10 +54,15 @@ PHRASES = [(re.compile(p), say) for p, say in [
     (r"(?i)(?<!far )(?<!soon )(?<!long )\bas (?!soon\b|long\b|far\b|well\b|many\b|much\b)"
      r"[\w']+(?: [\w']+){0,3} (?:says?|have|has)\b(?! (?:been|no|to)\b)",
      "name the source: 'in the form of', 'from'"),
-    (r"(?i)\b\w+ed so\b(?! (?:that|far)\b)|\b(?:found|sooner) so\b(?! (?:that|far)\b)", "this way"),
+    (r"(?i)\b(?:\w+ed|found|sooner|kept|begins?) so\b(?! (?:that|far)\b)", "this way"),
     (r"(?i)\bpassed over\b", "skipped, ignored"),
     (r"\b[Ww]ithout:", "unset:, none:"),
     (r"(?<=[.:;] )(?:What|Where)\b(?! to do\b)", "name the subject first; 'if' for a condition"),
+    (r"(?i)\bwhere (?:there (?:is|are) no(?:ne)?\b|none (?:is|are)\b|(?:it is|they are) not\b)",
+     "'if' for a condition"),
+    (r"\bThe same(?: of\b|[,:])", "repeat the noun"),
+    (r"(?i)\bin and out\b", "reads and writes"),
+    (r"(?i)\bany number of times\b", "repeatedly"),
 ]]
 # The first word of a comment.
 START = (re.compile(r"(?:Until|Before|Without|What|Where)\b"), "begin with the noun or the verb")
