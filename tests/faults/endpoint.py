@@ -174,6 +174,27 @@ class Visitor(threading.Thread):
             time.sleep(0.005)
 
 
+def check_elsewhere(hone, e):
+    """A server in another process space, as on another machine, cannot be signalled: it ends because the registry names
+    another one. Without the right to make such a space nothing is checked."""
+    space = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*space, "true"], capture_output=True, check=False).returncode != 0:
+        print("endpoint: no process space of its own can be made here")
+        return
+    log = open(os.path.join(hone.folder, "serve.log"), "w+")
+    first = subprocess.Popen([*space, hone.program, "serve", "--endpoint", "t5"], cwd=hone.folder, env=hone.environment, stdout=log, stderr=log)
+    until(e.ready, "the server in a space of its own is not ready", first)
+    answers = e.answers()
+    second = e.serve()
+    assert second.wait(60) == 1 and "H3418" in said(hone), said(hone)
+    third = e.serve("--take_over")
+    assert first.wait(60) == 0
+    until(e.ready, "the one that takes over is not ready", third)
+    assert e.pid() == third.pid and e.answers() == answers
+    third.terminate()
+    assert third.wait(60) == 0
+
+
 def check_drain(hone, e):
     delay = 2.0
     hone("deploy", "t5:1", "--serve_flags", f"drain_delay={delay}", "--json")
@@ -275,6 +296,7 @@ def main():
             hone("models", "register", "--name", "t5", "--model", version, "--json")
         check_one_server(hone, e, check_same_again(hone, e))
         check_no_orphans(hone, e, 12)
+        check_elsewhere(hone, e)
         answered = check_drain(hone, e)
         loading = check_loading(hone, folder)
         check_aliases(hone, e)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "base/core/clock.h"
 #include "base/core/error.h"
 #include "base/core/system_files.h"
+#include "base/core/text.h"
 
 namespace hone {
 namespace {
@@ -48,6 +50,7 @@ class Recorded {
   double begin_;
 };
 
+constexpr int kMostThreads = 1024;      // of a setting too (base/settings/threads.def)
 constexpr double kSpinSeconds = 50e-6;  // for the next call
 // For the others of a call or barrier: they are at work and come soon, and a thread that sleeps
 // meanwhile loses its core to another process. Not when the pool has more threads than cores.
@@ -74,6 +77,20 @@ void wait_for_change(std::atomic<T>& value, T old, double spin_s) {
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
 }
 
+// Processors, hyper-threads too, that this process may use.
+int usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0
+             ? CPU_COUNT(&set)
+             : static_cast<int>(std::thread::hardware_concurrency());
+}
+
+bool waits_asleep() {
+  const char* const policy = std::getenv("OMP_WAIT_POLICY");
+  return policy && to_lower(policy) == "passive";
+}
+
 }  // namespace
 
 struct ThreadPool::Shared {
@@ -84,7 +101,7 @@ struct ThreadPool::Shared {
   alignas(64) std::atomic<int> running{0};
   alignas(64) std::atomic<int> arrived{0};
   alignas(64) std::atomic<uint32_t> barrier_round{0};
-  double spin_inside_s = kSpinSeconds;
+  double spin_s = kSpinSeconds, spin_inside_s = kSpinSeconds;
   std::atomic<bool> stop{false};
   std::mutex turn;  // of a caller
   std::mutex error_mutex;
@@ -116,8 +133,8 @@ Range thread_range(int64_t count, int thread, int threads) {
 }
 
 ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)), shared_(new Shared) {
-  if (size_ <= static_cast<int>(std::thread::hardware_concurrency()))
-    shared_->spin_inside_s = kSpinInsideSeconds;
+  if (size_ <= usable_processors()) shared_->spin_inside_s = kSpinInsideSeconds;
+  if (waits_asleep()) shared_->spin_s = shared_->spin_inside_s = 0;
   shared_->begun = std::vector<Shared::Begun>(static_cast<size_t>(size_));
   shared_->threads.reserve(size_ - 1);
   for (int t = 1; t < size_; ++t) shared_->threads.emplace_back([this, t] { work(t); });
@@ -157,7 +174,7 @@ void ThreadPool::work(int thread) {
   Shared& s = *shared_;
   uint32_t seen = 0;
   for (;;) {
-    wait_for_change(s.round, seen, kSpinSeconds);
+    wait_for_change(s.round, seen, s.spin_s);
     seen = s.round.load(std::memory_order_acquire);
     if (s.stop.load(std::memory_order_relaxed)) return;
     if (!s.begin(thread, seen)) continue;
@@ -220,6 +237,12 @@ void ThreadPool::barrier() {
 }
 
 int ThreadPool::default_size() {
+  if (const char* const wanted = std::getenv("OMP_NUM_THREADS"))
+    if (const int count = std::atoi(wanted); count >= 1) return std::min(count, kMostThreads);
+  return usable_cores();
+}
+
+int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   int cores = static_cast<int>(std::thread::hardware_concurrency());

@@ -50,6 +50,11 @@ struct ThreadSpan {
   bool waiting = false;  // for the other threads, inside a span of the same thread
 };
 
+// Physical cores that affinity and the cgroup's CPU quota leave to this process, at least 1.
+int usable_cores();
+
+// A thread that waits for others of its pool spins for a moment before it sleeps, unless
+// OMP_WAIT_POLICY is "passive".
 class ThreadPool {
  public:
   explicit ThreadPool(int threads = default_size());  // at least 1
@@ -72,7 +77,7 @@ class ThreadPool {
   // Between calls: while set, thread t appends what it does to (*spans)[t] (size() entries).
   void record_into(std::vector<std::vector<ThreadSpan>>* spans);
 
-  // Physical cores that affinity and the cgroup's CPU quota leave to this process, at least 1.
+  // The first number of OMP_NUM_THREADS (OpenMP 5.2, 21.1.2), else usable_cores().
   static int default_size();
 
  private:

@@ -105,9 +105,34 @@ TEST(Threads, NestedCallIsABugAndThePoolSurvives) {
   EXPECT_EQ(calls[0] + calls[1], 2);
 }
 
-TEST(Threads, DefaultSizeIsSane) {
-  EXPECT_GE(ThreadPool::default_size(), 1);
-  EXPECT_LE(ThreadPool::default_size(), static_cast<int>(std::thread::hardware_concurrency()));
+TEST(Threads, DefaultSizeIsThatOfTheEnvironmentElseTheUsableCores) {
+  EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
+  const char* const before = std::getenv("OMP_NUM_THREADS");
+  const std::string kept = before ? before : "";
+  for (const auto& [wanted, size] : std::map<std::string, int>{
+           {"3", 3}, {"4,2", 4}, {"9999", 1024}, {"0", usable_cores()}, {"all", usable_cores()}}) {
+    ::setenv("OMP_NUM_THREADS", wanted.c_str(), 1);
+    EXPECT_EQ(ThreadPool::default_size(), size) << wanted;
+  }
+  ::unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(ThreadPool::default_size(), usable_cores());
+  if (before) ::setenv("OMP_NUM_THREADS", kept.c_str(), 1);
+}
+
+TEST(Threads, ThreadsThatDoNotSpinAreWokenToo) {
+  const char* const before = std::getenv("OMP_WAIT_POLICY");
+  const std::string kept = before ? before : "";
+  ::setenv("OMP_WAIT_POLICY", "PASSIVE", 1);
+  ThreadPool pool(3);
+  before ? ::setenv("OMP_WAIT_POLICY", kept.c_str(), 1) : ::unsetenv("OMP_WAIT_POLICY");
+  std::vector<int> calls(3, 0);
+  for (int i = 0; i < 200; ++i)
+    pool.run([&](int t) {
+      ++calls[static_cast<size_t>(t)];
+      pool.barrier();
+    });
+  EXPECT_EQ(calls, (std::vector<int>{200, 200, 200}));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ Machine this_machine() {
   m.host = host_name();
   m.cpu = system_value("/proc/cpuinfo", "model name");
   m.type = machine_type();
-  m.processors = ThreadPool::default_size();
+  m.processors = usable_cores();
   m.memory_bytes = read_memory().total_bytes;
   if (const std::unique_ptr<GpuReader> reader = GpuReader::open()) {
     const std::vector<GpuUsage> gpus = reader->read();

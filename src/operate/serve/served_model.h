@@ -17,7 +17,7 @@ struct ServedOptions {
   std::optional<std::string> prefix = {};
   std::string deployed_id = "";  // in the registry
   std::string device = "cpu";
-  int64_t threads = 0;      // 0: one per core
+  int64_t threads = 0;      // 0: ThreadPool::default_size()
   int64_t batch_size = 32;  // sequences that are processed together
   int64_t max_length = 0;   // tokens of a sequence; 0: the model's positions, at most 2048
   int64_t cache_bytes = 0;  // of the KV cache; 0: what is needed, at most a quarter of the memory

@@ -41,7 +41,8 @@ HONE_API const char* hone_error(void);
 
 /* Opens a model folder, a .safetensors or .gguf file, or a hub name. `options` is a JSON object, or
  * NULL:
- *   threads (0: one per core), batch_size (8: sequences held at once, beams included),
+ *   threads (0: OMP_NUM_THREADS, else one per core),
+ *   batch_size (8: sequences held at once, beams included),
  *   max_length (0: the model's positions, at most 2048: tokens of a sequence, prompt included),
  *   tokenizer_name, model_revision, cache_dir, token. */
 HONE_API hone_model* hone_open(const char* name, const char* options);

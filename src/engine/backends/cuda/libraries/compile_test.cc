@@ -1,4 +1,4 @@
-// All kernels for one architecture, where the compiler is here (the variable HONE_NVRTC).
+// All kernels, where the compiler is here (the variable HONE_NVRTC).
 #include "engine/backends/cuda/libraries/compile.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "engine/backends/cuda/libraries/errors.h"
-#include "engine/backends/cuda/libraries/lean_kernels_test.h"
 
 namespace hone {
 namespace {
@@ -17,7 +16,9 @@ using cuda::KernelCompiler;
 TEST(Compile, EveryKernel) {
   Result<KernelCompiler> nvrtc = KernelCompiler::open();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.error().text();
-  EXPECT_GT(cuda::expect_lean_kernels(*nvrtc, "sm_90"), 200u);
+  // To PTX, for the newest instructions; compile_nightly_test.cc goes on to cubins.
+  const Result<KernelCompiler::Compiled> ptx = nvrtc->compile("compute_90");
+  EXPECT_TRUE(ptx.ok()) << ptx.error().text();
 }
 
 TEST(Compile, IsDoneOnce) {
