@@ -48,7 +48,7 @@ Status check_strategies(const TrainSettings& s) {
                   "--load_best_model_at_end",
                   "make --eval_strategy and --save_strategy the same, steps or epoch");
   if (s.eval_strategy != "steps") return Ok{};
-  const double eval_steps = s.eval_steps > 0 ? s.eval_steps : s.logging_steps;
+  const double eval_steps = s.evaluation_interval();
   const double ratio = s.save_steps / eval_steps;
   if ((eval_steps < 1) != (s.save_steps < 1) || std::abs(ratio - std::round(ratio)) > 1e-6)
     return refuse(

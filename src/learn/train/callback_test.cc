@@ -41,6 +41,28 @@ TEST(BestModel, StrategiesMustFit) {
   EXPECT_THAT(refusal(patient), HasSubstr("needs evaluations"));
 }
 
+TEST(Logging, EveryRunHasACurve) {
+  TrainSettings s;
+  for (const auto& [total, every] : std::vector<std::pair<int64_t, double>>{{0, 1},
+                                                                            {1, 1},
+                                                                            {50, 1},
+                                                                            {70, 1},
+                                                                            {75, 2},
+                                                                            {600, 10},
+                                                                            {1000, 20},
+                                                                            {2400, 50},
+                                                                            {100000, 2000}})
+    EXPECT_EQ(s.logging_interval(total), every) << total;
+  for (int64_t total = 50; total < 1000000; total += total / 7) {
+    const double entries = static_cast<double>(total) / s.logging_interval(total);
+    EXPECT_TRUE(entries > 30 && entries < 80) << total << " steps, " << entries;
+  }
+  EXPECT_EQ(s.evaluation_interval(), 500) << "evaluations take time";
+  s.logging_steps = 7;
+  EXPECT_EQ(s.logging_interval(100000), 7);
+  EXPECT_EQ(s.evaluation_interval(), 7);
+}
+
 TEST(BestModel, MetricAndDirection) {
   TrainSettings s;
   EXPECT_FALSE(best_metric_of(s));

@@ -1,5 +1,7 @@
 #include "learn/train/settings.h"
 
+#include <cmath>
+
 #include "base/core/text.h"
 
 namespace hone {
@@ -8,6 +10,19 @@ TrainSettings::TrainSettings() = default;
 TrainSettings::TrainSettings(const TrainSettings&) = default;
 TrainSettings& TrainSettings::operator=(const TrainSettings&) = default;
 TrainSettings::~TrainSettings() = default;
+
+double TrainSettings::logging_interval(int64_t total) const {
+  constexpr double kEntries = 50;
+  if (logging_steps > 0) return logging_steps;
+  const double wanted = static_cast<double>(total) / kEntries;
+  if (wanted <= 1) return 1;
+  // 1, 2 or 5 and zeros, the nearest by its ratio.
+  const double power = std::pow(10, std::floor(std::log10(wanted))), lead = wanted / power;
+  return power * (lead < std::sqrt(2)    ? 1
+                  : lead < std::sqrt(10) ? 2
+                  : lead < std::sqrt(50) ? 5
+                                         : 10);
+}
 
 #define HONE_BIND TrainSettings::bind
 #define HONE_SETTINGS "learn/train/settings.def"

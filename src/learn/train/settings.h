@@ -58,6 +58,13 @@ struct TrainSettings {
                             .consecutive_hysteresis = consecutive_hysteresis,
                             .least = min_loss_scale};
   }
+  // Steps between log entries of a run of `total` steps, or below 1 a share of them: what was asked
+  // for, else a round number that gives about 50 entries.
+  double logging_interval(int64_t total) const;
+  // Steps between evaluations; evaluations cost time, so their usual number does not adapt.
+  double evaluation_interval() const {
+    return eval_steps > 0 ? eval_steps : logging_steps > 0 ? logging_steps : 500;
+  }
   // skip, stop or rollback.
   std::string non_finite_policy() const {
     return non_finite == "auto" ? (fp16 ? "skip" : "stop") : non_finite;

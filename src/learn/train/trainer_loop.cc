@@ -32,7 +32,8 @@ bool Trainer::ends_epoch() const {
 bool Trainer::log_is_due() const {
   if (s_.logging_strategy == "epoch") return ends_epoch();
   return s_.logging_strategy == "steps" &&
-         (every(s_.logging_steps, done_) || (s_.logging_first_step && done_ == 1));
+         (every(s_.logging_interval(task_.steps().total_steps()), done_) ||
+          (s_.logging_first_step && done_ == 1));
 }
 
 bool Trainer::evaluation_is_due() const {
@@ -40,7 +41,7 @@ bool Trainer::evaluation_is_due() const {
   const double waited = by_epoch ? task_.steps().epoch_after(done_) : static_cast<double>(done_);
   if (!task_.can_evaluate() || waited < s_.eval_delay) return false;
   if (by_epoch) return ends_epoch();
-  const double steps = s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps;
+  const double steps = s_.evaluation_interval();
   return s_.eval_strategy == "steps" &&
          (every(steps, done_) || done_ == task_.steps().total_steps());
 }
@@ -159,6 +160,10 @@ Result<TrainOutcome> Trainer::train() {
   save_seconds_ = last_save_seconds_ = 0;
   Progress p{.first = done_, .begun = clock_->seconds()};
   TrainOutcome outcome;
+  if (s_.logging_strategy == "steps" && s_.logging_steps == 0)
+    log_info("{:<11} an entry every {} of {} steps (--logging_steps)", "log",
+             steps_of(s_.logging_interval(task_.steps().total_steps())),
+             task_.steps().total_steps());
   for (const auto& c : callbacks_) HONE_TRY(c->on_train_begin(place()));
   HONE_TRY(evaluate_first());
   outcome.stopped_by = stop_signal();  // it may have come while data were read: nothing to save

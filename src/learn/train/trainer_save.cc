@@ -98,13 +98,13 @@ std::string Trainer::state_text(const BestModel& best) const {
   j["best_model_checkpoint"] =
       best.checkpoint_step > 0 ? Json(checkpoint_path(best.checkpoint_step)) : Json();
   j["epoch"] = task_.steps().epoch_after(done_);
-  j["eval_steps"] = steps_of(s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps);
+  j["eval_steps"] = steps_of(s_.evaluation_interval());
   j["global_step"] = done_;
   j["is_hyper_param_search"] = false;
   j["is_local_process_zero"] = true;
   j["is_world_process_zero"] = true;
   j["log_history"] = history_;
-  j["logging_steps"] = steps_of(s_.logging_steps);
+  j["logging_steps"] = steps_of(s_.logging_interval(task_.steps().total_steps()));
   j["max_steps"] = task_.steps().total_steps();
   j["num_input_tokens_seen"] = tokens_seen_;
   j["num_train_epochs"] = task_.steps().epochs();

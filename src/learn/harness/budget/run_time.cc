@@ -163,7 +163,7 @@ RunTime run_time(const TaskSettings& s, const RunLength& length, const DiskNeed&
   t.model_seconds = seconds_for(disk.model_bytes, speeds.disk_write_bytes_per_second);
   if (s.do_eval && length.eval_rows > 0) {
     t.evaluation_seconds = evaluation_seconds;
-    const double every = s.eval_steps > 0 ? s.eval_steps : s.logging_steps;
+    const double every = s.evaluation_interval();
     t.evaluations = 1 + (s.eval_strategy == "steps"   ? times_in(every, length.steps)
                          : s.eval_strategy == "epoch" ? std::llround(std::ceil(length.epochs))
                                                       : 0);

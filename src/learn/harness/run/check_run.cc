@@ -52,12 +52,12 @@ void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& r
         kNote, "no_checkpoint_before_the_end",
         fmt::format("checkpoints come every {:g} steps, the run has {}", s.save_steps, total),
         "--save_steps");
-  if (s.logging_strategy == "steps" && later_than_the_end(s.logging_steps))
+  if (s.logging_strategy == "steps" && later_than_the_end(s.logging_interval(total)))
     findings.add(kNote, "no_log_before_the_end",
                  fmt::format("the log gets an entry every {:g} steps, the run has {}",
                              s.logging_steps, total),
                  "--logging_steps");
-  const double eval_steps = s.eval_steps > 0 ? s.eval_steps : s.logging_steps;
+  const double eval_steps = s.evaluation_interval();
   if (s.do_eval && s.eval_strategy == "steps" && later_than_the_end(eval_steps))
     findings.add(
         kWarning, "no_evaluation_before_the_end",
