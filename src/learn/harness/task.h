@@ -13,6 +13,7 @@
 #include "learn/harness/sample_project.h"
 #include "learn/harness/settings.h"
 #include "learn/harness/text_source.h"
+#include "learn/harness/token_metrics.h"
 
 namespace hone {
 
@@ -54,10 +55,12 @@ struct CheckRequest {
 };
 
 struct Task {
-  std::string name, summary;            // "clm", "causal language modelling"
-  bool is_preset = false;               // of another task: --preset names it
-  std::string metric = "loss";          // of evaluations: compares models unless another is named
-  std::optional<SampleProject> sample;  // none: hone init does not offer the task
+  std::string name, summary;    // "clm", "causal language modelling"
+  bool is_preset = false;       // of another task: --preset names it
+  std::string metric = "loss";  // of evaluations: compares models unless another is named
+  // The metrics that an evaluation's rows give, by which models can be compared.
+  std::function<std::vector<std::string>()> metrics = token_metric_names;
+  std::optional<SampleProject> sample;     // none: hone init does not offer the task
   std::shared_ptr<TaskSettings> settings;  // those of every task; the functions share them
   std::function<void(Schema&)> bind;       // the flags of this task alone
   // Derives settings from others, after flags and files are read.

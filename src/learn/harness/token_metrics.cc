@@ -55,4 +55,12 @@ OrderedJson token_values(const TokenCounts& counts, int64_t rows) {
   return m;
 }
 
+std::vector<std::string> token_metric_names() {
+  std::vector<std::string> names;
+  const OrderedJson values = token_values(TokenCounts(1), 0);
+  for (const auto& [name, value] : values.items())
+    if (name != "samples") names.push_back(name);
+  return names;
+}
+
 }  // namespace hone

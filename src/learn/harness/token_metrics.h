@@ -42,5 +42,7 @@ class TokenMetrics : public EvalMetrics {
 
 // "accuracy", "loss", "loss_per_token", "samples", "perplexity".
 OrderedJson token_values(const TokenCounts& counts, int64_t rows);
+// These names without the number of samples.
+std::vector<std::string> token_metric_names();
 
 }  // namespace hone

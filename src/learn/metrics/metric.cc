@@ -48,6 +48,18 @@ Result<std::unique_ptr<Metric>> make_metric(const std::string& name, const Metri
   return HONE_TRY(find_metric(name)).make(options);
 }
 
+std::vector<std::string> text_metric_values(const std::string& name) {
+  const auto metric = make_metric(name);
+  HONE_BUG_IF(!metric.ok(), "{}", metric.error().text());
+  constexpr std::string_view kReferences[] = {"O"};
+  (*metric)->add_text("O", kReferences);
+  const auto values = (*metric)->values();
+  HONE_BUG_IF(!values.ok(), "{}", values.error().text());
+  std::vector<std::string> names;
+  for (const MetricValue& v : *values) names.push_back(v.name);
+  return names;
+}
+
 std::vector<std::string> glue_metrics(const std::string& task) {
   if (task == "cola") return {"matthews_correlation"};
   if (task == "stsb") return {"pearson", "spearmanr"};

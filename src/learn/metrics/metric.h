@@ -80,6 +80,8 @@ std::string metric_names();
 Result<MetricType> find_metric(const std::string& name);
 Result<std::unique_ptr<Metric>> make_metric(const std::string& name,
                                             const MetricOptions& options = {});
+// The names of the values of a metric of texts or tags: "rouge1", "rouge2", ...; a Bug for another.
+std::vector<std::string> text_metric_values(const std::string& name);
 
 // The metrics of a GLUE task, as `glue` of Hugging Face's evaluate library computes them (mnli,
 // mnli_matched, mnli_mismatched, qnli, rte, wnli, hans, sst2, cola, stsb, mrpc, qqp); empty for any

@@ -239,6 +239,7 @@ Task classification_task(std::shared_ptr<ClassificationSettings> s) {
   t.name = "classification";
   t.summary = "labels or numbers for texts and pairs of texts";
   t.metric = "accuracy";
+  t.metrics = [] { return std::vector<std::string>{"accuracy", "loss", "mse"}; };
   t.sample = SampleProject{.model = tiny_encoder(),
                            .row = [](int i) -> OrderedJson {
                              const SampleSentence s = sample_sentence(i);

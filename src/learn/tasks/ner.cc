@@ -250,6 +250,7 @@ Task task_ner() {
   t.name = "ner";
   t.summary = "a label for each word of a text, such as names";
   t.metric = "f1";
+  t.metrics = [] { return std::vector<std::string>{"f1", "precision", "recall", "loss"}; };
   t.sample = SampleProject{
       .model = tiny_encoder(), .row = sample_tags, .flags = {{"max_seq_length", 128}}};
   t.settings = s;

@@ -1,6 +1,7 @@
 #include "learn/tasks/seq2seq.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/core/log.h"
 #include "learn/generate/prompts.h"
@@ -8,6 +9,7 @@
 #include "learn/harness/errors.h"
 #include "learn/harness/token_graph.h"
 #include "learn/harness/token_metrics.h"
+#include "learn/metrics/metric.h"
 #include "learn/tasks/seq2seq_check.h"
 #include "learn/tasks/seq2seq_data.h"
 #include "learn/tasks/seq2seq_texts.h"
@@ -127,6 +129,13 @@ Task seq2seq_task(Seq2Seq q) {
   t.name = q.name;
   t.summary = q.summary;
   t.metric = q.compared_by;
+  t.metrics = [metric = q.metric] {
+    // The rows hold the texts, from which other metrics follow too.
+    std::set<std::string> names = {"loss", "loss_per_token", "perplexity"};
+    for (const std::string& of : {metric, std::string("bleu"), std::string("chrf")})
+      for (const std::string& name : text_metric_values(of)) names.insert(name);
+    return std::vector<std::string>(names.begin(), names.end());
+  };
   t.sample = q.sample;
   t.settings = s;
   t.bind = q.bind;
@@ -142,8 +151,8 @@ Task seq2seq_task(Seq2Seq q) {
   t.check_rows = [q](const CheckRequest& r, Findings& findings) {
     return check_pairs(q, r, findings);
   };
-  t.check_settings = [s](const Pretrained& model, const auto&, Findings& findings) {
-    check_pair_settings(*s, model, findings);
+  t.check_settings = [q](const Pretrained& model, const auto&, Findings& findings) {
+    check_pair_settings(q, model, findings);
   };
   t.file_format = [q](const std::vector<std::string>& files) {
     const PairColumnOptions wanted = q.wanted();

@@ -7,6 +7,7 @@
 #include "learn/check/row_faults.h"
 #include "learn/data/rows/batch.h"
 #include "learn/tasks/seq2seq_data.h"
+#include "learn/tasks/seq2seq_texts.h"
 
 namespace hone {
 namespace {
@@ -278,7 +279,8 @@ RowsReport check_pairs(const Seq2Seq& q, const CheckRequest& request, Findings& 
   return report;
 }
 
-void check_pair_settings(const Seq2SeqSettings& s, const Pretrained& model, Findings& findings) {
+void check_pair_settings(const Seq2Seq& q, const Pretrained& model, Findings& findings) {
+  const Seq2SeqSettings& s = *q.settings;
   if (s.max_target_length > model.config.max_positions)
     findings.add(FindingLevel::kWarning, "target_longer_than_model",
                  fmt::format("--max_target_length {} is more than the model's {} positions, which "
@@ -289,6 +291,10 @@ void check_pair_settings(const Seq2SeqSettings& s, const Pretrained& model, Find
     findings.add(FindingLevel::kNote, "texts_not_asked_for",
                  "--predict_with_generate writes no text without --do_eval or --do_predict",
                  "--predict_with_generate");
+  if (!s.predict_with_generate) return;
+  const Result<GenerationConfig> texts = evaluated_generation(q, model);
+  findings.passed(texts.ok() ? check_generation(*texts, model.config.vocab)
+                             : Status(texts.error()));
 }
 
 }  // namespace hone

@@ -12,6 +12,6 @@ namespace hone {
 // and 64-bit hashes of at most a million of them.
 RowsReport check_pairs(const Seq2Seq& s, const CheckRequest& request, Findings& findings);
 // Settings of lengths and generation that fight each other.
-void check_pair_settings(const Seq2SeqSettings& s, const Pretrained& model, Findings& findings);
+void check_pair_settings(const Seq2Seq& q, const Pretrained& model, Findings& findings);
 
 }  // namespace hone

@@ -30,6 +30,15 @@ void note_generation(const ModelConfig& config, const GenerationConfig& used, bo
 
 }  // namespace
 
+Result<GenerationConfig> evaluated_generation(const Seq2Seq& q, const Pretrained& model) {
+  GenerationConfig config = HONE_TRY(generation_of(model));
+  config.max_new_tokens.reset();
+  config.max_length = q.settings->generated_length();
+  if (const auto beams = q.num_beams()) config.num_beams = *beams;
+  config.num_return_sequences = 1;
+  return config;
+}
+
 Result<std::shared_ptr<GeneratedTexts>> GeneratedTexts::make(const Seq2Seq& q, Pretrained& model,
                                                              const Tokenizer& targets) {
   std::shared_ptr<GeneratedTexts> texts(new GeneratedTexts(q, model, targets));
@@ -45,11 +54,7 @@ Result<std::shared_ptr<GeneratedTexts>> GeneratedTexts::make(const Seq2Seq& q, P
 
 Status GeneratedTexts::choose_generation(Pretrained& model) {
   const Seq2SeqSettings& s = *q_.settings;
-  generation_ = HONE_TRY(generation_of(model));
-  generation_.max_new_tokens.reset();
-  generation_.max_length = s.generated_length();
-  if (const auto beams = q_.num_beams()) generation_.num_beams = *beams;
-  generation_.num_return_sequences = 1;
+  generation_ = HONE_TRY(evaluated_generation(q_, model));
   model.generation_config.update(HONE_TRY(apply_target_language(
       generation_, {s.forced_bos_token, q_.side(true).target_lang}, targets_, model.config)));
   if (!s.predict_with_generate) return Ok{};

@@ -10,6 +10,10 @@
 
 namespace hone {
 
+// How the texts of evaluations are generated: the model's own settings with those of the run. Errors:
+// those of the model's generation config.
+Result<GenerationConfig> evaluated_generation(const Seq2Seq& q, const Pretrained& model);
+
 class GeneratedTexts {
  public:
   // Resolves how texts are generated, as run_summarization does: the model's own settings with the
