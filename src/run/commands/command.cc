@@ -29,7 +29,8 @@ Result<int> run_command_named(const std::string& name, const std::vector<std::st
   throw_bug(__FILE__, __LINE__, "no command '" + name + "' on the shelf");
 }
 
-Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args) {
+Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args,
+                              const std::function<Status()>& check) {
   Parsed parsed;
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
     print_out(one_level_down(schema.reference()));
@@ -37,6 +38,7 @@ Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& ar
     return parsed;
   }
   parsed.outcome = HONE_TRY(schema.parse(args, environment_settings()));
+  if (check && !parsed.outcome.help) HONE_TRY(check());
   if (parsed.outcome.help) {
     print_out(schema.help() + "\n");
     parsed.done = true;

@@ -15,6 +15,7 @@
 // Results for machines go to standard output, everything else to standard error (base/core/log.h).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,10 @@ struct Parsed {
   ParseOutcome outcome;
 };
 // schema.parse with this process' environment. Prints help and dumped configs to standard output,
-// notices to the log.
-Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args);
+// notices to the log. `check` refuses what the settings alone show to be wrong; it reads no file that
+// a step before makes, because hone pipeline asks with --dump-config before the first step.
+Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args,
+                              const std::function<Status()>& check = {});
 
 // Writes bytes to standard output at once. When that fails it throws OutputClosed, which main turns
 // into a quiet end (the reader of a pipe went away) or an Error (a full disk).

@@ -107,7 +107,11 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
   Schema schema("hone deploy", "answer requests at an endpoint with a registered model");
   s.bind(schema);
   schema.positional("name");
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  const auto check = [&]() -> Status {
+    HONE_TRY(serving_of(s.serve_flags));
+    return Ok{};
+  };
+  if (HONE_TRY(parse_settings(schema, args, check)).done) return kExitDone;
   install_stop_handlers();
   Registry registry = HONE_TRY(Registry::open(s.registry));
   const ModelVersion v = HONE_TRY(s.version > 0 ? registry.version(s.name, s.version)

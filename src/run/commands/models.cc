@@ -39,8 +39,6 @@ Error lacks(const ModelsSettings& s, const std::string& what, const std::string&
 }
 
 Result<int> register_one(const ModelsSettings& s, Registry& registry) {
-  if (s.name.empty() || s.model.empty())
-    return lacks(s, "a name and a folder", "hone models register --name NAME --model FOLDER");
   ModelToRegister given;
   given.name = s.name;
   given.folder = s.model;
@@ -94,12 +92,25 @@ Result<int> exchange(const ModelsSettings& s, Registry& registry) {
   return kExitDone;
 }
 
+// Refuses mistakes that the settings alone show.
+Status check_models(const ModelsSettings& s) {
+  if (s.verb == "register" && (s.name.empty() || s.model.empty()))
+    return lacks(s, "a name and a folder", "hone models register --name NAME --model FOLDER");
+  if (s.verb == "register") HONE_TRY(labels_of(s.label));
+  if (s.verb != "decide") return Ok{};
+  if (s.name.empty() || s.policy.empty())
+    return lacks(s, "a name and a policy", "hone models decide --name NAME --policy FILE.json");
+  if (is_typed_policy(s.policy)) HONE_TRY(read_policy(s.policy));
+  return Ok{};
+}
+
 Result<int> run_models(const std::vector<std::string>& args) {
   ModelsSettings s;
   Schema schema("hone models", "models, their versions and which of them is deployed");
   s.bind(schema);
   for (const char* name : {"verb", "reference", "against"}) schema.positional(name);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  if (HONE_TRY(parse_settings(schema, args, [&] { return check_models(s); })).done)
+    return kExitDone;
   Registry registry = HONE_TRY(Registry::open(s.registry));
   if (s.verb == "register") return register_one(s, registry);
   const Shown how{.json = s.json, .format = s.format};
@@ -109,9 +120,7 @@ Result<int> run_models(const std::vector<std::string>& args) {
       return lacks(s, "two versions", "hone models compare NAME:1 NAME:2");
     return compare_models(registry, s.reference, s.against, how);
   }
-  if (s.verb == "decide") {
-    if (s.name.empty() || s.policy.empty())
-      return lacks(s, "a name and a policy", "hone models decide --name NAME --policy FILE.json");
+  if (s.verb == "decide")
     return decide_version({.name = s.name,
                            .version = s.version,
                            .policy = s.policy,
@@ -120,7 +129,6 @@ Result<int> run_models(const std::vector<std::string>& args) {
                            .parity_dtype = s.parity_dtype,
                            .json = s.json},
                           registry);
-  }
   if (s.verb == "export" || s.verb == "import") return exchange(s, registry);
   if (s.reference.empty()) return lacks(s, "a model", "name it; hone models list shows them");
   const std::string alias = s.alias.empty() ? kChampion : s.alias;

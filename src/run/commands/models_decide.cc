@@ -103,11 +103,15 @@ Result<Evaluation> rows_of_deployed(const ModelVersion& deployed, const ModelVer
 
 }  // namespace
 
+bool is_typed_policy(const std::string& text) { return trim(text).starts_with('{'); }
+
+Result<DecisionPolicy> read_policy(const std::string& text) {
+  if (is_typed_policy(text)) return parse_policy(text, "--policy");
+  return parse_policy(HONE_TRY(file_store().read(text)), text);
+}
+
 Result<int> decide_version(const DecideRequest& q, Registry& registry) {
-  const bool typed = trim(q.policy).starts_with('{');
-  DecisionPolicy policy =
-      typed ? HONE_TRY(parse_policy(q.policy, "--policy"))
-            : HONE_TRY(parse_policy(HONE_TRY(file_store().read(q.policy)), q.policy));
+  DecisionPolicy policy = HONE_TRY(read_policy(q.policy));
   if (!q.parity_dtype.empty()) policy.parity_dtype = q.parity_dtype;
   const ModelVersion v = q.version > 0 ? HONE_TRY(registry.version(q.name, q.version))
                                        : HONE_TRY(registry.versions(q.name)).back();

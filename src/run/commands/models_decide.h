@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "operate/registry/policy.h"
 #include "operate/registry/registry.h"
 
 namespace hone {
@@ -13,6 +14,10 @@ struct DecideRequest {
   std::string policy = {}, output = {}, alias = {}, parity_dtype = {};
   bool json = false;
 };
+
+// A policy as it is typed: the JSON object itself, or the path of its file. Errors: H3143, those of the store.
+bool is_typed_policy(const std::string& text);
+Result<DecisionPolicy> read_policy(const std::string& text);
 
 // Compares, records and, on promote, sets the alias. If the deployed version was evaluated on other
 // rows, or not at all, another process of this program evaluates it again with the settings of the

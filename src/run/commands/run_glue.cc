@@ -1,6 +1,6 @@
 // hone run_glue ...: Transformers' script as people type it, which is train --task classification.
 #include "run/commands/command.h"
-#include "run/commands/task_choice.h"
+#include "run/commands/run_script.h"
 
 namespace hone {
 namespace {

@@ -1,7 +1,7 @@
 // hone run_translation ...: Transformers' script as people type it, which is train --task
 // translation.
 #include "run/commands/command.h"
-#include "run/commands/task_choice.h"
+#include "run/commands/run_script.h"
 
 namespace hone {
 

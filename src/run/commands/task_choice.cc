@@ -121,6 +121,22 @@ LogLevel level_named(const std::string& name) {
   return LogLevel::kInfo;
 }
 
+// Derives settings from others, and refuses those that the task or the command cannot do.
+Status settle(const TaskCommand& c, ChosenTask& chosen) {
+  TaskSettings& s = *chosen.task->settings;
+  // As in Transformers: evaluations are asked for by saying when.
+  if (has_given(chosen.schema, "eval_strategy") && s.eval_strategy != "no" &&
+      !has_given(chosen.schema, "do_eval"))
+    s.do_eval = true;
+  HONE_TRY(chosen.task->settle(chosen.schema));
+  if (s.do_predict && !chosen.task->predicts)
+    return Error(err::kNothingToDo,
+                 fmt::format("the task {} has no rows to predict", chosen.task->name))
+        .at("--do_predict")
+        .todo("leave --do_predict out; hone generate writes texts");
+  return c.check ? c.check(chosen) : Status(Ok{});
+}
+
 // Reads the settings of the command for the task `t`.
 Result<std::unique_ptr<ChosenTask>> choose_named(const TaskCommand& c,
                                                  const std::vector<Task>& tasks, const Task& t,
@@ -133,20 +149,11 @@ Result<std::unique_ptr<ChosenTask>> choose_named(const TaskCommand& c,
         .todo(fmt::format("write --{} {} for {}; each {} is in hone train --help", flag_of(t),
                           t.name, t.summary, named.flag));
   auto chosen = bound(c, tasks, t, true);
-  if (HONE_TRY(parse_settings(chosen->schema, args)).done) {
+  if (HONE_TRY(parse_settings(chosen->schema, args, [&] { return settle(c, *chosen); })).done) {
     chosen->task.reset();
     return chosen;
   }
-  TaskSettings& s = *chosen->task->settings;
-  // As in Transformers: evaluations are asked for by saying when.
-  if (has_given(chosen->schema, "eval_strategy") && s.eval_strategy != "no" &&
-      !has_given(chosen->schema, "do_eval"))
-    s.do_eval = true;
-  HONE_TRY(chosen->task->settle(chosen->schema));
-  if (s.do_predict && !chosen->task->predicts)
-    return Error(err::kNothingToDo, fmt::format("the task {} has no rows to predict", t.name))
-        .at("--do_predict")
-        .todo("leave --do_predict out; hone generate writes texts");
+  const TaskSettings& s = *chosen->task->settings;
   set_log_level(level_named(s.log_level));
   set_log_format(s.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   return chosen;
@@ -180,20 +187,6 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   print_out(markdown ? tasks_markdown(c.name, tasks) : tasks_help(c.name, tasks));
   chosen->task.reset();
   return chosen;
-}
-
-Result<int> run_script(const std::string& name, const std::string& task,
-                       const std::vector<std::string>& args, const std::string& flag) {
-  if (args.size() == 1 && args[0] == kMarkdownFlag) {
-    print_out(
-        fmt::format("## hone {}\n\n`hone train --{} {}` under the name of Transformers' script.\n",
-                    name, flag, task));
-    return kExitDone;
-  }
-  // The task comes last: a settings file, if any, is the first argument.
-  std::vector<std::string> all = args;
-  all.insert(all.end(), {"--" + flag, task});
-  return run_command_named("train", all);
 }
 
 }  // namespace hone

@@ -10,6 +10,8 @@
 
 namespace hone {
 
+struct ChosenTask;
+
 struct TaskCommand {
   std::string name, summary;                         // of its Schema
   std::string task_help = "what the model learns";   // before the list of tasks
@@ -17,6 +19,8 @@ struct TaskCommand {
   std::function<void(Schema&)> more = {};            // binds settings besides the task's
   std::function<bool(const Task&)> takes = {};       // only such tasks
   bool data_only = false;                            // not the settings of training
+  // Refuses what the settings alone show to be wrong, as `check` of parse_settings.
+  std::function<Status(const ChosenTask&)> check = {};
 };
 
 struct ChosenTask {
@@ -31,9 +35,5 @@ struct ChosenTask {
 // no such task, H2402 a task that cannot predict and --do_predict, those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
-
-// hone train --task `task` under the name of Transformers' script; `flag`: or --preset.
-Result<int> run_script(const std::string& name, const std::string& task,
-                       const std::vector<std::string>& args, const std::string& flag = "task");
 
 }  // namespace hone

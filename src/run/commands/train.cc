@@ -7,7 +7,9 @@
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
+#include "learn/train/best_model.h"
 #include "learn/train/errors.h"
+#include "learn/train/update.h"
 #include "operate/monitor/monitor.h"
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
@@ -124,10 +126,21 @@ Result<int> train_task(const Task& task, const TrainStart& start, double begin_s
   return do_parts({s, *run, trainer, results}, finished);
 }
 
+// Refuses mistakes that the settings alone show.
+Status check_training(const ChosenTask& chosen) {
+  const TaskSettings& s = *chosen.task->settings;
+  if (!s.do_train) return Ok{};
+  HONE_TRY(check_strategies(s));
+  HONE_TRY(update_options(s));
+  HONE_TRY(make_schedule(s, std::max<int64_t>(1, s.max_steps)));
+  HONE_TRY(most_seconds(s));
+  return Ok{};
+}
+
 Result<int> run_train(const std::vector<std::string>& args) {
   const double begin_s = system_clock().seconds();
-  const auto chosen =
-      HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
+  const auto chosen = HONE_TRY(choose_task(
+      {.name = "hone train", .summary = "fine-tune a model", .check = check_training}, args));
   if (!chosen->task) return kExitDone;
   TaskSettings& s = *chosen->task->settings;
   const Schema& schema = chosen->schema;

@@ -1,6 +1,6 @@
 // hone trainer.task ...: the NLI program of that name, which is train --preset nli.
 #include "run/commands/command.h"
-#include "run/commands/task_choice.h"
+#include "run/commands/run_script.h"
 
 namespace hone {
 namespace {
