@@ -43,6 +43,11 @@ std::string Findings::text(bool color) const {
   return text;
 }
 
+void Findings::allow(std::string_view id) {
+  for (Finding& f : list_)
+    if (f.id == id && f.level == FindingLevel::kError) f.level = FindingLevel::kWarning;
+}
+
 OrderedJson Findings::json() const {
   OrderedJson list = OrderedJson::array();
   for (const Finding& f : list_)

@@ -28,7 +28,8 @@ class Findings {
            std::string todo = "") {
     add({level, std::move(id), std::move(what), std::move(where), std::move(todo)});
   }
-  void add(const Error& error);  // level kError
+  void add(const Error& error);     // level kError
+  void allow(std::string_view id);  // errors with this id become warnings
   // Adds the Error of a status, if it has one; whether it was Ok.
   bool passed(const Status& status);
 

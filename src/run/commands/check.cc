@@ -2,21 +2,19 @@
 // something would fail.
 #include <unistd.h>
 
-#include <filesystem>
-
+#include "base/core/error_report.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/settings/flag_names.h"
-#include "base/store/unpack.h"
 #include "learn/check/check_model.h"
-#include "learn/check/fix_text.h"
 #include "learn/check/sample_text.h"
 #include "learn/data/rows/count_text.h"
-#include "learn/data/rows/files.h"
 #include "learn/harness/run/check_run.h"
+#include "run/commands/check_fix.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/in_flags.h"
+#include "run/commands/slice_columns.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -62,55 +60,6 @@ std::string samples_text(const RowsReport& rows, const Tokenizer& tokenizer) {
   return text;
 }
 
-Result<int> fix_files(const Task& task, const std::string& folder, bool json) {
-  const TaskSettings& s = *task.settings;
-  std::vector<std::string> files = HONE_TRY(expand_files(s.train_file));
-  for (std::string& file : HONE_TRY(expand_files(s.validation_file, kValidationSplit)))
-    files.push_back(std::move(file));
-  if (files.empty())
-    return Error(err::kMissingArgument, "--fix needs data: there is no --train_file")
-        .todo("name the files by --train_file and --validation_file");
-  const Charset encoding = HONE_TRY(encoding_of(s.encoding));
-  RowOptions options;
-  options.format = task.file_format(files);
-  HONE_TRY(file_store().make_dirs(folder));
-  OrderedJson list = OrderedJson::array();
-  std::string text;
-  int64_t lost = 0;
-  for (const std::string& file : files) {
-    const Format format = HONE_TRY(find_format(file, options));
-    if (!format.text) {
-      text += fmt::format("{}: {} is not a text format, so there is nothing to mend\n", file,
-                          format.name);
-      continue;
-    }
-    const std::string name = std::filesystem::path(file).filename();
-    const std::string to = fmt::format("{}/{}", folder, without_packing(name));
-    if (HONE_TRY(file_store().exists(to)))
-      return Error(err::kFileExists, fmt::format("'{}' exists already", to))
-          .at("--fix " + folder)
-          .todo("name another folder, or remove the file");
-    const FixReport r = HONE_TRY(fix_text(file, to, encoding));
-    lost += r.lost;
-    list.push_back({{"from", file},
-                    {"to", to},
-                    {"encoding", r.encoding},
-                    {"unpacked", r.unpacked},
-                    {"byte_order_mark", r.byte_order_mark},
-                    {"repaired_bytes", r.repaired},
-                    {"lost_bytes", r.lost},
-                    {"places", r.places}});
-    text += fmt::format("{} -> {}: {}{}{}\n", file, to, r.encoding, r.unpacked ? ", unpacked" : "",
-                        r.byte_order_mark ? ", byte order mark taken off" : "");
-    if (r.repaired > 0) text += fmt::format("  bytes read as cp1252: {}\n", r.repaired);
-    if (r.lost > 0)
-      text += fmt::format("  bytes that are not text and became U+FFFD: {}\n", r.lost);
-    for (const std::string& place : r.places) text += fmt::format("  at   {}\n", place);
-  }
-  print_out(json ? dump_json(OrderedJson{{"files", list}}) + "\n" : text);
-  return lost > 0 ? kExitUserError : kExitDone;
-}
-
 struct Checked {
   Findings findings;
   RowsReport rows;
@@ -143,6 +92,23 @@ std::string check_opened(const ChosenTask& chosen, Pretrained& model, int64_t sa
   return text;
 }
 
+Status check_slices(const Task& task, const std::vector<std::string>& columns) {
+  return find_slice_columns(task, HONE_TRY(task.prepared->sources()), columns);
+}
+
+// The errors as one, for the program that started this one.
+Error error_of(const Findings& findings) {
+  Error e(err::kCheckFailed,
+          "the check found " + count_of(findings.count(FindingLevel::kError), "error"));
+  for (const Finding& f : findings.all()) {
+    if (f.level != FindingLevel::kError) continue;
+    e.at(fmt::format("{}: {}", f.id, f.what));
+    for (const std::string& more : {f.where, f.todo})
+      if (!more.empty()) e.at("  " + more);
+  }
+  return e;
+}
+
 Result<int> run_check(const std::vector<std::string>& args) {
   CheckOnly only;
   const auto chosen =
@@ -150,7 +116,11 @@ Result<int> run_check(const std::vector<std::string>& args) {
                             .summary = "validate data, model and settings before training",
                             .defaults = [](TaskSettings& s) { s.do_train = true; },
                             .more = [&](Schema& schema) { only.bind(schema); },
-                            .takes = [](const Task& t) { return t.check_rows != nullptr; }},
+                            .takes = [](const Task& t) { return t.check_rows != nullptr; },
+                            .check =
+                                [&](const ChosenTask& chosen) {
+                                  return check_slice_columns(chosen, only.slice_columns);
+                                }},
                            args));
   if (!chosen->task) return kExitDone;
   const Task& task = *chosen->task;
@@ -163,6 +133,10 @@ Result<int> run_check(const std::vector<std::string>& args) {
     text = check_opened(*chosen, opened->model, only.samples, c);
   else
     c.findings.add(opened.error());
+  if (!only.slice_columns.empty() && task.prepared)
+    c.findings.passed(check_slices(task, only.slice_columns));
+  if (task.settings->allows("special_tokens") || task.settings->allows("no_labels"))
+    c.findings.allow("all_masked_rows");
   const Findings findings = in_flags(chosen->schema, c.findings);
   const int64_t errors = findings.count(FindingLevel::kError),
                 warnings = findings.count(FindingLevel::kWarning),
@@ -180,7 +154,9 @@ Result<int> run_check(const std::vector<std::string>& args) {
       {"disk", {{"needed_bytes", c.run.disk_bytes}, {"free_bytes", c.run.disk_free_bytes}}},
       {"findings", findings.json()}};
   print_out(only.json ? dump_json(json) + "\n" : text);
-  return errors > 0 ? kExitUserError : kExitDone;
+  if (errors == 0) return kExitDone;
+  report_error(error_of(findings));
+  return kExitUserError;
 }
 
 }  // namespace

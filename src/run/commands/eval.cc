@@ -25,10 +25,7 @@ Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
     s.validation_file = s.train_file;
     s.train_file.clear();
   }
-  if (only.save_examples) {
-    HONE_TRY(check_saved_examples(chosen, only.slice_columns));
-    s.example_scores = std::make_shared<ExampleScores>();
-  }
+  if (only.save_examples) s.example_scores = std::make_shared<ExampleScores>();
   if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   const auto run = HONE_TRY(open_run(*chosen.task));
@@ -47,15 +44,20 @@ Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
 
 Result<int> run_eval(const std::vector<std::string>& args) {
   EvalOnly only;
-  const auto chosen = HONE_TRY(choose_task({.name = "hone eval",
-                                            .summary = "evaluate a model",
-                                            .defaults =
-                                                [](TaskSettings& s) {
-                                                  s.output_dir = "";
-                                                  s.do_eval = true;
-                                                },
-                                            .more = [&](Schema& schema) { only.bind(schema); }},
-                                           args));
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone eval",
+                            .summary = "evaluate a model",
+                            .defaults =
+                                [](TaskSettings& s) {
+                                  s.output_dir = "";
+                                  s.do_eval = true;
+                                },
+                            .more = [&](Schema& schema) { only.bind(schema); },
+                            .check = [&](const ChosenTask& chosen) -> Status {
+                              if (!only.save_examples) return Ok{};
+                              return check_saved_examples(chosen, only.slice_columns);
+                            }},
+                           args));
   if (!chosen->task) return kExitDone;
   return in_flags(chosen->schema, evaluate(*chosen, only));
 }

@@ -10,6 +10,7 @@
 #include "learn/train/run_lock.h"
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
+#include "run/commands/slice_columns.h"
 #include "run/commands/task_choice.h"
 
 namespace hone {
@@ -68,17 +69,25 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   show_notes(sources.notes);
   const std::vector<PreparedFiles> splits = HONE_TRY(split_files(sources));
   const RunLock lock = HONE_TRY(lock_folder(s, options.folder, splits));
+  HONE_TRY(find_slice_columns(task, sources, s.slice_columns));
+  bool by_file = false;
   if (!s.shard_cache.empty()) {
     const std::string why = why_not_by_file(task, splits);
-    if (why.empty()) return prepare_by_file(s.shard_cache, task, model, pool, options, splits);
-    log_info("{:<11} --shard_cache is not used: {}", "prepared", why);
+    by_file = why.empty();
+    if (!by_file) log_info("{:<11} --shard_cache is not used: {}", "prepared", why);
   }
-  return prepare_rows(splits, options, [&]() -> Result<std::vector<RowSplit>> {
+  const auto read = [&]() -> Result<std::vector<RowSplit>> {
     std::vector<std::string> notes;
-    auto read = rows.splits(model, sources, pool, notes);
+    auto made = rows.splits(model, sources, pool, notes);
     show_notes(notes);
-    return read;
-  });
+    return made;
+  };
+  Prepared done =
+      HONE_TRY(by_file ? prepare_by_file(s.shard_cache, task, model, pool, options, splits)
+                       : prepare_rows(splits, options, read));
+  if (!done.stopped)
+    HONE_TRY(keep_slices(options.folder, done.manifest, task, sources, s.slice_columns));
+  return done;
 }
 
 Result<int> prepare(const Task& task, const PrepareOnly& s) {
@@ -121,14 +130,16 @@ Result<int> prepare(const Task& task, const PrepareOnly& s) {
 
 Result<int> run_prepare(const std::vector<std::string>& args) {
   PrepareOnly s;
-  const auto chosen =
-      HONE_TRY(choose_task({.name = "hone prepare",
-                            .summary = "tokenise data once, for training from shards",
-                            .task_help = "what the model will learn",
-                            .more = [&](Schema& schema) { s.bind(schema); },
-                            .takes = [](const Task& t) { return t.text || t.prepared; },
-                            .data_only = true},
-                           args));
+  const auto chosen = HONE_TRY(choose_task(
+      {.name = "hone prepare",
+       .summary = "tokenise data once, for training from shards",
+       .task_help = "what the model will learn",
+       .more = [&](Schema& schema) { s.bind(schema); },
+       .takes = [](const Task& t) { return t.text || t.prepared; },
+       .data_only = true,
+       .check =
+           [&](const ChosenTask& chosen) { return check_slice_columns(chosen, s.slice_columns); }},
+      args));
   if (!chosen->task) return kExitDone;
   return in_flags(chosen->schema, prepare(*chosen->task, s));
 }

@@ -14,6 +14,7 @@
 #include "operate/registry/model_hash.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/slice_columns.h"
 
 namespace hone {
 namespace {
@@ -70,42 +71,6 @@ Result<std::string> data_hash(const TaskSettings& s) {
                          s.validation_split_percentage, s.data_seed.value_or(s.seed)));
 }
 
-// The values of the columns, row by row of the validation files.
-Result<std::vector<OrderedJson>> read_slices(const TaskSettings& s,
-                                             const std::vector<std::string>& columns, size_t rows) {
-  std::vector<OrderedJson> slices;
-  if (columns.empty()) return slices;
-  const auto reader = HONE_TRY(open_rows(HONE_TRY(expand_files(s.validation_file, "validation"))));
-  Row row;
-  std::vector<size_t> at;
-  while (HONE_TRY(reader->next(row))) {
-    if (at.empty())
-      for (const std::string& column : columns)
-        at.push_back(HONE_TRY(text_column(*reader, column)));
-    OrderedJson values = OrderedJson::object();
-    for (size_t c = 0; c < columns.size(); ++c) {
-      const Cell& cell = row.cells[at[c]];
-      if (const auto* text = std::get_if<std::string>(&cell))
-        values[columns[c]] = *text;
-      else if (const auto* whole = std::get_if<int64_t>(&cell))
-        values[columns[c]] = std::to_string(*whole);
-      else if (const auto* number = std::get_if<double>(&cell))
-        values[columns[c]] = double_text(*number);
-      else if (const auto* yes = std::get_if<bool>(&cell))
-        values[columns[c]] = *yes ? "true" : "false";
-      else
-        values[columns[c]] = nullptr;
-    }
-    slices.push_back(std::move(values));
-  }
-  const bool some = s.max_eval_samples >= 0;
-  if (slices.size() == rows || (some && slices.size() > rows)) return slices;
-  return cannot_save(
-      fmt::format("the files have {} rows, {} were evaluated: their columns cannot be assigned",
-                  slices.size(), rows),
-      "leave --slice_columns out, or take the rows that the task drops out of the file");
-}
-
 }  // namespace
 
 Status check_saved_examples(const ChosenTask& chosen,
@@ -114,13 +79,10 @@ Status check_saved_examples(const ChosenTask& chosen,
   if (s.output_dir.empty())
     return cannot_save("there is no folder for the rows", "name one with --output_dir");
   if (s.streaming) return cannot_save("rows of a stream are not kept", "leave --streaming out");
-  const bool blocks = chosen.task->text.has_value();
-  if (!slice_columns.empty() && (s.validation_file.empty() || blocks))
-    return cannot_save(
-        blocks ? fmt::format("a row of task {} is not a row of the file", chosen.task->name)
-               : "there is no validation_file whose columns could be read",
-        "leave --slice_columns out");
-  return Ok{};
+  if (!slice_columns.empty() && s.validation_file.empty() && s.train_file.empty())
+    return cannot_save("there is no validation_file whose columns could be read",
+                       "leave --slice_columns out");
+  return check_slice_columns(chosen, slice_columns);
 }
 
 Status save_examples(const ChosenTask& chosen, const TaskRun& run, const ExampleScores& scores,
@@ -132,7 +94,7 @@ Status save_examples(const ChosenTask& chosen, const TaskRun& run, const Example
   if (chosen.task->text && run.examples().eval)
     prefix += fmt::format("-{:016x}", run.examples().eval->axes[0].hash());
   const std::vector<OrderedJson> slices =
-      HONE_TRY(read_slices(s, slice_columns, scores.rows().size()));
+      HONE_TRY(read_slices(*chosen.task, slice_columns, scores.rows().size()));
   std::string lines;
   for (size_t i = 0; i < scores.rows().size(); ++i) {
     OrderedJson line = {{"id", fmt::format("{}-{}", prefix, i)}};
