@@ -24,7 +24,7 @@ import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAKE = os.path.join(SOURCE, "tests", "support", "fake_hone.py")
-STEPS = ["pull", "prepare", "train", "eval", "register", "decide", "deploy"]
+STEPS = ["pull", "check", "prepare", "train", "eval", "register", "decide", "deploy"]
 
 
 class Wrong(Exception):

@@ -23,7 +23,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 VENV = os.path.join(SOURCE, "build", "pipeline-peers")
 CONTRACTS = os.path.join(os.environ.get("HONE_DATA", os.path.join(SOURCE, "..", "shared", "data")), "..", "contracts")
 PACKAGES = ["kfp==2.17.*", "jsonschema==4.*", "datasets==5.*"]
-NAMES = ["download", "preprocess", "train", "evaluate", "register", "should-deploy", "deploy"]
+NAMES = ["download", "check", "preprocess", "train", "evaluate", "register", "should-deploy", "deploy"]
 GENERAL = """name: words
 steps:
   - name: count

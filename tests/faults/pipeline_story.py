@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """From one JSON to an endpoint on real rows (SciTLDR): a model is trained, evaluated, registered, decided on and deployed;
 the recipe's request is answered; a model that is not better is refused; a better one takes its place while requests come,
-and none of them fails. What it answers are the texts that were evaluated, before and after its server was killed.
+and none of them fails. What it answers are the texts that were evaluated, before and after its server was killed. The run tells the results of its
+steps, a line that asks the endpoint, and one that stops it.
 
     tests/faults/pipeline_story.py --hone build/hone
 
@@ -10,8 +11,10 @@ Needs HONE_DATA (default ../shared/data) with scitldr; the model is a tiny T5.
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 
@@ -61,7 +64,7 @@ def main():
             with open(os.path.join(folder, "data", split + ".jsonl"), "w") as f:
                 f.writelines(some)
 
-        def run(name, **train):
+        def run(name, *more, **train):
             config = {"dataset": "data", "document_column": "source", "summary_column": "target",
                       "model_checkpoint": os.path.join(ROOT, "tests", "goldens", "pairs", "t5"), "batch_size": 8, "epochs": 1,
                       "model_display_name": "tldr", "deploy_machine_type": "n1-standard-4", "policy": {"metric": "rougeL"},
@@ -69,7 +72,7 @@ def main():
                       "generate": {"generation_max_length": 16}}
             with open(os.path.join(folder, name + ".json"), "w") as f:
                 json.dump(config, f)
-            return hone("pipeline", "run", name + ".json", "--pipeline_root", "runs", "--json")
+            return hone("pipeline", "run", name + ".json", "--pipeline_root", "runs", *(more or ["--json"]))
 
         def verdict():
             return hone("endpoints", "show", "tldr", "--json")["deployed"]
@@ -88,7 +91,10 @@ def main():
         for c in clients:
             c.start()
         try:
-            run("worse", max_steps=2, learning_rate=1e-6)
+            told = run("worse", "--jobs", "1", max_steps=2, learning_rate=1e-6)
+            assert re.search(r"^evaluate +rougeL \S+ \(95 % interval \S+ to \S+, 80 rows\)$", told, re.M), told
+            assert re.search(r"^train +loss \S+, evaluation loss \S+, \S+ epochs?$", told, re.M), told
+            assert re.search(r"^should-deploy +(refuse|hold): rougeL \S+ against \S+ of tldr:1: gain ", told, re.M), told
             assert [d["version"] for d in verdict()] == [1], verdict()
             run("better", max_steps=600, learning_rate=0.01)
             deployed = verdict()
@@ -112,6 +118,14 @@ def main():
         again = hone("deploy", "tldr", "--json")
         assert (again["url"], again["endpoint"], again["version"]) == (url, endpoint, 3), (again, url)
         assert check_answers(url, path, shown) == same
+        # What the run prints at its end can be pasted.
+        told = hone("pipeline", "run", "better.json", "--pipeline_root", "runs")
+        asked = subprocess.run(told[told.index("curl "):told.index("\nstop ")], shell=True, check=True, capture_output=True,
+                               env=dict(hone.environment, NO_PROXY="*"))
+        assert len(json.loads(asked.stdout)["predictions"]) == 1, asked
+        stop = re.search(r"^stop +hone (.*)$", told, re.M).group(1)
+        hone(*stop.split())
+        until(lambda: not is_served(url), "the server goes on after " + stop)
         print(f"{sum(len(c.versions) for c in clients)} requests were answered while a model was refused and a better one took over; "
               f"{same} texts are those of the evaluation")
     finally:

@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
@@ -11,13 +13,53 @@ namespace hone {
 namespace {
 
 constexpr double kPlainSeconds = 30;
+constexpr size_t kIndent = 15;  // of what follows the name of a step
 
 size_t terminal_columns() {
   winsize size{};
   return ::ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+// Characters of UTF-8.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+// The rows of a terminal that these lines take.
+size_t rows_of(const std::string& lines, size_t columns) {
+  size_t rows = 0;
+  for (const std::string& line : split(lines, '\n'))
+    rows += std::max<size_t>(1, (width_of(line) + columns - 1) / columns);
+  return rows - 1;  // nothing follows the last line break
+}
+
+std::string step_text(const std::string& name, const std::string& status, const std::string& detail,
+                      size_t columns) {
+  return wrapped_text(fmt::format("{:<14} {:<8} ", name, status), detail, kIndent, columns);
+}
+
 }  // namespace
+
+std::string wrapped_text(std::string_view begin, std::string_view text, size_t indent,
+                         size_t columns) {
+  if (text.empty()) return fmt::format("{}\n", trim(begin));
+  std::string out, line(begin);
+  bool has_word = false;  // on this line
+  for (const std::string& word : split(text, ' ')) {
+    const bool fits = width_of(line) + 1 + width_of(word) <= columns;
+    if (!fits && (has_word || width_of(line) > indent)) {
+      out += fmt::format("{}\n", std::string_view(line).substr(0, line.find_last_not_of(' ') + 1));
+      line = std::string(indent, ' ');
+      has_word = false;
+    }
+    if (has_word || (!line.empty() && line.back() != ' ')) line += ' ';
+    line += word;
+    has_word = true;
+  }
+  return out + line + "\n";
+}
 
 StepDisplay::StepDisplay(std::vector<std::string> names, Clock& clock, int force_terminal)
     : names_(std::move(names)), clock_(clock) {
@@ -26,14 +68,25 @@ StepDisplay::StepDisplay(std::vector<std::string> names, Clock& clock, int force
   for (const std::string& name : names_) rows_[name] = {};
 }
 
-void StepDisplay::set(const std::string& step, const std::string& status,
-                      const std::string& detail) {
+void StepDisplay::set(const std::string& step, const std::string& status, const std::string& detail,
+                      const std::vector<std::string>& results) {
   Row& row = rows_[step];
   if (status == "running" && row.status != "running") row.began = row.said = clock_.seconds();
   row.status = status;
   row.detail = detail;
-  if (terminal_) return redraw();
-  log_info("{:<11} {}{}", step, status, detail.empty() ? "" : ": " + detail);
+  row.stays = status != "running" && status != "waiting";
+  if (!terminal_) {
+    log_info("{:<11} {}{}", step, status, detail.empty() ? "" : ": " + detail);
+    for (const std::string& line : results) log_info("{:<11} {}", step, line);
+    return;
+  }
+  if (status == "running") return redraw();
+  const size_t columns = terminal_columns();
+  std::string lasting = step_text(step, status, detail, columns);
+  for (const std::string& line : results)
+    lasting += wrapped_text(std::string(kIndent, ' '), line, kIndent + 2, columns);
+  if (status == "waiting") row.detail.clear();
+  draw(lasting, live_text(columns), columns);
 }
 
 void StepDisplay::tell(const std::string& step, const std::string& line) {
@@ -48,28 +101,41 @@ void StepDisplay::tell(const std::string& step, const std::string& line) {
   }
 }
 
-std::string StepDisplay::line(const std::string& name, const Row& row) const {
-  const bool running = row.status == "running";
-  std::string text = fmt::format(
-      "{:<14} {:<8}", name, running ? format_duration(clock_.seconds() - row.began) : row.status);
-  if (!row.detail.empty()) text += " " + row.detail;
-  return std::string(utf8_prefix(text, terminal_columns() - 1));
+// The steps that run, and the names of those that wait.
+std::string StepDisplay::live_text(size_t columns) const {
+  std::string text, waiting;
+  for (const std::string& name : names_) {
+    const Row& row = rows_.at(name);
+    if (row.status == "running")
+      text += step_text(name, format_duration(clock_.seconds() - row.began), row.detail, columns);
+    else if (!row.stays)
+      waiting += (waiting.empty() ? "" : ", ") + name;
+  }
+  if (!waiting.empty())
+    text += wrapped_text(fmt::format("{:<15}", "waiting"), waiting, kIndent, columns);
+  return text;
+}
+
+// Replaces the lines that are redrawn by `lasting`, which stays, and `live`.
+void StepDisplay::draw(const std::string& lasting, const std::string& live, size_t columns) {
+  if (finished_ || log_level() < LogLevel::kInfo) return;
+  std::string text = drawn_rows_ > 0 ? fmt::format("\033[{}A\r\033[J", drawn_rows_) : "";
+  text += lasting + live;
+  drawn_ = live;
+  drawn_rows_ = live.empty() ? 0 : rows_of(live, columns);
+  (void)!::write(2, text.data(), text.size());
 }
 
 void StepDisplay::redraw() {
-  if (!terminal_ || finished_ || log_level() < LogLevel::kInfo) return;
-  std::string lines;
-  for (const std::string& name : names_) lines += "\r\033[K" + line(name, rows_[name]) + "\n";
-  if (lines == drawn_) return;
-  std::string text = drawn_.empty() ? "" : fmt::format("\033[{}A", names_.size());
-  text += lines;
-  drawn_ = lines;
-  (void)!::write(2, text.data(), text.size());
+  if (!terminal_) return;
+  const size_t columns = terminal_columns();
+  const std::string live = live_text(columns);
+  if (live != drawn_) draw("", live, columns);
 }
 
 void StepDisplay::finish() {
   if (finished_) return;
-  redraw();
+  if (terminal_) draw("", "", terminal_columns());
   finished_ = true;
 }
 

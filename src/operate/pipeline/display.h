@@ -1,5 +1,5 @@
-// Shows the steps of a run on standard error: on a terminal one line a step, redrawn in place;
-// plain lines elsewhere.
+// Shows the steps of a run on standard error. On a terminal the lines of ended steps stay, wrapped
+// at its width, and those of the other steps are redrawn below them; elsewhere lines are plain.
 #pragma once
 
 #include <map>
@@ -18,8 +18,10 @@ class StepDisplay {
   StepDisplay(const StepDisplay&) = delete;
   StepDisplay& operator=(const StepDisplay&) = delete;
 
-  // Shows a change of a step: "running", "done", "failed", "skipped", with details.
-  void set(const std::string& step, const std::string& status, const std::string& detail);
+  // Shows a change of a step: "running", "done", "failed", "skipped", with details, and below it
+  // what the step found out. "waiting" with details: the step is repeated later.
+  void set(const std::string& step, const std::string& status, const std::string& detail,
+           const std::vector<std::string>& results = {});
   // Shows the last output of a running step; plain lines do so every 30 seconds.
   void tell(const std::string& step, const std::string& line);
   void redraw();  // a few times a second
@@ -29,14 +31,23 @@ class StepDisplay {
   struct Row {
     std::string status = "waiting", detail = {};
     double began = 0, said = 0;
+    bool stays = false;  // its lines are above those that are redrawn
   };
-  std::string line(const std::string& name, const Row& row) const;
+  std::string live_text(size_t columns) const;
+  void draw(const std::string& lasting, const std::string& live, size_t columns);
+
   std::vector<std::string> names_;
   std::map<std::string, Row> rows_;
   Clock& clock_;
   bool terminal_, finished_ = false;
-  std::string drawn_;  // current lines of the terminal
+  std::string drawn_;      // the lines that are redrawn
+  size_t drawn_rows_ = 0;  // of the terminal
 };
+
+// `text` after `begin`, broken between words into lines of at most `columns`; later lines are
+// indented. A longer word has a line of its own. Each line ends with a line break.
+std::string wrapped_text(std::string_view begin, std::string_view text, size_t indent,
+                         size_t columns);
 
 // The last line of a text as a terminal shows it: after "\r", and without escapes.
 std::string last_line_of(std::string_view text);

@@ -21,8 +21,14 @@ OrderedJson PipelineOutcome::json() const {
                     {"message", s.message},
                     {"result", s.result}});
     if (s.status != "done" || !s.result.is_object()) continue;
-    for (const char* key : {"verdict", "reason", "endpoint", "url"})
-      if (s.result.contains(key)) j[key] = s.result.at(key);
+    const bool deployed = s.result.contains("endpoint");
+    for (const auto& [key, of_endpoint] : {std::pair("verdict", false),
+                                           {"reason", false},
+                                           {"endpoint", true},
+                                           {"url", true},
+                                           {"endpoint_name", true},
+                                           {"model", true}})
+      if (s.result.contains(key) && (deployed || !of_endpoint)) j[key] = s.result.at(key);
   }
   j["steps"] = list;
   if (error) j["error"] = {{"code", error->code()}, {"message", error->what()}};

@@ -45,6 +45,11 @@ struct PipelineStep {
   std::vector<std::string> needs = {};
 };
 
+struct PipelineColumn {
+  std::string name, place;      // where the pipeline's file names it
+  bool only_evaluated = false;  // training rows may lack it
+};
+
 struct Pipeline {
   std::string name;
   std::string root;                    // "": the caller's
@@ -53,6 +58,10 @@ struct Pipeline {
   OrderedJson config = {};             // its source
   // hone plan for the machines in the file, as arguments; empty: the file names none.
   std::vector<std::string> plan = {};
+  std::string metric = {};  // decides between models, without "eval_"; "": unknown
+  // The data set of a recipe, and the columns that it needs.
+  std::string dataset = {}, dataset_subset = {};
+  std::vector<PipelineColumn> columns = {};
 
   const PipelineStep* find(const std::string& step) const;
 };

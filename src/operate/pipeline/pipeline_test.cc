@@ -103,6 +103,19 @@ TEST(References, ConditionsCompareNumbersAndTexts) {
             "${x} o");
 }
 
+TEST(Display, LinesAreBrokenBetweenWordsAndLoseNothing) {
+  EXPECT_EQ(wrapped_text("evaluate       done     ", "in 3 s", 15, 40),
+            "evaluate       done     in 3 s\n");
+  EXPECT_EQ(wrapped_text("decide         done     ", "rougeL 31.2 against 30.1 of news:1", 15, 40),
+            "decide         done     rougeL 31.2\n"
+            "               against 30.1 of news:1\n");
+  EXPECT_EQ(
+      wrapped_text("a-step-with-a-long-name failed ", "a/path/longer/than/the/line/is", 4, 30),
+      "a-step-with-a-long-name failed\n    a/path/longer/than/the/line/is\n");
+  EXPECT_EQ(wrapped_text("train          waiting  ", "", 15, 40), "train          waiting\n");
+  EXPECT_EQ(wrapped_text("  ", "Größe 3, ein Maß", 2, 10), "  Größe 3,\n  ein Maß\n");
+}
+
 TEST(Cron, TimesAreThoseOfCrontab) {
   ::setenv("TZ", "UTC", 1);
   ::tzset();

@@ -51,6 +51,8 @@ std::string StepReference::text() const {
       return "${out}";
     case kRun:
       return "${run}";
+    case kCache:
+      return "${cache}";
     case kInput:
       return "${inputs." + name + "}";
     case kFolder:

@@ -33,6 +33,16 @@ OrderedJson printed_result(const std::string& out) {
   return last.ok() && last->is_object() ? *last : OrderedJson();
 }
 
+const OrderedJson* member_at(const OrderedJson& result, const std::string& member) {
+  const OrderedJson* value = &result;
+  for (const std::string& key : split(member, '.')) {
+    const auto at = value->is_object() ? value->find(key) : value->end();
+    if (!value->is_object() || at == value->end() || at->is_null()) return nullptr;
+    value = &*at;
+  }
+  return value;
+}
+
 RunRecord::~RunRecord() {
   if (lock_ >= 0) ::close(lock_);
 }
@@ -94,15 +104,11 @@ Status RunRecord::describe(const Pipeline& pipeline) {
 }
 
 Result<std::string> RunRecord::member_of(const StepReference& r) const {
-  const OrderedJson* value = &rows.at(r.name).result;
-  for (const std::string& key : split(r.member, '.')) {
-    const auto at = value->is_object() ? value->find(key) : value->end();
-    if (!value->is_object() || at == value->end() || at->is_null())
-      return Error(err::kPipelineFile, fmt::format("step '{}' printed no '{}'", r.name, r.member))
-          .at(log_of(r.name, ".out"))
-          .todo("a step that others refer to prints one JSON object, as hone does with --json");
-    value = &*at;
-  }
+  const OrderedJson* value = member_at(rows.at(r.name).result, r.member);
+  if (value == nullptr)
+    return Error(err::kPipelineFile, fmt::format("step '{}' printed no '{}'", r.name, r.member))
+        .at(log_of(r.name, ".out"))
+        .todo("a step that others refer to prints one JSON object, as hone does with --json");
   return value->is_string() ? value->get<std::string>() : dump_json(*value);
 }
 

@@ -251,7 +251,7 @@ class PipelineRunner {
 
   Status keep(const PipelineStep& step) {
     settled_.insert(step.name);
-    display_->set(step.name, "done", "was done already");
+    display_->set(step.name, "done", "was done already", results_of(step));
     return Ok{};
   }
 
@@ -346,6 +346,7 @@ class PipelineRunner {
         r.asked_to_end > 0 ? fmt::format("took longer than {}", format_duration(step.timeout_s))
         : status > 128 && status < 193 ? fmt::format("was ended by signal {}", status - 128)
                                        : fmt::format("failed with status {}", status);
+    const std::vector<std::string> said = lines_of_failure(error, tail_of(step.name, r.log_from));
     int64_t& tries = tries_[step.name];
     if (tries < step.retries &&
         (r.asked_to_end > 0 || may_be_repeated(step.command, status, error))) {
@@ -355,14 +356,13 @@ class PipelineRunner {
       row.status = "pending";
       HONE_TRY(state_->put(row));
       retry_at_[step.name] = system_clock().seconds() + pause;
-      display_->set(
-          step.name, "waiting",
-          fmt::format("{}: repeat {} of {} in {:.0f} s", why, tries, step.retries, pause));
+      display_->set(step.name, "waiting",
+                    fmt::format("{}: repeat {} of {} in {:.0f} s", why, tries, step.retries, pause),
+                    said);
       return Ok{};
     }
     Error e(err::kStepFailed, fmt::format("step '{}' {}", step.name, why));
-    const std::vector<std::string> said = lines_of_failure(error, tail_of(step.name, r.log_from));
-    for (size_t i = 0; i < std::min<size_t>(said.size(), 4); ++i) e.at(said[i]);
+    for (size_t i = 0; i < std::min<size_t>(said.size(), 12); ++i) e.at(said[i]);
     return failed(
         step,
         std::move(e)
@@ -396,8 +396,13 @@ class PipelineRunner {
     display_->set(step.name, "done",
                   row.reused_from.empty()
                       ? "in " + format_duration(std::max(0.0, row.ended_s - row.begun_s))
-                      : "unchanged, taken from " + row.reused_from);
+                      : "unchanged, taken from " + row.reused_from,
+                  results_of(step));
     return Ok{};
+  }
+  std::vector<std::string> results_of(const PipelineStep& step) const {
+    if (!options_.results) return {};
+    return options_.results(step, record_->rows.at(step.name), record_->place(step.name));
   }
 
   Result<PipelineOutcome> finish() {

@@ -10,6 +10,7 @@
 // copied to <pipeline_root>/<run>/<step>/, its <step>.json last.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ struct PipelineOptions {
   std::string run;      // name of the run, new or to continue; "": chosen
   bool fresh = false;   // a new run that reuses nothing
   int64_t jobs = 1;     // steps that run at the same time
+  // What the result of a step says, a line each; `folder`: that of its files.
+  std::function<std::vector<std::string>(const PipelineStep& step, const StepRow& row,
+                                         const std::string& folder)>
+      results = {};
 };
 
 struct PipelineOutcome {

@@ -13,11 +13,13 @@
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/pipeline_arguments.h"
 #include "run/commands/pipeline_exec.h"
 #include "run/commands/pipeline_plan.h"
 #include "run/commands/pipeline_runs.h"
 #include "run/commands/pipeline_schedule.h"
 #include "run/commands/recipe_task.h"
+#include "run/commands/step_results.h"
 
 namespace hone {
 namespace {
@@ -33,34 +35,6 @@ struct PipelineCommandSettings {
 #include "base/settings/fields.inc"
 };
 
-// The file is --config FILE, or an argument that is not a flag; the schema knows it as --pipeline.
-std::vector<std::string> with_pipeline_flag(std::vector<std::string> args) {
-  const auto is_file = [](const std::string& a) {
-    const std::string name = to_lower(a);
-    return !a.starts_with("-") &&
-           (name.ends_with(".json") || name.ends_with(".yaml") || name.ends_with(".yml"));
-  };
-  const bool run_verb = !args.empty() && (args[0] == "show" || args[0] == "cancel");
-  std::vector<std::string> out;
-  for (size_t i = 0; i < args.size(); ++i) {
-    const std::string before = i == 0 ? "" : args[i - 1];
-    const bool is_value = before.starts_with("-") && before.find('=') == std::string::npos &&
-                          before != "--dry_run" && before != "--dry-run" && before != "--json" &&
-                          before != "--fresh";
-    if (args[i] == "-o")
-      out.push_back("--output");
-    else if (args[i] == "--config")
-      out.push_back("--pipeline");
-    else if (args[i].starts_with("--config="))
-      out.push_back("--pipeline=" + args[i].substr(9));
-    else if (i > 0 && !is_value && (is_file(args[i]) || (i == 1 && !args[i].starts_with("-"))))
-      out.insert(out.end(), {run_verb ? "--run" : "--pipeline", args[i]});
-    else
-      out.push_back(args[i]);
-  }
-  return out;
-}
-
 Result<Pipeline> pipeline_of(PipelineCommandSettings& s) {
   if (s.pipeline.empty())
     return Error(err::kMissingArgument, fmt::format("'hone pipeline {}' needs a file", s.verb))
@@ -71,20 +45,43 @@ Result<Pipeline> pipeline_of(PipelineCommandSettings& s) {
   return p;
 }
 
+// The folder of this machine with the runs and their state.
+std::string folder_of_runs(const PipelineCommandSettings& s) {
+  return s.work_dir.empty() ? folder_of_root(without_end_slash(s.pipeline_root))
+                            : without_end_slash(s.work_dir);
+}
+
+// The place of the lines that --dry_run prints.
+ScriptPlace place_of_lines(const PipelineCommandSettings& s) {
+  const std::string folder = folder_of_runs(s);
+  const std::string run = s.run.empty() ? "dry-run" : s.run, own = shell_name(own_program());
+  return {.folder = folder + "/" + run,
+          .cache = folder + "/cache",
+          .run = run,
+          .hone = own,
+          .program = s.hone_program.empty() ? own : s.hone_program,
+          .project = s.project};
+}
+
 Result<int> run_steps(PipelineCommandSettings& s) {
   const Pipeline p = HONE_TRY(pipeline_of(s));
   const std::string program = s.hone_program.empty() ? own_program() : s.hone_program;
+  HONE_TRY(check_columns(p));
   HONE_TRY(check_commands(p, program));
   const std::vector<std::string> plan = planned_lines(p, program);
   if (s.dry_run) {
-    if (s.json)
-      print_out(dump_json(pipeline_json(p, s.pipeline_root, plan), {.indent = 2}) + "\n");
-    else
-      print_out(pipeline_text(p, s.pipeline_root, plan));
+    const ScriptPlace place = place_of_lines(s);
+    print_out(s.json
+                  ? dump_json(pipeline_json(p, s.pipeline_root, place, plan), {.indent = 2}) + "\n"
+                  : dry_run_text(p, s.pipeline_root, place, plan));
     return kExitDone;
   }
   for (const std::string& line : p.says) log_info("{}", line);
   for (const std::string& line : plan) log_info("{}", line);
+  const auto results = [&p](const PipelineStep& step, const StepRow& row,
+                            const std::string& folder) {
+    return step_results(p.metric, step, row, folder);
+  };
   PipelineOutcome o = HONE_TRY(run_pipeline(p, {.root = without_end_slash(s.pipeline_root),
                                                 .folder = without_end_slash(s.work_dir),
                                                 .program = program,
@@ -92,7 +89,8 @@ Result<int> run_steps(PipelineCommandSettings& s) {
                                                 .project = s.project,
                                                 .run = s.run,
                                                 .fresh = s.fresh,
-                                                .jobs = s.jobs}));
+                                                .jobs = s.jobs,
+                                                .results = results}));
   const OrderedJson j = o.json();
   if (s.json) print_out(dump_json(j, {.indent = 2}) + "\n");
   if (o.error) return std::move(*o.error);
@@ -101,7 +99,7 @@ Result<int> run_steps(PipelineCommandSettings& s) {
     return 128 + o.stop_signal;
   }
   if (s.json) return kExitDone;
-  if (const std::string url = text_at(j, "url"); !url.empty()) log_info("{:<11} {}", "url", url);
+  for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
   if (j.contains("endpoint")) {
     const OrderedJson& e = j.at("endpoint");
     print_out(fmt::format("endpoint={}\n", e.is_string() ? e.get<std::string>() : dump_json(e)));
@@ -114,8 +112,7 @@ Result<int> run_on_schedule(PipelineCommandSettings& s) {
   if (s.cron.empty() == s.on.empty())
     return Error(err::kMissingArgument, "a schedule is either --cron or --on")
         .todo("give --cron '0 3 * * *', or --on URL");
-  const std::string folder = without_end_slash(
-      s.work_dir.empty() ? folder_of_root(without_end_slash(s.pipeline_root)) : s.work_dir);
+  const std::string folder = folder_of_runs(s);
   return follow_schedule(
       {.cron = s.cron,
        .on = s.on,
@@ -165,7 +162,7 @@ Result<int> compile_for_engine(PipelineCommandSettings& s) {
 Result<std::string> state_folder(PipelineCommandSettings& s) {
   if (s.pipeline_root.empty() && !s.pipeline.empty()) HONE_TRY(pipeline_of(s));
   if (s.pipeline_root.empty()) s.pipeline_root = "pipeline_runs";
-  return s.work_dir.empty() ? folder_of_root(s.pipeline_root) : without_end_slash(s.work_dir);
+  return folder_of_runs(s);
 }
 
 Result<int> run_pipeline_command(const std::vector<std::string>& given) {
@@ -178,7 +175,7 @@ Result<int> run_pipeline_command(const std::vector<std::string>& given) {
   Schema schema("hone pipeline", "steps from data to an endpoint");
   s.bind(schema);
   schema.positional("verb");
-  if (HONE_TRY(parse_settings(schema, with_pipeline_flag(own))).done) return kExitDone;
+  if (HONE_TRY(parse_settings(schema, with_pipeline_flags(own))).done) return kExitDone;
   if (s.verb == "exec") return exec_command(command, s.folder, s.write, own_program());
   if (s.verb == "run") return run_steps(s);
   if (s.verb == "schedule") return run_on_schedule(s);

@@ -58,11 +58,12 @@ Result<int> exec_command(std::vector<std::string> command, const std::vector<std
   if (end->status != 0) return end->status;
   const OrderedJson result = printed_result(printed);
   for (const auto& [member, file] : files) {
-    if (!result.is_object() || !result.contains(member))
+    const OrderedJson* found = member_at(result, member);
+    if (found == nullptr)
       return Error(err::kStepFailed, fmt::format("the command printed no '{}'", member))
           .at("--write " + member + "=" + file)
           .todo("the command has to print one JSON object, as hone does with --json");
-    const OrderedJson& value = result.at(member);
+    const OrderedJson& value = *found;
     if (const size_t slash = file.rfind('/'); slash != std::string::npos && slash > 0)
       HONE_TRY(file_store().make_dirs(file.substr(0, slash)));
     HONE_TRY(

@@ -4,33 +4,64 @@
 
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "base/store/store.h"
+#include "learn/data/rows/files.h"
+#include "learn/datasets/dataset.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/runner.h"
+#include "run/commands/slice_columns.h"
 
 namespace hone {
 namespace {
 
 constexpr double kLongestPlan = 60, kLongestCheck = 30;
 
+Status check_command(const PipelineStep& step, const std::string& hone_program) {
+  std::vector<std::string> words;
+  for (const std::string& word : step.command)
+    words.push_back(
+        HONE_TRY(expand_references(word, [&](const StepReference& r) -> Result<std::string> {
+          for (const auto& [name, from] : step.inputs)
+            if (r.kind == StepReference::kInput && name == r.name) return from;
+          return r.kind == StepReference::kResult ? std::string("1") : r.name + "_";
+        })));
+  words[0] = hone_program;
+  // Words after "--" belong to another command.
+  words.insert(std::find(words.begin(), words.end(), "--"), "--dump-config");
+  const CommandOutput done = HONE_TRY(run_command(words, {.timeout_seconds = kLongestCheck}));
+  if (done.status == 0) return Ok{};
+  Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
+  for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
+  return std::move(e).todo("correct it; 'hone help " + step.command[1] + "' lists the flags");
+}
+
 }  // namespace
 
 Status check_commands(const Pipeline& pipeline, const std::string& hone_program) {
-  for (const PipelineStep& step : pipeline.steps) {
-    if (step.command[0] != "hone") continue;
-    std::vector<std::string> words;
-    for (const std::string& word : step.command)
-      words.push_back(
-          HONE_TRY(expand_references(word, [](const StepReference& r) -> Result<std::string> {
-            return r.kind == StepReference::kResult ? std::string("1") : r.name + "_";
-          })));
-    words[0] = hone_program;
-    // Words after "--" belong to another command.
-    words.insert(std::find(words.begin(), words.end(), "--"), "--dump-config");
-    const CommandOutput done = HONE_TRY(run_command(words, {.timeout_seconds = kLongestCheck}));
-    if (done.status == 0) continue;
-    Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
-    for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
-    return std::move(e).todo("correct the flag; 'hone " + step.command[1] + " --help' lists them");
+  // hone check takes the flags of hone train, which are better refused by hone train.
+  for (const bool checks : {false, true})
+    for (const PipelineStep& step : pipeline.steps)
+      if (step.command.size() > 1 && step.command[0] == "hone" &&
+          checks == (step.command[1] == "check"))
+        HONE_TRY(check_command(step, hone_program));
+  return Ok{};
+}
+
+Status check_columns(const Pipeline& p) {
+  if (p.columns.empty() || p.dataset.find("://") != std::string::npos ||
+      !HONE_TRY(file_store().exists(p.dataset)))
+    return Ok{};
+  Dataset data = HONE_TRY(Dataset::open({.name = p.dataset, .config = p.dataset_subset}));
+  const std::string evaluated = data.has("validation") ? "validation" : "train";
+  for (const std::string& split : data.splits()) {
+    if (split != "train" && split != "validation") continue;
+    const auto files = HONE_TRY(data.files(split));
+    if (files.empty()) continue;
+    const auto reader = HONE_TRY(open_rows({files[0]}));
+    for (const PipelineColumn& column : p.columns)
+      if (split == evaluated || !column.only_evaluated)
+        if (Status found = find_columns(*reader, {column.name}); !found.ok())
+          return std::move(found.error()).at(column.place);
   }
   return Ok{};
 }
@@ -65,24 +96,7 @@ std::vector<std::string> planned_lines(const Pipeline& pipeline, const std::stri
   return {line};
 }
 
-// The command with what its references will be; what a step prints is not known yet.
-static std::vector<std::string> exact_command(const PipelineStep& step, const std::string& root) {
-  const std::string run = without_end_slash(root) + "/RUN/";
-  std::vector<std::string> words;
-  for (const std::string& word : step.command) {
-    const auto exact = expand_references(word, [&](const StepReference& r) -> Result<std::string> {
-      if (r.kind == StepReference::kOut) return run + step.name;
-      if (r.kind == StepReference::kFolder) return run + r.name;
-      for (const auto& [name, from] : step.inputs)
-        if (r.kind == StepReference::kInput && name == r.name) return from;
-      return r.text();
-    });
-    words.push_back(exact.ok() ? *exact : word);
-  }
-  return words;
-}
-
-OrderedJson pipeline_json(const Pipeline& p, const std::string& root,
+OrderedJson pipeline_json(const Pipeline& p, const std::string& root, const ScriptPlace& place,
                           const std::vector<std::string>& plan) {
   OrderedJson steps = OrderedJson::array();
   for (const PipelineStep& s : p.steps) {
@@ -91,7 +105,7 @@ OrderedJson pipeline_json(const Pipeline& p, const std::string& root,
     steps.push_back({{"name", s.name},
                      {"needs", s.needs},
                      {"when", s.when},
-                     {"command", exact_command(s, root)},
+                     {"command", exact_command(s, place)},
                      {"inputs", inputs},
                      {"retries", s.retries},
                      {"timeout_s", s.timeout_s},
@@ -105,20 +119,15 @@ OrderedJson pipeline_json(const Pipeline& p, const std::string& root,
           {"steps", steps}};
 }
 
-std::string pipeline_text(const Pipeline& p, const std::string& root,
-                          const std::vector<std::string>& plan) {
-  std::string text = fmt::format("{:<11} {}: {} steps, in {}\n", "pipeline", p.name, p.steps.size(),
-                                 without_end_slash(root) + "/RUN/STEP/");
-  for (const auto* lines : {&p.says, &plan})
-    for (const std::string& line : *lines) text += line + "\n";
-  for (const PipelineStep& s : p.steps) {
-    text += "\n" + s.name;
-    if (!s.needs.empty()) text += "  after " + join(s.needs, ", ");
-    if (!s.when.empty()) text += "  when " + s.when;
-    text += "\n  " + command_text(exact_command(s, root)) + "\n";
-    for (const auto& [name, from] : s.inputs) text += fmt::format("  input {}: {}\n", name, from);
-  }
-  return text;
+std::string dry_run_text(const Pipeline& p, const std::string& root, const ScriptPlace& place,
+                         const std::vector<std::string>& plan) {
+  std::vector<std::string> notes = {
+      fmt::format("{}: {} steps, as lines for sh -e. hone pipeline run does the same in "
+                  "{}/RUN/STEP/, and continues after a kill.",
+                  p.name, p.steps.size(), without_end_slash(root))};
+  notes.insert(notes.end(), p.says.begin(), p.says.end());
+  notes.insert(notes.end(), plan.begin(), plan.end());
+  return pipeline_script(p, place, notes);
 }
 
 }  // namespace hone

@@ -6,6 +6,7 @@
 #include "learn/tasks/tasks.h"
 #include "learn/train/ledger.h"
 #include "operate/pipeline/errors.h"
+#include "operate/registry/policy.h"
 
 namespace hone {
 namespace {
@@ -24,6 +25,12 @@ RecipeTask recipe_task_of(const Task& task) {
     for (const std::string& alias : setting.aliases) flags[alias] = setting.name;
   }
   out.metric = task.metric;
+  out.metrics = task.metrics();
+  out.rows_of_file = !task.text;
+  out.policy = [](const std::string& text, const std::string& place) -> Result<RecipePolicy> {
+    DecisionPolicy policy = HONE_TRY(parse_policy(text, place));
+    return RecipePolicy{std::move(policy.metric), std::move(policy.slices)};
+  };
   out.generates = has_setting(schema, "predict_with_generate");
   out.caches_shards = task.prepared && task.prepared->splits_by_file;
   return out;

@@ -64,6 +64,16 @@ TEST(RecipeTask, EachFlagReachesTheStepsThatNeedIt) {
   }
 }
 
+TEST(RecipeTask, TheMetricOfATaskIsOneThatItsRowsGive) {
+  for (const Task& task : all_task()) {
+    const std::vector<std::string> names = task.metrics();
+    EXPECT_NE(std::find(names.begin(), names.end(), task.metric), names.end()) << task.name;
+    const auto p = recipe_with(task.name, "seed");
+    ASSERT_TRUE(p.ok()) << p.error().text();
+    EXPECT_EQ(p->metric, task.metric);
+  }
+}
+
 TEST(RecipeTask, TheGlueTaskCountsWhereverAModelIs) {
   const auto p = recipe_with("classification", "task_name");
   ASSERT_TRUE(p.ok()) << p.error().text();

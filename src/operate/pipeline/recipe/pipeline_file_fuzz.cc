@@ -9,9 +9,15 @@
 
 namespace {
 
+hone::Result<hone::RecipePolicy> any_policy(const std::string&, const std::string&) {
+  return hone::RecipePolicy{.metric = "loss", .slices = {"source"}};
+}
+
 hone::Result<hone::RecipeTask> any_task(const std::string&) {
   return hone::RecipeTask{.rows = {{"source_prefix", "source_prefix"}},
-                          .reading = {{"summary_column", "summary_column"}}};
+                          .reading = {{"summary_column", "summary_column"}},
+                          .metrics = {"loss"},
+                          .policy = any_policy};
 }
 
 hone::Result<hone::Pipeline> any_recipe(const hone::ConfigTree& tree) {

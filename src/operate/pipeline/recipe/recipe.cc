@@ -54,7 +54,44 @@ struct RecipeParts {
   RecipeTask task;
   RecipeFlags flags;
   std::string name;  // of the pipeline, the model and the endpoint
+  RecipePolicy policy;
 };
+
+// The policy, or that of the task; what its evaluation cannot give is refused here.
+Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
+  OrderedJson& policy = parts.recipe.policy;
+  const RecipeTask& task = parts.task;
+  if (policy.is_null()) policy = OrderedJson::object();
+  if (!policy.contains("metric")) {
+    policy["metric"] = task.metric;
+    notes.push_back(
+        fmt::format("{:<11} {} must be better than that of the deployed version; "
+                    "\"policy\" asks for more",
+                    "policy", task.metric));
+  }
+  parts.policy = HONE_TRY(task.policy(dump_json(policy), tree.place("/policy")));
+  const std::string& metric = parts.policy.metric;
+  if (std::find(task.metrics.begin(), task.metrics.end(), metric) == task.metrics.end()) {
+    const std::string near = nearest_name(metric, task.metrics);
+    return Error(err::kPipelineFile,
+                 fmt::format("the evaluation of {} has no metric '{}' of single rows",
+                             parts.recipe.task, metric))
+        .at(tree.place("/policy/metric"))
+        .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
+              "the metrics are " + join(task.metrics, ", "));
+  }
+  for (const std::string& column : parts.policy.slices)
+    if (std::find(parts.flags.slices.begin(), parts.flags.slices.end(), column) ==
+        parts.flags.slices.end())
+      parts.flags.slices.push_back(column);
+  if (parts.flags.slices.empty() || task.rows_of_file) return Ok{};
+  return Error(err::kPipelineFile,
+               fmt::format("a row of task {} is not a row of the file, which has "
+                           "the columns of slices",
+                           parts.recipe.task))
+      .at(tree.place("/policy/slices"))
+      .todo("leave the slices out");
+}
 
 // The columns of summarization, and the words that T5 was trained to see before a text.
 Status add_columns(const RecipeReader& reader, RecipeParts& parts, Words& notes) {
@@ -78,6 +115,17 @@ Status add_columns(const RecipeReader& reader, RecipeParts& parts, Words& notes)
   return Ok{};
 }
 
+std::vector<PipelineColumn> columns_of(const RecipeReader& reader, const ConfigTree& tree,
+                                       const RecipeParts& parts) {
+  std::vector<PipelineColumn> columns;
+  for (const auto& [key, column] : {std::pair("document_column", parts.recipe.document_column),
+                                    {"summary_column", parts.recipe.summary_column}})
+    if (reader.given(key)) columns.push_back({column, reader.place(key)});
+  for (const std::string& column : parts.flags.slices)
+    columns.push_back({column, tree.place("/policy/slices"), true});
+  return columns;
+}
+
 PipelineStep download_step(const RecipeParts& parts) {
   const Recipe& r = parts.recipe;
   PipelineStep step{
@@ -96,6 +144,45 @@ PipelineStep download_step(const RecipeParts& parts) {
   return step;
 }
 
+// The flags of hone train, which hone check takes as well.
+Words training_flags(const RecipeParts& parts) {
+  const Recipe& r = parts.recipe;
+  Words words;
+  const auto unless_given = [&](const Words& flag) {
+    if (!has(parts.flags.train, flag[0])) append(words, flag);
+  };
+  unless_given({"--do_eval"});
+  unless_given({"--per_device_train_batch_size", std::to_string(r.batch_size)});
+  unless_given({"--num_train_epochs", double_text(r.epochs)});
+  unless_given({"--save_total_limit", "1"});
+  if (parts.task.generates) unless_given({"--predict_with_generate"});
+  append(words, parts.flags.rows);
+  append(words, parts.flags.train);
+  append(words, parts.flags.generate);
+  return words;
+}
+
+void append_slices(Words& words, const RecipeParts& parts) {
+  if (parts.flags.slices.empty()) return;
+  words.push_back("--slice_columns");
+  append(words, parts.flags.slices);
+}
+
+PipelineStep check_step(const RecipeParts& parts) {
+  PipelineStep step{
+      .name = "check",
+      .command = {"hone", "check", "--task", parts.recipe.task, "--model_name_or_path",
+                  "${steps.download}/model", "--dataset_name", "${steps.download}/data"},
+      .retries = 2,
+      .machine = training_machine(parts.recipe)};
+  step.machine.node_count = 1;
+  append(step.command, training_flags(parts));
+  append(step.command, parts.flags.reading);
+  append_slices(step.command, parts);
+  append(step.command, {"--json", "--output_dir", "${out}"});
+  return step;
+}
+
 PipelineStep preprocess_step(const RecipeParts& parts) {
   PipelineStep step{
       .name = "preprocess",
@@ -104,34 +191,25 @@ PipelineStep preprocess_step(const RecipeParts& parts) {
       .retries = 2,
       .continues = true,
       .machine = host_machine(parts.recipe)};
+  step.after = {"check"};
   append(step.command, parts.flags.rows);
   append(step.command, parts.flags.reading);
   append(step.command, parts.flags.preprocess);
+  append_slices(step.command, parts);
   if (parts.task.caches_shards) append(step.command, {"--shard_cache", "${cache}/shards"});
   append(step.command, {"--output_dir", "${out}"});
   return step;
 }
 
 PipelineStep train_step(const RecipeParts& parts) {
-  const Recipe& r = parts.recipe;
   PipelineStep step{
       .name = "train",
-      .command = {"hone", "train", "--task", r.task, "--model_name_or_path",
+      .command = {"hone", "train", "--task", parts.recipe.task, "--model_name_or_path",
                   "${steps.download}/model", "--train_file", "${steps.preprocess}", "--do_train"},
       .retries = 3,
       .continues = true,
-      .machine = training_machine(r)};
-  const auto unless_given = [&](const Words& flag) {
-    if (!has(parts.flags.train, flag[0])) append(step.command, flag);
-  };
-  unless_given({"--do_eval"});
-  unless_given({"--per_device_train_batch_size", std::to_string(r.batch_size)});
-  unless_given({"--num_train_epochs", double_text(r.epochs)});
-  unless_given({"--save_total_limit", "1"});
-  if (parts.task.generates) unless_given({"--predict_with_generate"});
-  append(step.command, parts.flags.rows);
-  append(step.command, parts.flags.train);
-  append(step.command, parts.flags.generate);
+      .machine = training_machine(parts.recipe)};
+  append(step.command, training_flags(parts));
   append(step.command, {"--run_name", parts.name, "--output_dir", "${out}"});
   return step;
 }
@@ -146,6 +224,7 @@ PipelineStep evaluate_step(const RecipeParts& parts) {
   append(step.command, parts.flags.rows);
   append(step.command, parts.flags.generate);
   append(step.command, parts.flags.evaluate);
+  append_slices(step.command, parts);
   append(step.command, {"--json", "--save_examples", "--output_dir", "${out}"});
   return step;
 }
@@ -161,18 +240,11 @@ PipelineStep register_step(const RecipeParts& parts) {
           .machine = host_machine(parts.recipe)};
 }
 
-PipelineStep decide_step(const RecipeParts& parts, Words& notes) {
-  OrderedJson policy = parts.recipe.policy;
-  if (policy.is_null()) {
-    policy = {{"metric", parts.task.metric}};
-    notes.push_back(
-        fmt::format("{:<11} {} must be better than that of the deployed version; "
-                    "\"policy\" asks for more",
-                    "policy", parts.task.metric));
-  }
+PipelineStep decide_step(const RecipeParts& parts) {
   return {.name = "should-deploy",
           .command = {"hone", "models", "decide", "--name", parts.name, "--version", kVersion,
-                      "--policy", dump_json(policy), "--output", "${out}/decision.json", "--json"},
+                      "--policy", dump_json(parts.recipe.policy), "--output",
+                      "${out}/decision.json", "--json"},
           .retries = 1,
           .reuse = false,
           .machine = host_machine(parts.recipe)};
@@ -208,9 +280,14 @@ Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& f
   HONE_TRY(add_columns(reader, parts, p.says));
   for (std::string& note : machine_notes(parts.recipe)) p.says.push_back(std::move(note));
   p.plan = plan_command(parts.recipe, parts.flags.rows, p.says);
-  p.steps = {download_step(parts), preprocess_step(parts), train_step(parts),
-             evaluate_step(parts), register_step(parts),   decide_step(parts, p.says),
-             deploy_step(parts)};
+  HONE_TRY(read_policy(tree, parts, p.says));
+  p.metric = parts.policy.metric;
+  p.dataset = parts.recipe.dataset;
+  p.dataset_subset = parts.recipe.dataset_subset;
+  p.columns = columns_of(reader, tree, parts);
+  p.steps = {download_step(parts), check_step(parts),    preprocess_step(parts),
+             train_step(parts),    evaluate_step(parts), register_step(parts),
+             decide_step(parts),   deploy_step(parts)};
   return p;
 }
 

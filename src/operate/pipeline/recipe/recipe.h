@@ -19,8 +19,8 @@ namespace hone {
 
 struct ConfigTree;
 
-// Steps download, preprocess, train, evaluate, register, should-deploy, deploy. Errors: H3161, H3162,
-// those of `find_task`, at the key.
+// Steps download, check, preprocess, train, evaluate, register, should-deploy, deploy. Errors: H3161,
+// H3162, those of `find_task`, at the key, and of its policy.
 Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& find_task);
 
 }  // namespace hone

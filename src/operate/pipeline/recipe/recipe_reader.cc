@@ -40,14 +40,15 @@ std::string word_of(const OrderedJson& value) {
   return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
+void append_words(std::vector<std::string>& words, const OrderedJson& value) {
+  if (!value.is_array()) return words.push_back(word_of(value));
+  for (const OrderedJson& v : value) words.push_back(word_of(v));
+}
+
 void append_flag(std::vector<std::string>& words, const std::string& name,
                  const OrderedJson& value) {
   words.push_back("--" + name);
-  if (!value.is_array()) {
-    words.push_back(word_of(value));
-    return;
-  }
-  for (const OrderedJson& v : value) words.push_back(word_of(v));
+  append_words(words, value);
 }
 
 Error not_an_object(const std::string& key, const std::string& place) {
@@ -186,6 +187,10 @@ Result<RecipeFlags> RecipeReader::flags(const RecipeTask& task) const {
       std::replace(name.begin(), name.end(), '-', '_');
       HONE_TRY(check_flag(name, key, where));
       if (value.is_null()) continue;
+      if (name == "slice_columns") {
+        append_words(out.slices, value);
+        continue;
+      }
       std::vector<std::string>* words = &(out.*block.words);
       for (const auto& [of, part] : {std::pair(&task.rows, &out.rows),
                                      {&task.reading, &out.reading},

@@ -34,6 +34,7 @@ struct RecipeFlags {
   std::vector<std::string> rows;     // of hone prepare, train, eval and plan
   std::vector<std::string> reading;  // of hone prepare
   std::vector<std::string> preprocess, train, generate, evaluate;  // what else is in these blocks
+  std::vector<std::string> slices;                                 // columns of slice_columns
 };
 
 class RecipeReader {

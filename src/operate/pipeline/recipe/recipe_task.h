@@ -4,19 +4,31 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/core/error.h"
 
 namespace hone {
 
+// The parts that a recipe needs of the policy of hone models decide.
+struct RecipePolicy {
+  std::string metric;               // without "eval_"
+  std::vector<std::string> slices;  // columns
+};
+
 struct RecipeTask {
-  // Flags by spelling, with the name of the setting.
-  std::map<std::string, std::string> rows;     // hone prepare, train and eval must agree on them
-  std::map<std::string, std::string> reading;  // how files are read: hone prepare alone needs them
-  std::map<std::string, std::string> answers;  // the others that hone train and eval must agree on
-  std::string metric = "loss";                 // compares models if the file has no policy
+  using Flags = std::map<std::string, std::string>;  // by spelling, the name of the setting
+  Flags rows = {};                        // hone prepare, train and eval must agree on them
+  Flags reading = {};                     // how files are read: hone prepare alone needs them
+  Flags answers = {};                     // the others that hone train and eval must agree on
+  std::string metric = "loss";            // compares models if the file has no policy
+  std::vector<std::string> metrics = {};  // those that can compare models
+  bool rows_of_file = true;    // an evaluated row is a row of the file, and has its columns
   bool generates = false;      // evaluation generates texts (--predict_with_generate)
   bool caches_shards = false;  // hone prepare keeps the shards of each file
+  // Reads a policy, a JSON object; `place` is for messages. Errors: those of a policy.
+  std::function<Result<RecipePolicy>(const std::string& text, const std::string& place)> policy =
+      {};
 };
 
 // Errors: H3161 there is no such task.

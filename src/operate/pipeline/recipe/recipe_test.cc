@@ -28,6 +28,13 @@ const char* kNested =
   "model_display_name": "t5", "deploy_config": {"machine_type": "n1-standard-32",
   "gpu_type": "NVIDIA_TESLA_V100", "gpu_count": 4}})";
 
+Result<RecipePolicy> test_policy(const std::string& text, const std::string& place) {
+  const OrderedJson policy = HONE_TRY(parse_ordered_json(text, place));
+  std::string metric = text_at(policy, "metric");
+  if (metric.starts_with("eval_")) metric = metric.substr(5);
+  return RecipePolicy{metric, policy.value("slices", std::vector<std::string>())};
+}
+
 // Tasks with some of the flags that hone's have.
 Result<RecipeTask> test_task(const std::string& name) {
   if (name == "summarization")
@@ -36,11 +43,16 @@ Result<RecipeTask> test_task(const std::string& name) {
         .reading = {{"validation_split_percentage", "validation_split_percentage"},
                     {"summary_column", "summary_column"}},
         .metric = "rougeLsum",
+        .metrics = {"rouge1", "rougeLsum", "loss"},
         .generates = true,
-        .caches_shards = true};
+        .caches_shards = true,
+        .policy = test_policy};
   if (name == "sft")
     return RecipeTask{.rows = {{"max_length", "max_length"}, {"max_seq_length", "max_length"}},
-                      .reading = {{"data_format", "data_format"}}};
+                      .reading = {{"data_format", "data_format"}},
+                      .metrics = {"loss", "perplexity"},
+                      .rows_of_file = false,
+                      .policy = test_policy};
   return Error(err::kPipelineFile, fmt::format("there is no task '{}'", name));
 }
 
@@ -64,8 +76,10 @@ TEST(Recipe, BothShapesAreTheSamePipeline) {
     EXPECT_EQ(flat.steps[i].command, nested.steps[i].command);
     EXPECT_EQ(flat.steps[i].machine.gpu_count, nested.steps[i].machine.gpu_count);
   }
-  EXPECT_THAT(names, ElementsAre("download", "preprocess", "train", "evaluate", "register",
+  EXPECT_THAT(names, ElementsAre("download", "check", "preprocess", "train", "evaluate", "register",
                                  "should-deploy", "deploy"));
+  EXPECT_THAT(flat.find("preprocess")->needs, ElementsAre("check", "download"));
+  EXPECT_EQ(flat.metric, "rougeLsum");
   const std::string train = command_text(flat.find("train")->command);
   EXPECT_THAT(train, HasSubstr("--source_prefix 'summarize: '"));
   EXPECT_THAT(train, HasSubstr("--per_device_train_batch_size 128"));
@@ -138,6 +152,36 @@ TEST(Recipe, FlagsThatDecideRowsReachEveryStepFromAnyBlock) {
           << block;
     }
   }
+}
+
+TEST(Recipe, SlicesReachTheStepsThatKeepThem) {
+  const Pipeline p =
+      pipeline_from(with(kFlat, R"("policy": {"metric": "rouge1", "slices": ["language"]},
+          "evaluate": {"slice_columns": ["length", "language"]})"),
+                    "c.json")
+          .value();
+  for (const char* step : {"check", "preprocess", "evaluate"})
+    EXPECT_THAT(command_of(p, step), HasSubstr("--slice_columns length language")) << step;
+  std::string columns;
+  for (const PipelineColumn& c : p.columns)
+    columns += fmt::format("{} {} {}; ", c.name, c.place, c.only_evaluated);
+  EXPECT_THAT(columns, HasSubstr("article c.json:1:"));
+  EXPECT_THAT(columns, ::testing::ContainsRegex("language c.json:5:[0-9]+ true"));
+}
+
+TEST(Recipe, APolicyAsksForWhatTheEvaluationGives) {
+  const auto refused = [](const std::string& policy, const std::string& task) {
+    const auto p = pipeline_from(
+        fmt::format("dataset: a\nmodel_checkpoint: b\ntask: {}\npolicy: {}\n", task, policy),
+        "c.yaml");
+    return p.ok() ? "" : p.error().text();
+  };
+  const std::string metric = refused("{metric: eval_rouge_1}", "summarization");
+  EXPECT_THAT(metric, HasSubstr("the evaluation of summarization has no metric 'rouge_1'"));
+  EXPECT_THAT(metric, HasSubstr("did you mean rouge1? the metrics are rouge1, rougeLsum, loss"));
+  EXPECT_THAT(metric, HasSubstr("c.yaml:4:"));
+  EXPECT_THAT(refused("{slices: [language]}", "sft"), HasSubstr("is not a row of the file"));
+  EXPECT_EQ(refused("{floor: 3}", "sft"), "") << "the metric of the task counts";
 }
 
 std::string code_of(const std::string& text, const std::string& name = "c.json") {

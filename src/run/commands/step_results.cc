@@ -1,0 +1,140 @@
+#include "run/commands/step_results.h"
+
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "operate/registry/metric_interval.h"
+#include "operate/registry/policy.h"
+
+namespace hone {
+namespace {
+
+constexpr double kConfidence = 0.95;
+
+std::string short_number(double x) { return fmt::format("{:.4g}", x); }
+
+std::optional<double> number_at(const OrderedJson& from, const std::string& key) {
+  const auto it = from.find(key);
+  if (!from.is_object() || it == from.end() || !it->is_number()) return {};
+  return it->get<double>();
+}
+
+// The metric of an evaluation's rows with its interval; "" if the rows do not have it.
+std::string metric_with_interval(const std::string& metric, const std::string& folder) {
+  const Result<Evaluation> evaluation = read_evaluation(folder);
+  if (!evaluation.ok()) return "";
+  const auto m = metric_interval(*evaluation, metric, kConfidence);
+  if (!m.ok()) return "";
+  return fmt::format("{} {} ({:.0f} % interval {} to {}, {} rows)", metric, short_number(m->value),
+                     kConfidence * 100, short_number(m->low), short_number(m->high),
+                     evaluation->rows.size());
+}
+
+// The metrics that belong to a model; not times, sizes and counts.
+std::string other_metrics(const OrderedJson& metrics, const std::string& but) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : metrics.items()) {
+    const std::string name = bare_metric(key);
+    const bool is_about_the_run = name.ends_with("runtime") || name.ends_with("per_second") ||
+                                  name.starts_with("samples") || name == "epoch";
+    if (value.is_number() && name != but && !is_about_the_run)
+      parts.push_back(fmt::format("{} {}", name, short_number(value.get<double>())));
+  }
+  return join(parts, ", ");
+}
+
+std::vector<std::string> results_of_eval(const std::string& metric, const OrderedJson& result,
+                                         const std::string& folder) {
+  std::vector<std::string> lines;
+  const std::string first = metric.empty() ? "" : metric_with_interval(metric, folder);
+  if (!first.empty()) lines.push_back(first);
+  if (std::string others = other_metrics(result, first.empty() ? "" : metric); !others.empty())
+    lines.push_back(std::move(others));
+  return lines;
+}
+
+std::vector<std::string> results_of_train(const std::string& folder) {
+  const auto text = file_store().read(folder + "/all_results.json");
+  if (!text.ok()) return {};
+  const auto results = parse_ordered_json(*text, "all_results.json");
+  if (!results.ok()) return {};
+  std::vector<std::string> parts;
+  for (const auto& [key, name] :
+       {std::pair("train_loss", "loss"), {"eval_loss", "evaluation loss"}})
+    if (const auto x = number_at(*results, key))
+      parts.push_back(fmt::format("{} {}", name, short_number(*x)));
+  if (const auto epochs = number_at(*results, "epoch"))
+    parts.push_back(fmt::format("{} epoch{}", short_number(*epochs), *epochs == 1 ? "" : "s"));
+  if (parts.empty()) return {};
+  return {join(parts, ", ")};
+}
+
+std::vector<std::string> results_of_check(const OrderedJson& result) {
+  std::vector<std::string> lines;
+  const auto findings = result.find("findings");
+  if (findings == result.end() || !findings->is_array()) return {};
+  for (const OrderedJson& f : *findings) {
+    if (text_at(f, "level") != "warning") continue;
+    std::string line = fmt::format("warning {}: {}", text_at(f, "id"), text_at(f, "what"));
+    for (const char* key : {"where", "do"})
+      if (const std::string more = text_at(f, key); !more.empty()) line += "; " + more;
+    lines.push_back(std::move(line));
+  }
+  if (lines.empty()) lines.push_back("nothing wrong was found");
+  return lines;
+}
+
+// The verdict with its reason, which names both values unless something else decided.
+std::vector<std::string> results_of_decision(const OrderedJson& decision) {
+  const std::string reason = text_at(decision, "reason");
+  std::vector<std::string> lines = {fmt::format("{}: {}", text_at(decision, "verdict"), reason)};
+  const OrderedJson evidence = decision.value("evidence", OrderedJson::object());
+  const OrderedJson c = evidence.value("comparison", OrderedJson());
+  const auto version = number_at(c, "version"), against = number_at(c, "against");
+  if (version && against && reason.find(" against ") == std::string::npos)
+    lines.push_back(fmt::format("{} {} against {}", text_at(evidence, "metric"),
+                                short_number(*version), short_number(*against)));
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> step_results(const std::string& metric, const PipelineStep& step,
+                                      const StepRow& row, const std::string& folder) {
+  const std::vector<std::string>& c = step.command;
+  if (c.size() < 2 || c[0] != "hone") return {};
+  if (c[1] == "train") return results_of_train(folder);
+  if (!row.result.is_object()) return {};
+  if (c[1] == "check") return results_of_check(row.result);
+  if (c[1] == "eval") return results_of_eval(metric, row.result, folder);
+  const auto told = [&](const char* key) {
+    const auto it = row.result.find(key);
+    return it == row.result.end() ? "" : it->is_string() ? it->get<std::string>() : dump_json(*it);
+  };
+  if (c[1] == "deploy")
+    return {fmt::format("{}:{} answers at {}", told("model"), told("version"), told("url"))};
+  if (c[1] == "models" && row.result.contains("verdict")) return results_of_decision(row.result);
+  if (c[1] == "models" && row.result.contains("version"))
+    return {fmt::format("{}:{}", told("name"), told("version"))};
+  return {};
+}
+
+std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
+  const std::string url = text_at(outcome, "url"), name = text_at(outcome, "endpoint_name"),
+                    model = text_at(outcome, "model");
+  std::vector<std::string> lines;
+  if (url.empty()) return lines;
+  lines.push_back(fmt::format("{:<11} {}", "url", url));
+  if (!model.empty()) {
+    // The shell fills in the key; a body that curl sends is a POST.
+    const std::string key = environment("HONE_API_KEY").empty()
+                                ? ""
+                                : " \\\n  -H \"Authorization: Bearer $HONE_API_KEY\"";
+    lines.push_back(fmt::format(
+        "{:<11} curl {}/v1/models/{}:predict{} \\\n  -d '{{\"instances\": [\"a text\"]}}'", "ask",
+        url, model, key));
+  }
+  if (!name.empty()) lines.push_back(fmt::format("{:<11} hone endpoints stop {}", "stop", name));
+  return lines;
+}
+
+}  // namespace hone

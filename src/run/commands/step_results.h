@@ -1,0 +1,22 @@
+// Results of a pipeline's steps in lines for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operate/pipeline/pipeline.h"
+#include "operate/pipeline/state.h"
+
+namespace hone {
+
+// A line for each fact of the step's result: losses, the metric with its interval, findings, the
+// verdict with its reason. `metric`: the one that decides, "" if unknown; `folder`: of the step's
+// files.
+std::vector<std::string> step_results(const std::string& metric, const PipelineStep& step,
+                                      const StepRow& row, const std::string& folder);
+
+// How to ask the endpoint that a run has deployed, and how to stop it: a line each. `outcome`: the
+// JSON of the run. Empty without an endpoint.
+std::vector<std::string> endpoint_lines(const OrderedJson& outcome);
+
+}  // namespace hone
