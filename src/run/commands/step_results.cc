@@ -90,6 +90,8 @@ std::vector<std::string> results_of_decision(const OrderedJson& decision) {
   const OrderedJson evidence = decision.value("evidence", OrderedJson::object());
   const OrderedJson c = evidence.value("comparison", OrderedJson());
   const auto version = number_at(c, "version"), against = number_at(c, "against");
+  if (const auto value = number_at(evidence, "value"); value && !version)
+    lines.push_back(fmt::format("{} {}", text_at(evidence, "metric"), short_number(*value)));
   if (version && against && reason.find(" against ") == std::string::npos)
     lines.push_back(fmt::format("{} {} against {}", text_at(evidence, "metric"),
                                 short_number(*version), short_number(*against)));
