@@ -1,0 +1,18 @@
+// Whether two parts of a schema exclude each other, for oneOf.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "learn/grammar/schema_keys.h"
+
+namespace hone {
+
+// The part that a $ref refers to, if there is one.
+using ReferTo = std::function<std::optional<SchemaPart>(const SchemaPart&)>;
+
+// True if no value is valid by both: their types differ, their values by const and enum do, or the
+// schemas of a property that both require do. False also where that is not found out.
+bool are_disjoint(const SchemaPart& a, const SchemaPart& b, const ReferTo& refer);
+
+}  // namespace hone

@@ -1,0 +1,47 @@
+// The tokens of a vocabulary by their bytes, as a trie in preorder: a walk that leaves out a branch
+// jumps to its end. It is built once for a tokenizer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+class TokenTrie {
+ public:
+  struct Node {
+    uint8_t byte;
+    uint16_t depth;        // 1: the first byte of a token
+    int32_t end;           // the node after this one's branch
+    int32_t tokens, most;  // ids()[tokens, most): tokens whose last byte this is
+  };
+  static constexpr size_t kLongest = 256;  // bytes; longer tokens are left out
+
+  // `bytes_of` gives the bytes that a token below `count` adds to a text; "": it is left out.
+  TokenTrie(int64_t count, const std::function<std::string_view(int32_t)>& bytes_of);
+
+  std::span<const Node> nodes() const { return nodes_; }
+  std::span<const int32_t> ids(const Node& n) const {
+    return std::span(ids_).subspan(static_cast<size_t>(n.tokens),
+                                   static_cast<size_t>(n.most - n.tokens));
+  }
+  int64_t count() const { return count_; }
+  // The bytes of a token; "" for those that are left out.
+  std::string_view bytes(int32_t id) const {
+    const auto i = static_cast<size_t>(id);
+    return std::string_view(all_).substr(ends_[i], ends_[i + 1] - ends_[i]);
+  }
+
+ private:
+  int64_t count_;
+  std::vector<Node> nodes_;
+  std::vector<int32_t> ids_;
+  std::string all_;
+  std::vector<size_t> ends_;
+};
+
+}  // namespace hone
