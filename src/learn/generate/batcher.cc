@@ -45,7 +45,9 @@ struct Batcher::Recipe {
       : config(std::move(c)),
         rules(*config),
         stops(tokenizer, config->stop_strings),
-        kind(kind_of(*config, !rules.none() || config->do_sample)) {}
+        kind(kind_of(*config, !rules.none() || config->do_sample || config->grammar)) {
+    if (config->grammar) masks.emplace(*config->grammar, config->eos_token_id);
+  }
 
   bool ends(std::span<const int32_t> tokens) const {
     const auto& eos = config->eos_token_id;
@@ -56,6 +58,7 @@ struct Batcher::Recipe {
   ScoreRules rules;
   StopStrings stops;
   RowKind kind;
+  std::optional<TokenMasks> masks;
 
  private:
   // whole: every score of a row is needed, not the best alone.
@@ -72,6 +75,8 @@ struct Batcher::Group {
     CacheEntry cache;
     std::vector<int32_t> tokens;  // prompt and new ones; for beams the search has them
     PhiloxStream random;
+    TokenMasks::Place place = {};  // in the grammar
+    std::vector<TokenLogprobs> logprobs = {};
   };
 
   int64_t prompt_length() const { return static_cast<int64_t>(request.prompt.tokens.size()); }
@@ -86,6 +91,7 @@ struct Batcher::Group {
   CacheLimits needs;            // rows, pages that it holds; tokens: the length at which it ends
   int64_t read = 0;             // tokens of the prompt that are in the cache
   std::vector<Member> members;  // alive; none: done
+  std::vector<TokenLogprobs> prompt_logprobs;
   std::vector<Generated> done;
   std::optional<BeamSearch> beams;
 };
@@ -175,19 +181,24 @@ void Batcher::release(Group& g) {
 void Batcher::end(Group& g) {
   std::sort(g.done.begin(), g.done.end(),
             [](const Generated& a, const Generated& b) { return a.sequence < b.sequence; });
+  g.done.front().prompt_logprobs = std::move(g.prompt_logprobs);
   release(g);
   if (g.request.done) g.request.done(std::move(g.done));
 }
 
-void Batcher::fail(Group& g) {
-  const size_t tokens = g.beams ? g.beams->beams()[0].tokens.size() : g.members[0].tokens.size();
+void Batcher::fail(Group& g, Error why) {
   release(g);
-  if (g.request.done)
-    g.request.done(Error(err::kLogitsNotFinite,
-                         fmt::format("the logits after token {} of prompt {} are not finite",
-                                     tokens, g.request.number + 1))
-                       .todo("the activations overflow, as after a training that diverged: take "
-                             "an earlier checkpoint"));
+  if (g.request.done) g.request.done(std::move(why));
+}
+
+Error Batcher::not_finite(const Group& g) {
+  const size_t tokens = g.beams ? g.beams->beams()[0].tokens.size() : g.members[0].tokens.size();
+  return Error(err::kLogitsNotFinite,
+               fmt::format("the logits after token {} of prompt {} are not finite", tokens,
+                           g.request.number + 1))
+      .todo(
+          "the activations overflow, as after a training that diverged: take an earlier "
+          "checkpoint");
 }
 
 // The device has failed, and with it all that runs.
@@ -223,6 +234,7 @@ void Batcher::admit() {
       g.members.push_back({i, {}, {}, stream_of(config, g.request.number, i)});
       g.members.back().tokens.reserve(static_cast<size_t>(g.needs.tokens));
       g.members.back().tokens = g.request.prompt.tokens;
+      if (g.recipe->masks) g.members.back().place = g.recipe->masks->begin();
     }
     if (config.num_beams > 1)
       g.beams.emplace(
@@ -240,6 +252,41 @@ void Batcher::admit() {
   times_.prefill += system_clock().seconds() - start;
 }
 
+// True as long as a prompt is read token by token, for the log probabilities of all but its last.
+bool Batcher::scores_prompt(const Group& g) {
+  return g.recipe->config->prompt_logprobs && g.needs.sources == 0 &&
+         g.read < g.prompt_length() - 1;
+}
+
+// Reads a part of each prompt whose log probabilities are asked. False: there is none.
+bool Batcher::score_prompts() {
+  const auto V = static_cast<size_t>(model_.vocab());
+  bool any = false;
+  for (const auto& g : groups_) {
+    if (!scores_prompt(*g)) continue;
+    any = true;
+    const int64_t count = std::min(model_.limits().rows, g->prompt_length() - 1 - g->read);
+    const std::span<const int32_t> tokens = g->request.prompt.tokens;
+    const auto begin = static_cast<size_t>(g->read);
+    const double start = system_clock().seconds();
+    const std::span<const float> logits =
+        model_.run_each({&g->members[0].cache, tokens.subspan(begin, static_cast<size_t>(count))});
+    times_.prefill += system_clock().seconds() - start;
+    if (!model_.check().ok()) return true;
+    g->read += count;
+    const int64_t top = g->recipe->config->top_logprobs.value_or(0);
+    for (size_t i = 0; i < static_cast<size_t>(count) && !g->members.empty(); ++i) {
+      const auto row = logits.subspan(i * V, V);
+      if (std::isfinite(row[0]))
+        g->prompt_logprobs.push_back(logprobs_of(row, tokens[begin + i + 1], top));
+      else
+        fail(*g, not_finite(*g));
+    }
+  }
+  std::erase_if(groups_, [](const std::unique_ptr<Group>& g) { return g->members.empty(); });
+  return any;
+}
+
 // Collects the input of the next run: the last token of every sequence, and prompts while there is
 // room.
 void Batcher::gather() {
@@ -250,6 +297,7 @@ void Batcher::gather() {
     if (g->read == g->prompt_length()) decoding += static_cast<int64_t>(g->members.size());
   int64_t room = model_.most_tokens() - decoding;
   for (const auto& g : groups_) {
+    if (scores_prompt(*g)) continue;
     if (g->read == g->prompt_length()) {
       slots_.push_back({g.get(), feeds_.size(), g->members.size()});
       for (size_t m = 0; m < g->members.size(); ++m) {
@@ -274,8 +322,13 @@ void Batcher::gather() {
 
 bool Batcher::step() {
   admit();
+  const bool scored = score_prompts();
+  if (!model_.check().ok()) {
+    fail_all();
+    return true;
+  }
   gather();
-  if (feeds_.empty()) return false;
+  if (feeds_.empty()) return scored;
   const bool reads =
       std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.reads; });
   const double start = system_clock().seconds();
@@ -319,53 +372,96 @@ void Batcher::advance(const Slot& slot, const float* logits) {
   Group& g = *slot.group;
   // A value that is not finite makes all logits of its row NaN, by the norm in front of them.
   for (size_t r = 0; r < slot.rows; ++r)
-    if (!std::isfinite(logits[static_cast<int64_t>(r) * model_.vocab()])) return fail(g);
+    if (!std::isfinite(logits[static_cast<int64_t>(r) * model_.vocab()]))
+      return fail(g, not_finite(g));
   for (size_t m = 1; slot.reads && m < g.members.size(); ++m)
     g.members[m].cache = model_.fork(g.members[0].cache);
   if (g.beams)
     advance_beams(g, slot, logits);
-  else
-    advance_sequences(g, slot, logits);
+  else if (!advance_sequences(g, slot, logits))
+    return;
   if (g.members.empty()) end(g);
 }
 
-void Batcher::advance_sequences(Group& g, const Slot& slot, const float* logits) {
+// Forbids in row_ the tokens that do not continue a text of the grammar, which takes precedence over
+// all rules. False: there is none, or the search was given up.
+bool Batcher::keep_allowed(Recipe& recipe, const TokenMasks::Place& place,
+                           std::span<const float> logits) {
+  const std::span<const uint64_t> bits = recipe.masks->allowed(place);
+  if (bits.empty()) return false;
+  const auto forbid_others = [&] {
+    for (size_t t = 0; t < row_.size(); ++t)
+      if (!TokenMasks::has(bits, static_cast<int32_t>(t))) row_[t] = -INFINITY;
+  };
+  forbid_others();
+  if (largest(row_) > -INFINITY) return true;
+  std::copy(logits.begin(), logits.end(), row_.begin());
+  forbid_others();
+  return true;
+}
+
+// The next token of a sequence by its logits, row `at` of the run; none: no token fits.
+std::optional<int32_t> Batcher::choose(Group& g, size_t member, std::span<const float> logits,
+                                       size_t at) {
+  Recipe& recipe = *g.recipe;
+  Group::Member& s = g.members[member];
+  std::span<const float> row = logits;
+  if (!recipe.rules.none() || recipe.masks) {
+    std::copy(row.begin(), row.end(), row_.begin());
+    recipe.rules.apply(row_, s.tokens, g.prompt_length(), g.needs.tokens, g.source());
+    if (recipe.masks && !keep_allowed(recipe, s.place, logits)) return std::nullopt;
+    row = row_;
+  }
+  int32_t token;
+  if (recipe.config->do_sample) {
+    std::span<const Candidate> candidates = recipe.rules.warp(row);
+    token = candidates.empty() ? argmax(row) : draw(candidates, s.random.next_uniform());
+  } else {
+    token = recipe.kind == RowKind::greedy ? best_[at] : argmax(row);
+  }
+  const auto& ends = recipe.config->eos_token_id;
+  const bool is_end = std::find(ends.begin(), ends.end(), token) != ends.end();
+  if (recipe.masks && !is_end && !recipe.masks->advance(s.place, token)) return std::nullopt;
+  return token;
+}
+
+// False: the group has failed.
+bool Batcher::advance_sequences(Group& g, const Slot& slot, const float* logits) {
   const auto V = static_cast<size_t>(model_.vocab());
   Recipe& recipe = *g.recipe;
+  const std::optional<int64_t>& top = recipe.config->top_logprobs;
   size_t kept = 0;
   for (size_t m = 0; m < g.members.size(); ++m) {
     Group::Member& s = g.members[m];
     const size_t at = slot.reads ? 0 : m;
-    std::span<const float> row(logits + at * V, V);
-    if (!recipe.rules.none()) {
-      std::copy(row.begin(), row.end(), row_.begin());
-      recipe.rules.apply(row_, s.tokens, g.prompt_length(), g.needs.tokens, g.source());
-      row = row_;
+    const std::span<const float> row(logits + at * V, V);
+    const std::optional<int32_t> token = choose(g, m, row, slot.row + at);
+    if (!token) {
+      fail(g, Error(err::kNoTokenFits, "no token of the model continues an answer by the schema")
+                  .todo("allow other texts in the schema, or use a model whose vocabulary has "
+                        "the characters of JSON"));
+      return false;
     }
-    int32_t token;
-    if (recipe.config->do_sample) {
-      std::span<const Candidate> candidates = recipe.rules.warp(row);
-      token = candidates.empty() ? argmax(row) : draw(candidates, s.random.next_uniform());
-    } else {
-      token = recipe.kind == RowKind::greedy ? best_[slot.row + at] : argmax(row);
-    }
-    s.tokens.push_back(token);
+    s.tokens.push_back(*token);
     ++times_.new_tokens;
-    if (g.request.token) g.request.token(s.sequence, token);
-    const bool ended = recipe.ends(s.tokens);
+    if (top) s.logprobs.push_back(logprobs_of(row, *token, *top));
+    if (g.request.token) g.request.token(s.sequence, *token, top ? &s.logprobs.back() : nullptr);
+    const bool ended = recipe.ends(s.tokens) || (recipe.masks && Matcher::over(s.place));
     if (ended || static_cast<int64_t>(s.tokens.size()) >= g.needs.tokens) {
       model_.drop(s.cache);
       g.done.push_back({g.request.number,
                         s.sequence,
                         {s.tokens.begin() + g.prompt_length(), s.tokens.end()},
                         0,
-                        ended});
+                        ended,
+                        std::move(s.logprobs)});
     } else {
       if (kept != m) g.members[kept] = std::move(s);
       ++kept;
     }
   }
   g.members.erase(g.members.begin() + static_cast<std::ptrdiff_t>(kept), g.members.end());
+  return true;
 }
 
 void Batcher::advance_beams(Group& g, const Slot& slot, const float* logits) {

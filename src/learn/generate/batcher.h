@@ -18,6 +18,8 @@
 #include "learn/generate/beams.h"
 #include "learn/generate/cached_model.h"
 #include "learn/generate/config.h"
+#include "learn/generate/scores.h"
+#include "learn/grammar/token_masks.h"
 #include "learn/tokenizers/tokenizer.h"
 
 namespace hone {
@@ -33,7 +35,10 @@ struct Generated {
   size_t sequence = 0;          // of num_return_sequences
   std::vector<int32_t> tokens;  // new ones, including the end token
   double score = 0;             // beams: sum of log probabilities / length^length_penalty
-  bool ended = false;           // by an end token or stop string, not by the length
+  bool ended = false;           // by an end token, a stop string or its grammar, not by the length
+  // Log probabilities of `tokens`, and of the prompt's tokens after the first (in the first sequence
+  // only), if the config asks for them.
+  std::vector<TokenLogprobs> logprobs = {}, prompt_logprobs = {};
 };
 
 class Batcher {
@@ -45,8 +50,10 @@ class Batcher {
     // Keys the random draws, with the seed and the index of the sequence. Errors and
     // Generated::prompt have it.
     size_t number = 0;
-    std::function<void(size_t sequence, int32_t token)> token = {};  // as they come; not for beams
-    // Best or first sequence first; H2505 if the logits are not finite.
+    // Tokens as they come, not for beams; `logprobs` is null unless the config asks for them.
+    std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
+    // Best or first sequence first; H2505 if the logits are not finite, H2507 if no token of the
+    // vocabulary continues a text of the grammar.
     std::function<void(Result<std::vector<Generated>>)> done = {};
   };
 
@@ -91,13 +98,18 @@ class Batcher {
   };
   std::shared_ptr<Recipe> recipe_of(const std::shared_ptr<const GenerationConfig>& config);
   void admit();
+  bool score_prompts();
+  static bool scores_prompt(const Group& g);
   void gather();
   void prepare(const float* logits);
   void advance(const Slot& slot, const float* logits);
-  void advance_sequences(Group& g, const Slot& slot, const float* logits);
+  bool advance_sequences(Group& g, const Slot& slot, const float* logits);
+  std::optional<int32_t> choose(Group& g, size_t member, std::span<const float> logits, size_t at);
+  bool keep_allowed(Recipe& recipe, const TokenMasks::Place& place, std::span<const float> logits);
   void advance_beams(Group& g, const Slot& slot, const float* logits);
   void end(Group& g);
-  void fail(Group& g);
+  void fail(Group& g, Error why);
+  static Error not_finite(const Group& g);
   void fail_all();
   void release(Group& g);
 

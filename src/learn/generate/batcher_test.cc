@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/backends/backends.h"
+#include "learn/generate/errors.h"
 #include "learn/generate/generate.h"
 
 namespace hone {
@@ -114,11 +115,12 @@ TEST(Batcher, LongPromptsLeaveOthersTheirSteps) {
   ASSERT_EQ(s.cached->most_tokens(), 64);
   std::vector<size_t> order;
   const auto add = [&](size_t number, int64_t length, int64_t tokens) {
-    s.batcher->add({prompt_of(static_cast<int32_t>(number), length),
-                    config_of(tokens),
-                    number,
-                    [&order, number](size_t, int32_t) { order.push_back(number); },
-                    {}});
+    s.batcher->add(
+        {prompt_of(static_cast<int32_t>(number), length),
+         config_of(tokens),
+         number,
+         [&order, number](size_t, int32_t, const TokenLogprobs*) { order.push_back(number); },
+         {}});
   };
   add(1, 2, 4);
   s.batcher->step();
@@ -143,6 +145,96 @@ TEST(Batcher, CancelledRequestsGiveEverythingBack) {
     EXPECT_EQ(s.batcher->used_rows(), 0);
   }
   EXPECT_TRUE(texts.empty());
+}
+
+std::vector<Generated> all_of(Served& s, const Prompt& prompt,
+                              std::shared_ptr<GenerationConfig> config) {
+  std::vector<Generated> out;
+  s.batcher->add({prompt, std::move(config), 0, {}, [&](Result<std::vector<Generated>> all) {
+                    ASSERT_TRUE(all.ok()) << all.error().text();
+                    out = std::move(*all);
+                  }});
+  while (s.batcher->step()) continue;
+  return out;
+}
+
+// A prompt that is the answer to another has the log probabilities of that answer, also when other
+// sequences are decoded meanwhile.
+TEST(Batcher, LogProbabilitiesOfPromptsAreThoseOfAnswers) {
+  for (const char* name : {"llama_tied_tiny", "gpt2_tiny"}) {
+    Served s(name, {.rows = 3, .tokens = 24, .longest_prompt = 20, .page = 4});
+    auto config = config_of(10);
+    config->top_logprobs = 3;
+    const Prompt prompt = prompt_of(1, 5);
+    const Generated g = all_of(s, prompt, config).front();
+    ASSERT_EQ(g.logprobs.size(), g.tokens.size());
+    EXPECT_TRUE(g.prompt_logprobs.empty());
+    for (size_t i = 0; i < g.tokens.size(); ++i) {
+      const TokenLogprobs& one = g.logprobs[i];
+      EXPECT_EQ(one.token, g.tokens[i]);
+      ASSERT_EQ(one.top.size(), 3u);
+      EXPECT_EQ(one.top[0].token, one.token);  // greedy
+      EXPECT_EQ(one.top[0].score, one.logprob);
+      EXPECT_GE(one.top[1].score, one.top[2].score);
+    }
+    Prompt whole = prompt;
+    whole.tokens.insert(whole.tokens.end(), g.tokens.begin(), g.tokens.end());
+    auto again = config_of(1);
+    again->top_logprobs = 0;
+    again->prompt_logprobs = true;
+    Texts other;
+    s.batcher->add(request_of(3, config_of(6), other));
+    const Generated scored = all_of(s, whole, again).front();
+    ASSERT_EQ(scored.prompt_logprobs.size(), whole.tokens.size() - 1);
+    for (size_t i = 0; i < g.tokens.size(); ++i) {
+      const TokenLogprobs& one = scored.prompt_logprobs[prompt.tokens.size() - 1 + i];
+      EXPECT_EQ(one.token, g.tokens[i]);
+      EXPECT_NEAR(one.logprob, g.logprobs[i].logprob, 1e-4);
+      EXPECT_TRUE(one.top.empty());
+    }
+    EXPECT_EQ(other.size(), 1u);
+    EXPECT_EQ(s.batcher->used_pages(), 0);
+  }
+}
+
+// Tokens 2 to 11 are the digits 0 to 9; there is no other token.
+std::shared_ptr<const TokenGrammar> digits_grammar(int64_t vocab, const char* text) {
+  auto automaton = std::make_shared<Automaton>();
+  const Automaton::Rule r = automaton->add_rule();
+  automaton->free(automaton->text(r.start, text), r.end);
+  EXPECT_FALSE(automaton->finish(r.number));
+  const auto trie = std::make_shared<const TokenTrie>(vocab, [](int32_t id) {
+    constexpr std::string_view kDigits = "0123456789";
+    return id >= 2 && id < 12 ? kDigits.substr(static_cast<size_t>(id) - 2, 1) : "";
+  });
+  return std::make_shared<const TokenGrammar>(TokenGrammar{automaton, trie});
+}
+
+TEST(Batcher, AnswersStayInTheirGrammar) {
+  Served s("gpt2_tiny", {.rows = 4, .tokens = 30, .longest_prompt = 9, .page = 4});
+  for (const bool samples : {false, true}) {
+    auto config = config_of(9);
+    config->grammar = digits_grammar(s.cached->vocab(), "3141");
+    config->do_sample = samples;
+    config->num_return_sequences = samples ? 3 : 1;
+    config->suppress_tokens = {5};  // "3": the grammar takes precedence
+    for (const Generated& g : all_of(s, prompt_of(1, 5), config)) {
+      EXPECT_EQ(g.tokens, (std::vector<int32_t>{5, 3, 6, 3}));
+      EXPECT_TRUE(g.ended);
+    }
+  }
+  auto cut = config_of(2);
+  cut->grammar = digits_grammar(s.cached->vocab(), "3141");
+  EXPECT_FALSE(all_of(s, prompt_of(1, 5), cut).front().ended);
+  auto wrong = config_of(9);
+  wrong->grammar = digits_grammar(s.cached->vocab(), "31x1");
+  std::string code;
+  s.batcher->add({prompt_of(1, 5), wrong, 0, {}, [&](Result<std::vector<Generated>> all) {
+                    code = all.error().code();
+                  }});
+  while (s.batcher->step()) continue;
+  EXPECT_EQ(code, err::kNoTokenFits.id);
+  EXPECT_EQ(s.batcher->used_rows(), 0);
 }
 
 }  // namespace

@@ -223,4 +223,16 @@ std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
   return {gathered_.data(), feeds.size() * V};
 }
 
+// Each token is a sequence of its own over the pages of the entry.
+std::span<const float> CachedModel::run_each(const Feed& feed) {
+  const auto count = static_cast<int64_t>(feed.tokens.size());
+  HONE_BUG_IF(count < 1 || count > limits_.rows, "{} tokens where {} were planned", count,
+              limits_.rows);
+  chunks_.clear();
+  for (int64_t i = 0; i < count; ++i) chunks_.push_back({0, i, 1});
+  const Bound& b = smallest(count, count);
+  run_chunks(b, {&feed, 1}, chunks_);
+  return {b.logits, static_cast<size_t>(count * vocab_)};
+}
+
 }  // namespace hone

@@ -38,6 +38,10 @@ class CachedModel {
   // feed's last token, [feeds, V]; valid until the next run.
   std::span<const float> run(std::span<const Feed> feeds);
 
+  // Runs one feed of at most limits.rows tokens and extends its entry. Logits of each of its tokens,
+  // [tokens, V]; valid until the next run. Not for encoder-decoders.
+  std::span<const float> run_each(const Feed& feed);
+
   // Encoder-decoders, before an entry's first run: reads the sources (at most limits.sources).
   void encode(std::span<const Feed> sources);
 

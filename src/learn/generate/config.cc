@@ -67,6 +67,17 @@ struct Reader {
     for (const Json& j : value) HONE_TRY(one(j));
     return Ok{};
   }
+  Status read(std::vector<std::pair<int32_t, float>>& to) const {
+    to.clear();
+    if (!value.is_object()) return wrong("an object of token ids and numbers");
+    for (const auto& [id, bias] : value.items()) {
+      const bool digits =
+          !id.empty() && id.size() < 10 && id.find_first_not_of("0123456789") == std::string::npos;
+      if (!digits || !bias.is_number()) return wrong("an object of token ids and numbers");
+      to.emplace_back(std::stoi(id), bias.get<float>());
+    }
+    return Ok{};
+  }
   Status read(EarlyStopping& to) const {
     if (value.is_boolean())
       to = value.get<bool>() ? EarlyStopping::yes : EarlyStopping::no;
@@ -132,6 +143,54 @@ void each_key(GenerationConfig& c, F&& f) {
   f("min_p", c.min_p);
 }
 
+// Keys of requests alone.
+template <class F>
+void each_request_key(GenerationConfig& c, F&& f) {
+  f("presence_penalty", c.presence_penalty);
+  f("frequency_penalty", c.frequency_penalty);
+  f("logit_bias", c.logit_bias);
+}
+
+std::vector<std::string> request_keys() {
+  std::vector<std::string> keys = generation_keys();
+  keys.emplace_back("seed");
+  GenerationConfig c;
+  each_request_key(c, [&](const char* key, auto&) { keys.emplace_back(key); });
+  return keys;
+}
+
+Status known_tokens(const char* name, const std::vector<int32_t>& ids, int64_t vocab) {
+  for (const int32_t id : ids)
+    if (id < 0 || id >= vocab)
+      return Error(err::kBadGeneration,
+                   fmt::format("{} holds token {}, the model has tokens 0 to {}", name, id,
+                               vocab - 1))
+          .todo("use ids of this model's tokenizer");
+  return Ok{};
+}
+
+Status check_request_keys(const GenerationConfig& c, int64_t vocab) {
+  for (const auto& [name, x] : {std::pair{"presence_penalty", c.presence_penalty},
+                                {"frequency_penalty", c.frequency_penalty}})
+    if (!(x >= -2 && x <= 2))
+      return Error(err::kBadGeneration, fmt::format("{} is {}", name, x))
+          .todo("use a number from -2 to 2; 0 means no penalty");
+  std::vector<int32_t> biased;
+  for (const auto& [id, bias] : c.logit_bias) {
+    biased.push_back(id);
+    if (!(bias >= -100 && bias <= 100))
+      return Error(err::kBadGeneration, fmt::format("logit_bias of token {} is {}", id, bias))
+          .todo("use numbers from -100 to 100");
+  }
+  HONE_TRY(known_tokens("logit_bias", biased, vocab));
+  if (c.num_beams == 1) return Ok{};
+  const char* refused = c.grammar ? "an answer by a schema" : "log probabilities";
+  if (c.grammar || c.top_logprobs || c.prompt_logprobs)
+    return Error(err::kGenerationNotOffered, fmt::format("{} with beams", refused))
+        .todo("set num_beams to 1");
+  return Ok{};
+}
+
 }  // namespace
 
 int64_t GenerationConfig::end_length(int64_t prompt, int64_t positions) const {
@@ -177,9 +236,9 @@ Status apply_request_json(GenerationConfig& c, const Json& json, const std::stri
     return Error(err::kBadGeneration, "the settings are not an object")
         .at(place)
         .todo("give an object, such as {\"max_new_tokens\": 20}");
-  const std::vector<std::string> keys = generation_keys();
+  const std::vector<std::string> keys = request_keys();
   for (const auto& [key, value] : json.items()) {
-    if (key == "seed" || std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     const std::string near = nearest_name(key, keys);
     return Error(err::kBadGeneration, fmt::format("there is no setting '{}'", key))
         .at(place)
@@ -197,6 +256,15 @@ Status apply_request_json(GenerationConfig& c, const Json& json, const std::stri
     c.seed = static_cast<uint64_t>(seed->get<int64_t>());
     rest.erase(seed);
   }
+  Status status = Ok{};
+  each_request_key(c, [&](const char* key, auto& to) {
+    const auto it = rest.find(key);
+    if (it == rest.end()) return;
+    const std::string name = key;
+    if (status.ok() && !it->is_null()) status = Reader{name, *it, place}.read(to);
+    rest.erase(key);
+  });
+  HONE_TRY(std::move(status));
   return apply_generation_json(c, rest, place);
 }
 
@@ -253,23 +321,16 @@ Status check_generation(const GenerationConfig& c, int64_t vocab) {
                "use a length that a text can have");
   for (const std::string& s : c.stop_strings)
     if (s.empty()) return bad("a stop string is empty", "leave it out");
-  auto known = [&](const char* name, const std::vector<int32_t>& ids) -> Status {
-    for (int32_t id : ids)
-      if (id < 0 || id >= vocab)
-        return bad(
-            fmt::format("{} holds token {}, the model has tokens 0 to {}", name, id, vocab - 1),
-            "use ids of this model's tokenizer");
-    return Ok{};
-  };
   for (const auto& word : c.bad_words_ids) {
     if (word.empty()) return bad("bad_words_ids holds an empty list", "remove it");
-    HONE_TRY(known("bad_words_ids", word));
+    HONE_TRY(known_tokens("bad_words_ids", word, vocab));
   }
-  HONE_TRY(known("suppress_tokens", c.suppress_tokens));
-  HONE_TRY(known("begin_suppress_tokens", c.begin_suppress_tokens));
-  HONE_TRY(known("forced_eos_token_id", c.forced_eos_token_id));
-  if (c.forced_bos_token_id) HONE_TRY(known("forced_bos_token_id", {*c.forced_bos_token_id}));
-  return Ok{};
+  HONE_TRY(known_tokens("suppress_tokens", c.suppress_tokens, vocab));
+  HONE_TRY(known_tokens("begin_suppress_tokens", c.begin_suppress_tokens, vocab));
+  HONE_TRY(known_tokens("forced_eos_token_id", c.forced_eos_token_id, vocab));
+  if (c.forced_bos_token_id)
+    HONE_TRY(known_tokens("forced_bos_token_id", {*c.forced_bos_token_id}, vocab));
+  return check_request_keys(c, vocab);
 }
 
 }  // namespace hone

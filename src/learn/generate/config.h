@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "base/core/json.h"
 
 namespace hone {
+
+struct TokenGrammar;  // learn/grammar/token_masks.h
 
 // When a prompt's beams are done: as soon as num_beams hypotheses ended; when no running beam of
 // this length could still win; or only when none of any length could.
@@ -48,6 +51,18 @@ struct GenerationConfig {
   std::optional<double> min_p;
   uint64_t seed = 42;
 
+  // Requests only. A new token lowers its later scores by presence_penalty once and by
+  // frequency_penalty each time (OpenAI's formula; tokens of the prompt do not count); logit_bias is
+  // added to scores.
+  double presence_penalty = 0, frequency_penalty = 0;
+  std::vector<std::pair<int32_t, float>> logit_bias;
+  // The answer stays in this language; none: any text. Not for beams.
+  std::shared_ptr<const TokenGrammar> grammar;
+  // Log probabilities of new tokens, with this number of the most probable ones beside each; none:
+  // no log probabilities. They are those of the model, before any rule. Not for beams.
+  std::optional<int64_t> top_logprobs;
+  bool prompt_logprobs = false;  // of the prompt's tokens too; not of an encoder's source
+
   // The length (prompt included) at which a continuation of that prompt ends; `positions` is the
   // model's maximum. 20 new tokens if nothing is set.
   int64_t end_length(int64_t prompt, int64_t positions) const;
@@ -60,8 +75,8 @@ struct GenerationConfig {
 Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
                              const std::string& place);
 
-// Applies the settings of one request over the model's: keys of generation_config.json and `seed`.
-// A length given here replaces either length of the model. An unknown key is an Error (H2501) with
+// Applies the settings of one request over the model's: keys of generation_config.json, `seed`,
+// `presence_penalty`, `frequency_penalty` and `logit_bias` ({"id": -100 to 100}). A length given here replaces either length of the model. An unknown key is an Error (H2501) with
 // the nearest name.
 Status apply_request_json(GenerationConfig& c, const nlohmann::json& json,
                           const std::string& place);
@@ -69,8 +84,8 @@ Status apply_request_json(GenerationConfig& c, const nlohmann::json& json,
 // The keys that apply_generation_json reads.
 std::vector<std::string> generation_keys();
 
-// Checks that the values are consistent and suit a model with that vocabulary. Names are those of
-// the flags.
+// Checks that the values are consistent and suit a model with that vocabulary (H2501, H2502). Names
+// are those of the flags.
 Status check_generation(const GenerationConfig& c, int64_t vocab);
 
 }  // namespace hone

@@ -120,7 +120,9 @@ Result<std::vector<Generated>> Generator::run(std::span<const Prompt> prompts,
     const size_t i = next++;
     Batcher::Request r{prompts[i], shared, i};
     if (callbacks.token)
-      r.token = [&, i](size_t sequence, int32_t token) { callbacks.token(i, sequence, token); };
+      r.token = [&, i](size_t sequence, int32_t token, const TokenLogprobs*) {
+        callbacks.token(i, sequence, token);
+      };
     r.done = [&](Result<std::vector<Generated>> all) {
       if (!all.ok()) {
         if (!failed) failed = std::move(all.error());

@@ -72,6 +72,27 @@ LogNorm log_norm(std::span<const float> x) {
   return {most, static_cast<float>(std::log(sum_exp(x, most)))};
 }
 
+TokenLogprobs logprobs_of(std::span<const float> logits, int32_t token, int64_t top) {
+  const LogNorm norm = log_norm(logits);
+  TokenLogprobs out{token, norm(logits[static_cast<size_t>(token)])};
+  const auto count = std::min(static_cast<size_t>(top), logits.size());
+  if (count == 0) return out;
+  // A heap with the worst of the best in front.
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const Candidate c{logits[i], static_cast<int32_t>(i)};
+    if (out.top.size() == count) {
+      if (!better(c, out.top.front())) continue;
+      std::pop_heap(out.top.begin(), out.top.end(), better);
+      out.top.pop_back();
+    }
+    out.top.push_back(c);
+    std::push_heap(out.top.begin(), out.top.end(), better);
+  }
+  std::sort_heap(out.top.begin(), out.top.end(), better);
+  for (Candidate& c : out.top) c.score = norm(c.score);
+  return out;
+}
+
 ScoreRules::ScoreRules(const GenerationConfig& c) : config_(c), keep_(1) {
   for (const auto& word : c.bad_words_ids)
     if (word.size() > 1 ||
@@ -80,7 +101,8 @@ ScoreRules::ScoreRules(const GenerationConfig& c) : config_(c), keep_(1) {
   none_ = c.repetition_penalty == 1 && c.no_repeat_ngram_size == 0 &&
           c.encoder_no_repeat_ngram_size == 0 && bad_words_.empty() && c.min_length == 0 &&
           !c.min_new_tokens && !c.forced_bos_token_id && c.forced_eos_token_id.empty() &&
-          c.suppress_tokens.empty() && c.begin_suppress_tokens.empty();
+          c.suppress_tokens.empty() && c.begin_suppress_tokens.empty() && c.presence_penalty == 0 &&
+          c.frequency_penalty == 0 && c.logit_bias.empty();
   // Beams need a token that does not end the sequence.
   if (c.num_beams > 1)
     keep_ = c.eos_token_id.empty() ? 2 : static_cast<int64_t>(c.eos_token_id.size()) + 1;
@@ -96,6 +118,20 @@ void ScoreRules::penalize(std::span<float> scores, std::span<const int32_t> toke
     scores[i] = scores[i] < 0 ? scores[i] * penalty : scores[i] / penalty;
   }
   for (int32_t t : tokens)
+    if (static_cast<size_t>(t) < seen_.size()) seen_[static_cast<size_t>(t)] = 0;
+}
+
+void ScoreRules::penalize_counts(std::span<float> scores, std::span<const int32_t> written) {
+  seen_.resize(scores.size(), 0);
+  const auto once = static_cast<float>(config_.presence_penalty),
+             each = static_cast<float>(config_.frequency_penalty);
+  for (const int32_t t : written) {
+    const auto i = static_cast<size_t>(t);
+    if (i >= scores.size()) continue;
+    scores[i] -= each + (seen_[i] != 0 ? 0 : once);
+    seen_[i] = 1;
+  }
+  for (const int32_t t : written)
     if (static_cast<size_t>(t) < seen_.size()) seen_[static_cast<size_t>(t)] = 0;
 }
 
@@ -125,6 +161,9 @@ void ScoreRules::apply(std::span<float> scores, std::span<const int32_t> tokens,
     for (int32_t id : ids) scores[static_cast<size_t>(id)] = 0;
   };
   if (c.repetition_penalty != 1) penalize(scores, tokens);
+  if (c.presence_penalty != 0 || c.frequency_penalty != 0)
+    penalize_counts(scores, tokens.subspan(static_cast<size_t>(prompt)));
+  for (const auto& [id, bias] : c.logit_bias) scores[static_cast<size_t>(id)] += bias;
   if (c.no_repeat_ngram_size > 0) forbid_ngrams(scores, tokens, tokens, c.no_repeat_ngram_size);
   if (c.encoder_no_repeat_ngram_size > 0)
     forbid_ngrams(scores, tokens, source, c.encoder_no_repeat_ngram_size);

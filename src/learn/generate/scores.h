@@ -26,6 +26,14 @@ struct LogNorm {
 // most + log_sum = log sum exp(x), computed around the largest value.
 LogNorm log_norm(std::span<const float> x);
 
+// A token of a text and its log probability.
+struct TokenLogprobs {
+  int32_t token = 0;
+  float logprob = 0;
+  std::vector<Candidate> top = {};  // the most probable tokens in its place, best first
+};
+TokenLogprobs logprobs_of(std::span<const float> logits, int32_t token, int64_t top);
+
 class ScoreRules {
  public:
   // The rules of `config`, in Transformers' order. `config` must outlive this object.
@@ -44,6 +52,8 @@ class ScoreRules {
 
  private:
   void penalize(std::span<float> scores, std::span<const int32_t> tokens);
+  // presence_penalty and frequency_penalty, by OpenAI's formula.
+  void penalize_counts(std::span<float> scores, std::span<const int32_t> written);
   // Forbids tokens that would complete an n-gram of `known`.
   static void forbid_ngrams(std::span<float> scores, std::span<const int32_t> tokens,
                             std::span<const int32_t> known, int64_t size);

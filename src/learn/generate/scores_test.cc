@@ -76,5 +76,57 @@ TEST(Scores, NGramsOfTheSourceAreOut) {
   EXPECT_EQ(out(1, {1}), (std::vector<int32_t>{4, 5, 6, 7}));
 }
 
+// OpenAI's formula: score - count * frequency_penalty - (count > 0) * presence_penalty.
+TEST(Scores, PenaltiesCountNewTokensAlone) {
+  GenerationConfig config;
+  ASSERT_TRUE(apply_request_json(config,
+                                 {{"presence_penalty", 0.5},
+                                  {"frequency_penalty", 0.25},
+                                  {"logit_bias", {{"6", 100}, {"0", -1.5}}}},
+                                 "test")
+                  .ok());
+  ASSERT_TRUE(check_generation(config, 8).ok());
+  ScoreRules rules(config);
+  EXPECT_FALSE(rules.none());
+  std::vector<float> scores(8, 1.0f);
+  for (int i = 0; i < 2; ++i) {  // counts start from zero each time
+    std::fill(scores.begin(), scores.end(), 1.0f);
+    rules.apply(scores, std::vector<int32_t>{1, 2, 2, 3, 2, 3, 3}, 2, 20);
+  }
+  EXPECT_EQ(scores, (std::vector<float>{-0.5f, 1, 0, -0.25f, 1, 1, 101, 1}));
+}
+
+TEST(Scores, RequestsCannotGiveImpossiblePenalties) {
+  const auto code = [](const json& settings) {
+    GenerationConfig config;
+    Status s = apply_request_json(config, settings, "test");
+    if (s.ok()) s = check_generation(config, 8);
+    return s.ok() ? std::string() : std::string(s.error().code());
+  };
+  EXPECT_EQ(code({{"presence_penalty", nullptr}, {"logit_bias", nullptr}}), "");
+  for (const json& bad :
+       {json{{"presence_penalty", 3}}, json{{"frequency_penalty", "1"}}, json{{"logit_bias", {1}}},
+        json{{"logit_bias", {{"x", 1}}}}, json{{"logit_bias", {{"8", 1}}}},
+        json{{"logit_bias", {{"1", 101}}}}, json{{"logit_bias", {{"1", "1"}}}}})
+    EXPECT_EQ(code(bad), "H2501") << bad;
+  GenerationConfig config;
+  config.num_beams = 2;
+  config.top_logprobs = 1;
+  EXPECT_EQ(std::string(check_generation(config, 8).error().code()), "H2502");
+}
+
+TEST(Scores, LogProbabilitiesOfATokenAndTheBest) {
+  const std::vector<float> logits{0, 3, 1, 3, -2};
+  const double sum = 1 + 2 * std::exp(3.0) + std::exp(1.0) + std::exp(-2.0);
+  const TokenLogprobs one = logprobs_of(logits, 4, 3);
+  EXPECT_NEAR(one.logprob, -2 - std::log(sum), 1e-5);
+  ASSERT_EQ(one.top.size(), 3u);
+  EXPECT_EQ(one.top[0].token, 1);  // the first of equal ones
+  EXPECT_EQ(one.top[1].token, 3);
+  EXPECT_EQ(one.top[2].token, 2);
+  EXPECT_NEAR(one.top[2].score, 1 - std::log(sum), 1e-5);
+  EXPECT_EQ(logprobs_of(logits, 0, 9).top.size(), 5u);
+}
+
 }  // namespace
 }  // namespace hone

@@ -259,7 +259,8 @@ struct ServedModel::Settings {
 // The texts of a request have the same settings: they are parsed once, and all waiting texts share
 // one copy, even with long stop texts.
 Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
-    const std::shared_ptr<const Json>& json) {
+    const TextQuery& query) {
+  const std::shared_ptr<const Json>& json = query.settings;
   if (json) {
     std::lock_guard lock(settings_mutex_);
     if (auto last = last_settings_.lock(); last && last->json.lock() == json) return last;
@@ -275,11 +276,39 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
       rest.erase(t);
     }
     HONE_TRY(apply_request_json(s->config, rest, "parameters"));
+    if (query.form) HONE_TRY(read_form(s->config, *query.form));
     HONE_TRY(check_generation(s->config, model_.config.vocab));
   }
   std::lock_guard lock(settings_mutex_);
   last_settings_ = s;
   return std::shared_ptr<const Settings>(std::move(s));
+}
+
+Status ServedModel::read_form(GenerationConfig& config, const AnswerForm& form) {
+  config.top_logprobs = form.top_logprobs;
+  config.prompt_logprobs = form.prompt_logprobs;
+  if (form.prompt_logprobs && task_ == ServedTask::text2text)
+    return Error(err::kServeRequest, "an encoder-decoder gives no log probabilities of its source")
+        .todo("ask for the log probabilities of the answer alone");
+  if (form.language)
+    config.grammar =
+        std::make_shared<const TokenGrammar>(TokenGrammar{form.language, token_trie()});
+  return Ok{};
+}
+
+// The bytes of a token are those within a text. At the beginning of a text some tokenizers drop a
+// space, which every language of AnswerForm allows there.
+std::shared_ptr<const TokenTrie> ServedModel::token_trie() {
+  std::call_once(trie_once_, [this] {
+    std::string bytes;
+    trie_ = std::make_shared<const TokenTrie>(model_.config.vocab, [&](int32_t id) {
+      bytes.clear();
+      Tokenizer::DecodeState within{.first = false, .lead_taken = -1};
+      tokenizer().decode_next(id, true, within, bytes);
+      return std::string_view(bytes);
+    });
+  });
+  return trie_;
 }
 
 // A text that cannot fit is refused before the time that its tokens take.
@@ -292,73 +321,98 @@ Status ServedModel::check_bytes(const TextQuery& query) const {
       .todo("shorten the text");
 }
 
-Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece,
-                                       OnDone on_done) {
-  const auto settings = HONE_TRY(read_settings(query.settings));
-  const std::shared_ptr<const GenerationConfig> config(settings, &settings->config);
+// The tokens of a text, or of a source and the decoder's first ones.
+Result<Prompt> ServedModel::prompt_of(TextQuery& query, const Settings& settings) const {
+  const GenerationConfig& config = settings.config;
   std::vector<PromptRow> rows(1);
-  if (query.tokens.empty() && settings->source_tokens > 0 && task_ == ServedTask::text2text) {
+  if (query.tokens.empty() && settings.source_tokens > 0 && task_ == ServedTask::text2text) {
     Encoding encoded;
     HONE_TRY(tokenizer().encode_to(
         prefix_ + query.text, {}, encoded, {.add_special_tokens = query.special_tokens},
-        tokenizer().truncate_options(Truncation::only_first, settings->source_tokens)));
+        tokenizer().truncate_options(Truncation::only_first, settings.source_tokens)));
     rows[0].tokens = std::move(encoded.ids);
   } else if (query.tokens.empty()) {
     rows[0].text = prefix_ + query.text;
     encode_prompts(rows, tokenizer(), {.add_special_tokens = query.special_tokens},
-                   config->bos_token_id);
+                   config.bos_token_id);
   } else {
     rows[0].tokens = std::move(query.tokens);
   }
-  std::vector<Prompt> prompts = HONE_TRY(generator_prompts(rows, *config, model_.config));
+  std::vector<Prompt> prompts = HONE_TRY(generator_prompts(rows, config, model_.config));
   HONE_TRY(check_sources(prompts, model_.config));
-  HONE_TRY(check_prompts(prompts, *config, model_.config.vocab,
+  HONE_TRY(check_prompts(prompts, config, model_.config.vocab,
                          std::min(model_.config.max_positions, longest_)));
-  HONE_TRY(engine.check(prompts[0], *config));
+  return std::move(prompts[0]);
+}
 
-  TextJob job;
-  job.follows = query.follows;
-  const bool whole_text = !prompts[0].source.empty();
-  std::vector<int32_t> before = whole_text ? std::vector<int32_t>() : prompts[0].tokens;
-  const auto watch = std::make_shared<Watch>(latencies_, *clock_);
-  const auto decoders = std::make_shared<std::vector<StreamingDecoder>>();
-  job.token = [watch](size_t sequence, int32_t) {
-    if (sequence == 0) watch->token();
-  };
-  if (on_piece && config->num_beams == 1) {
-    for (int64_t i = 0; i < config->num_return_sequences; ++i) {
-      decoders->emplace_back(tokenizer());
-      for (const int32_t id : std::span(before).last(std::min<size_t>(before.size(), 8)))
-        decoders->back().push(id);
+// The texts of one query's sequences, piece by piece; used on the model's thread.
+class ServedModel::Pieces {
+ public:
+  // `before`: the tokens that the new ones follow.
+  Pieces(const Tokenizer& tokenizer, std::span<const int32_t> before, int64_t sequences,
+         OnPiece on_piece)
+      : on_piece_(std::move(on_piece)) {
+    for (int64_t i = 0; i < sequences; ++i) {
+      decoders_.emplace_back(tokenizer);
+      for (const int32_t id : before.last(std::min<size_t>(before.size(), 8)))
+        decoders_.back().push(id);
     }
-    job.token = [watch, decoders, on_piece](size_t sequence, int32_t token) {
-      if (sequence == 0) watch->token();
-      if (const std::string text = (*decoders)[sequence].push(token); !text.empty())
-        on_piece(sequence, text);
-    };
   }
+  void token(size_t sequence, int32_t id) { give(sequence, decoders_[sequence].push(id)); }
+  // The text that the decoder still holds; for beams, which come at once, all of it.
+  void end(size_t sequence, const std::string& whole) {
+    give(sequence, decoders_.empty() ? whole : decoders_[sequence].finish());
+  }
+
+ private:
+  void give(size_t sequence, const std::string& text) {
+    if (!text.empty()) on_piece_(sequence, text);
+  }
+  OnPiece on_piece_;
+  std::vector<StreamingDecoder> decoders_;
+};
+
+Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece,
+                                       OnDone on_done) {
+  const auto settings = HONE_TRY(read_settings(query));
+  const std::shared_ptr<const GenerationConfig> config(settings, &settings->config);
+  TextJob job;
+  job.prompt = HONE_TRY(prompt_of(query, *settings));
+  HONE_TRY(engine.check(job.prompt, *config));
+  job.follows = query.follows;
   job.deadline = query.deadline;
   job.config = config;
-  job.prompt = std::move(prompts[0]);
-  const auto read =
-      static_cast<int64_t>(whole_text ? job.prompt.source.size() : job.prompt.tokens.size());
-  job.done = [self = shared_from_this(), watch, read, before = std::move(before), decoders,
-              on_piece = std::move(on_piece),
+  const bool whole_text = !job.prompt.source.empty();
+  std::vector<int32_t> before = whole_text ? std::vector<int32_t>() : job.prompt.tokens;
+  const auto read = static_cast<int64_t>(whole_text ? job.prompt.source.size() : before.size());
+  const auto watch = std::make_shared<Watch>(latencies_, *clock_);
+  std::shared_ptr<Pieces> pieces;
+  if (on_piece)
+    pieces = std::make_shared<Pieces>(tokenizer(), before,
+                                      config->num_beams == 1 ? config->num_return_sequences : 0,
+                                      std::move(on_piece));
+  job.token = [watch, pieces, on_token = std::move(query.on_token)](size_t sequence, int32_t token,
+                                                                    const TokenLogprobs* logprobs) {
+    if (sequence == 0) watch->token();
+    if (on_token && logprobs) on_token(sequence, *logprobs);
+    if (pieces) pieces->token(sequence, token);
+  };
+  job.done = [self = shared_from_this(), watch, read, before = std::move(before), pieces, config,
               on_done = std::move(on_done)](Result<std::vector<Generated>> all) {
     if (!all.ok()) return on_done(std::move(all.error()));
     watch->done();
     TextAnswer answer;
     answer.prompt_tokens = read;
+    if (config->prompt_logprobs) {
+      answer.prompt = before;
+      answer.prompt_logprobs = std::move(all->front().prompt_logprobs);
+    }
     for (size_t i = 0; i < all->size(); ++i) {
       Generated& g = (*all)[i];
       answer.new_tokens += static_cast<int64_t>(g.tokens.size());
       answer.texts.push_back({continuation_text(self->tokenizer(), before, g.tokens),
-                              std::move(g.tokens), g.ended, g.score});
-      if (!on_piece) continue;
-      // The text that the decoder still holds; for beams all of it.
-      const std::string rest =
-          decoders->empty() ? answer.texts.back().text : (*decoders)[i].finish();
-      if (!rest.empty()) on_piece(i, rest);
+                              std::move(g.tokens), g.ended, g.score, std::move(g.logprobs)});
+      if (pieces) pieces->end(i, answer.texts.back().text);
     }
     on_done(std::move(answer));
   };

@@ -6,6 +6,7 @@
 
 #include "base/core/json.h"
 #include "learn/chat/chat_template.h"
+#include "learn/grammar/token_masks.h"
 #include "operate/serve/row_engine.h"
 #include "operate/serve/text_engine.h"
 
@@ -31,6 +32,14 @@ enum class ServedTask { generation, text2text, classification, fill_mask };
 bool writes_text(ServedTask task);     // generation and text2text; the others give labels
 std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
 
+// Limits of the answers of a request, and what is reported about them.
+struct AnswerForm {
+  // GenerationConfig has the meaning of these two.
+  std::optional<int64_t> top_logprobs = {};
+  bool prompt_logprobs = false;
+  std::shared_ptr<const Automaton> language = {};  // of the answers; none: any text
+};
+
 // One text of a request.
 struct TextQuery {
   std::string text;
@@ -39,6 +48,10 @@ struct TextQuery {
   // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}. The
   // texts of a request share them. Null: none.
   std::shared_ptr<const Json> settings = {};
+  // For generation; shared as `settings` is, which it needs.
+  std::shared_ptr<const AnswerForm> form = {};
+  // Log probabilities of new tokens as they come, before the piece of text that they end.
+  std::function<void(size_t sequence, const TokenLogprobs& logprobs)> on_token = {};
   bool special_tokens = true;  // add the tokenizer's special tokens around a text
   Deadline deadline = kNoDeadline;
   bool follows = false;  // another query of its request
@@ -46,8 +59,9 @@ struct TextQuery {
 struct Written {
   std::string text;
   std::vector<int32_t> tokens;
-  bool ended = false;  // by an end token or stop string, not by the length
+  bool ended = false;  // by an end token, a stop string or its form, not by the length
   double score = 0;
+  std::vector<TokenLogprobs> logprobs = {};  // of `tokens`, if the form asks for them
 };
 struct Scored {
   std::string label;
@@ -56,8 +70,10 @@ struct Scored {
 };
 struct TextAnswer {
   int64_t prompt_tokens = 0, new_tokens = 0;
-  std::vector<Written> texts;               // of generation
-  std::vector<std::vector<Scored>> labels;  // best first, for each mask
+  std::vector<Written> texts;   // of generation
+  std::vector<int32_t> prompt;  // tokens, if the form asks for their log probabilities
+  std::vector<TokenLogprobs> prompt_logprobs;  // of its tokens after the first
+  std::vector<std::vector<Scored>> labels;     // best first, for each mask
 };
 
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
@@ -96,12 +112,16 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
 
  private:
   class Watch;
+  class Pieces;
   struct Settings;
   ServedModel() = default;
   static void unload(ServedModel* m);
   Status load_text(const ServedOptions& options);
   Status load_rows(const ServedOptions& options);
-  Result<std::shared_ptr<const Settings>> read_settings(const std::shared_ptr<const Json>& json);
+  Result<std::shared_ptr<const Settings>> read_settings(const TextQuery& query);
+  Status read_form(GenerationConfig& config, const AnswerForm& form);
+  std::shared_ptr<const TokenTrie> token_trie();
+  Result<Prompt> prompt_of(TextQuery& query, const Settings& settings) const;
   Status check_bytes(const TextQuery& query) const;  // H2503
   Result<uint64_t> ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece, OnDone on_done);
   Result<uint64_t> ask_rows(RowEngine& engine, TextQuery query, OnDone on_done);
@@ -118,6 +138,8 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   GenerationConfig defaults_;
   std::mutex settings_mutex_;
   std::weak_ptr<const Settings> last_settings_;
+  std::once_flag trie_once_;
+  std::shared_ptr<const TokenTrie> trie_;  // once a request needs it
   std::unique_ptr<Backend> backend_;
   Clock* clock_ = &system_clock();
   std::optional<ModelLatencies> latencies_;

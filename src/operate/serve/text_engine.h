@@ -16,7 +16,7 @@ struct TextJob {
   bool follows = false;  // another job of its request
   // On the engine's thread: tokens as they come (not for beams), and once the end, which is an Error
   // where the time ran out (H3411) or the engine was stopped (H3412).
-  std::function<void(size_t sequence, int32_t token)> token = {};
+  std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
   std::function<void(Result<std::vector<Generated>>)> done;
 };
 
