@@ -24,7 +24,7 @@ from store_peers import free_port
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VENV = os.path.join(ROOT, "build", "serve-peers")
-PACKAGES = ["openai", "tritonclient[http,grpc]"]
+PACKAGES = ["openai", "jsonschema", "tritonclient[http,grpc]"]
 TINY = os.path.join(ROOT, "tests", "goldens", "tiny_text_gpt2")
 CLASSIFIER = os.path.join(ROOT, "tests", "goldens", "classification", "bert")
 TEXT = "ineinehi S"  # four tokens after "Hello, world", as tests/runs/generate.run has them
@@ -34,7 +34,7 @@ def serve(hone, folder, *args):
     """The process and its URL."""
     log = open(os.path.join(folder, "serve.log"), "w+")
     process = subprocess.Popen([hone, "serve", *args, "--port", "0", "--threads", "1", "--batch_size", "8",
-                                "--max_length", "48"], stdout=log, stderr=log, cwd=folder)
+                                *([] if "--max_length" in args else ["--max_length", "48"])], stdout=log, stderr=log, cwd=folder)
     for _ in range(600):
         log.seek(0)
         lines = [line for line in log.read().splitlines() if line.startswith("listens")]
@@ -68,7 +68,7 @@ def check_openai(url):
     many = client.completions.create(model="tiny", prompt=["Hello, world"] * 3, max_tokens=4, n=2, temperature=0.5, seed=7)
     assert len(many.choices) == 6
     for wrong, kind in ((dict(model="none", prompt="a"), openai.NotFoundError),
-                        (dict(model="tiny", prompt="a", logprobs=3), openai.BadRequestError)):
+                        (dict(model="tiny", prompt="a", logprobs=30), openai.BadRequestError)):
         try:
             client.completions.create(**wrong)
             sys.exit(f"{wrong} was not refused")
@@ -77,6 +77,73 @@ def check_openai(url):
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         ask = lambda i: client.completions.create(model="tiny", prompt="Hello, world", max_tokens=4, temperature=0).choices[0].text
         assert set(pool.map(ask, range(64))) == {TEXT}
+
+
+def random_schema(random, depth=0):
+    """A schema of small documents, in the words of pydantic and OpenAI's guide."""
+    kind = random.randrange(8 if depth < 2 else 5)
+    if kind == 0:
+        return {"type": "string", "maxLength": random.randrange(1, 4)}
+    if kind == 1:
+        return {"type": "integer", "minimum": random.randrange(-50, 0), "maximum": random.randrange(0, 900)}
+    if kind == 2:
+        return {"enum": random.sample(["red", "re", "blue", 1, 12, None, True], 3)}
+    if kind == 3:
+        return {"anyOf": [{"type": "null"}, {"type": "boolean"}]}
+    if kind == 4:
+        return {"type": "string", "pattern": random.choice(["^[a-c]{2}$", "^(x|yz)-[0-9]$", "^\\d$"])}
+    if kind == 5:
+        return {"type": "array", "items": random_schema(random, depth + 1), "maxItems": 2}
+    if kind == 6:
+        return {"$ref": "#/$defs/tree"}
+    names = random.sample(["a", "b", "name", "k\u00e9y"], random.randrange(1, 3))
+    return {"type": "object", "properties": {n: random_schema(random, depth + 1) for n in names},
+            "required": names[:random.randrange(len(names) + 1)], "additionalProperties": False}
+
+
+def check_openai_forms(url):
+    """200 random schemas: every answer that ends is valid; and log probabilities, penalties, responses."""
+    import random
+
+    import jsonschema
+    import openai
+    client = openai.OpenAI(base_url=url + "/v1", api_key="any", max_retries=0)
+    tree = {"type": "object", "properties": {"next": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/tree"}]}},
+            "required": ["next"], "additionalProperties": False}
+    messages = [{"role": "user", "content": "A"}]
+
+    def one(seed):
+        schema = {"type": "object", "properties": {"v": random_schema(random.Random(seed))}, "required": ["v"],
+                  "additionalProperties": False, "$defs": {"tree": tree}}
+        form = {"type": "json_schema", "json_schema": {"name": "n", "strict": True, "schema": schema}}
+        choice = client.chat.completions.create(model="chat", messages=messages, seed=seed, max_tokens=120,
+                                                response_format=form).choices[0]
+        if choice.finish_reason == "length":
+            return 0
+        jsonschema.validate(json.loads(choice.message.content), schema)
+        return 1
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        whole = sum(pool.map(one, range(200)))
+    assert whole > 150, whole
+    chat = client.chat.completions.create(model="chat", messages=messages, max_tokens=4, temperature=0, logprobs=True,
+                                          top_logprobs=3)
+    tokens = chat.choices[0].logprobs.content
+    assert "".join(t.token for t in tokens) == chat.choices[0].message.content and len(tokens[0].top_logprobs) == 3
+    echo = client.completions.create(model="chat", prompt="Hello, world", echo=True, logprobs=1, max_tokens=4, temperature=0)
+    assert echo.choices[0].text == "Hello, world" + TEXT and echo.choices[0].logprobs.token_logprobs[0] is None
+    biased = client.completions.create(model="chat", prompt="Hello, world", max_tokens=3, temperature=0, logit_bias={"7": 100})
+    assert biased.choices[0].text == "(((", biased
+    answer = client.responses.create(model="chat", input="Hello, world", instructions="i", max_output_tokens=4, temperature=0)
+    assert answer.output_text == TEXT and answer.status == "incomplete", answer
+    with client.responses.stream(model="chat", input="Hello, world", max_output_tokens=4, temperature=0) as stream:
+        text = "".join(e.delta for e in stream if e.type == "response.output_text.delta")
+    assert text == TEXT
+    try:
+        client.responses.create(model="chat", input="a", tools=[{"type": "web_search"}])
+        sys.exit("tools were not refused")
+    except openai.BadRequestError as e:
+        assert e.param == "tools", e
 
 
 def check_triton_http(url):
@@ -216,6 +283,15 @@ def main():
         finally:
             stop(process)
         check_curl(hone, folder)
+        chat = os.path.join(folder, "chat")
+        shutil.copytree(TINY, chat)
+        with open(os.path.join(chat, "chat_template.jinja"), "w") as f:
+            f.write("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}")
+        process, url = serve(hone, folder, "chat=" + chat, "--max_length", "128")
+        try:
+            check_openai_forms(url)
+        finally:
+            stop(process)
     finally:
         shutil.rmtree(folder)
     print("hone serve: openai, tritonclient, curl and promtool are content")

@@ -149,6 +149,9 @@ TEST_F(ServeRoutes, RefusesWithTheNameOfTheMistake) {
   EXPECT_NE(message(R"({"instances": ["a"], "parameters": {"num_beams": 9}})").find("holds"),
             std::string::npos);
   EXPECT_NE(message(R"({"instances": ["a"], "other": 1})").find("'other'"), std::string::npos);
+  EXPECT_NE(message(R"({"instances": ["a"], "parameters": {"presencePenalty": 3}})")
+                .find("presencePenalty is 3"),
+            std::string::npos);
   EXPECT_EQ(post("/v1/models/none:predict", R"({"instances": []})").status, 404);
   EXPECT_EQ(post("/v1/models/gpt2:predict", R"({"instances": []})").body,
             "{\"predictions\": []}\n");

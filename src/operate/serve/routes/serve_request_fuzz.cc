@@ -54,10 +54,10 @@ ServeContext& context() {
   return c;
 }
 
-constexpr const char* kPaths[] = {"/v1/models/m:predict",        "/v1/completions",
-                                  "/v1/chat/completions",        "/v2/models/m/infer",
-                                  "/v2/models/m/generate",       "/v2/models/m/generate_stream",
-                                  "/v2/repository/models/m/load"};
+constexpr const char* kPaths[] = {"/v1/models/m:predict",         "/v1/completions",
+                                  "/v1/chat/completions",         "/v2/models/m/infer",
+                                  "/v2/models/m/generate",        "/v2/models/m/generate_stream",
+                                  "/v2/repository/models/m/load", "/v1/responses"};
 
 }  // namespace
 

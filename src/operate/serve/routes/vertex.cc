@@ -49,7 +49,9 @@ constexpr KeyName kNames[] = {{"maxOutputTokens", "max_new_tokens"},
                               {"topP", "top_p"},
                               {"stopSequences", "stop_strings"},
                               {"stop", "stop_strings"},
-                              {"candidateCount", "num_return_sequences"}};
+                              {"candidateCount", "num_return_sequences"},
+                              {"presencePenalty", "presence_penalty"},
+                              {"frequencyPenalty", "frequency_penalty"}};
 
 // A temperature turns on sampling, 0 turns it off.
 Json settings_of(const Json& parameters, ServedTask task) {
