@@ -30,7 +30,7 @@ check: install-check layers configure ## install what tests need, build all, run
 	@ln -sfn $(PRESET)/bin/hone build/hone
 	@$(CTEST) -LE nightly
 
-install: build ## hone, libhone and its header into PREFIX (/usr/local); DESTDIR is respected
+install: build ## hone with completion and manual pages, libhone and its header into PREFIX (/usr/local); DESTDIR is respected
 	@nice ninja -C $(BUILD) -j $(JOBS) libhone $$(ninja -C $(BUILD) -t targets all | sed -n 's/^\(hone_arrow_module\): .*/\1/p')
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local) >build/install.log || { cat build/install.log; exit 1; }
 	@echo "installed in $(DESTDIR)$(or $(PREFIX),/usr/local)"

@@ -394,7 +394,7 @@ Result<int> run_scratch(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_scratch() {
-  return {.name = "scratch", .summary = "count the lines of a file", .run = run_scratch};
+  return {.name = "scratch", .summary = "count the lines of a file", .in = CommandGroup::kInspect, .run = run_scratch};
 }
 
 }  // namespace hone
@@ -423,6 +423,7 @@ Result<int> run_scratchrun(const std::vector<std::string>& args) {
 Command command_scratchrun() {
   return {.name = "scratchrun",
           .summary = "run a scratchrun command line: hone scratchrun [--nodes N] run_clm.py ...",
+          .in = CommandGroup::kOtherPrograms,
           .run = run_scratchrun};
 }
 
@@ -556,7 +557,7 @@ echo '{"text": "a-b"}' >"$work/dash.jsonl"
 echo '{"text": "a b"}' >"$work/space.jsonl"
 cmp <($hone tokenize --model_name_or_path "$folder/dash" --input "$work/dash.jsonl") \
   <($hone tokenize --model_name_or_path "$work" --input "$work/space.jsonl")
-$hone train --help | grep -q 'scratch_note'
+$hone train --help all | grep -q 'scratch_note'
 { "${train[@]}" --scratch_not x --output_dir "$work/none" 2>&1 || true; } | grep -q 'did you mean --scratch_note'
 [ "$($hone scratch --input "$work/predictions.txt")" = 4 ]
 $hone help | grep -q 'count the lines of a file'

@@ -12,30 +12,10 @@
 #include "base/store/places/places.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
-#include "run/error_pages.h"
+#include "run/help.h"
 
 namespace hone {
 namespace {
-
-std::vector<Command> commands_by_name() {
-  std::vector<Command> all = all_command();
-  std::sort(all.begin(), all.end(),
-            [](const Command& a, const Command& b) { return a.name < b.name; });
-  return all;
-}
-
-std::string overview() {
-  std::string text =
-      "hone: fine-tunes Hugging Face models\n\nusage: hone COMMAND [--setting value ...] "
-      "[settings.yaml]\n\n";
-  for (const Command& c : commands_by_name())
-    text += fmt::format("  {:<16} {}\n", c.name, c.summary);
-  text += fmt::format("  {:<16} {}\n\n", "help [WORD]",
-                      "this list, the settings of a command, or the page of an error (H2406)");
-  return text +
-         "Exit status: 0 done, 1 something to correct (the message says what), 2 usage, 3 a bug in "
-         "hone.\n";
-}
 
 const Command* find_command(const std::vector<Command>& all, const std::string& word) {
   for (const Command& c : all) {
@@ -59,33 +39,10 @@ Error unknown_command(const std::vector<Command>& all, const std::string& word) 
             "'hone help' lists them all");
 }
 
-// The reference of every command in Markdown: docs/commands.md.
-Result<int> markdown() {
-  print_out(
-      "# Commands\n\nWritten by `hone help --markdown`; each command prints the same with "
-      "`--help`.\n");
-  for (const Command& c : commands_by_name()) {
-    print_out("\n");
-    HONE_TRY(c.run({kMarkdownFlag}));
-  }
-  return kExitDone;
-}
-
-// The page of an error: hone help H2406.
-Result<int> explain(const std::string& code) {
-  for (const ErrorPage& page : error_pages())
-    if (page.code == code) {
-      print_out(page.text);
-      return kExitDone;
-    }
-  return Error(err::kUnknownCommand, fmt::format("hone has no error {}", code))
-      .todo("docs/errors has a page for each");
-}
-
 Result<int> dispatch(std::vector<std::string> args) {
   const std::vector<Command> all = all_command();
   if (args.empty()) {
-    print_out(overview());
+    print_out(overview(all));
     return kExitUsage;
   }
   std::string word = args[0];
@@ -95,16 +52,9 @@ Result<int> dispatch(std::vector<std::string> args) {
     return kExitDone;
   }
   if (word == "help" || word == "--help" || word == "-h") {
-    if (args.empty()) {
-      print_out(overview());
-      return kExitDone;
-    }
-    if (args[0] == "--markdown") return markdown();
+    if (!is_about_command(args)) return help_without_command(all, args);
     word = args[0];
-    if (word.size() == 5 && (word[0] == 'H' || word[0] == 'h') &&
-        word.find_first_not_of("0123456789", 1) == word.npos)
-      return explain("H" + word.substr(1));
-    args = {"--help"};
+    args[0] = "--help";  // what follows is a verb, or `all`
   }
   for (char& c : word) {
     if (c == '-') c = '_';

@@ -206,7 +206,7 @@ def typed(flags):
 class Bounded:
     def __init__(self, hone, folder):
         self.hone, self.folder = hone, folder
-        help_text = subprocess.run([hone, "train", "--task", "clm", "--help"], capture_output=True, text=True, check=True).stdout
+        help_text = subprocess.run([hone, "train", "--task", "clm", "--help", "all"], capture_output=True, text=True, check=True).stdout
         choices = re.search(r"^ +--optim .*?one of (.*?)\[", help_text, re.S | re.M).group(1)
         self.features = Features(re.sub(r"\s", "", choices).split(","), set(re.findall(r"^ +--(\w+)", help_text, re.M)))
         self.group, self.refused, self.tried = "", 0, 0

@@ -56,12 +56,12 @@ def main():
     for name, content in FILES.items():
         with open(name, "wb") as f:
             f.write(content)
-    tasks = re.findall(r"^With --(task|preset) (\w+):", run("train", "--help"), re.M)
+    tasks = re.findall(r"^With --(task|preset) (\w+):", run("train", "--help", "all"), re.M)
     named, refused = 0, []
     for kind, task in tasks:
         which = [f"--{kind}", task]
         for command, more in COMMANDS.items():
-            known = flags_in(run(command, *which, "--help")) | {"help", "config", kind}
+            known = flags_in(run(command, *which, "--help", "all")) | {"help", "config", kind}
             own = ["--source_lang", "en", "--target_lang", "de"] if "source_lang" in known else []
             for model in sys.argv[1:]:
                 begin = [command, *which, "--model_name_or_path", model, *own, *more]

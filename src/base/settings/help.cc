@@ -1,35 +1,11 @@
 // Texts for people: --help, the table of changed settings, --dump-config, the reference page.
 #include "base/core/text.h"
+#include "base/settings/columns.h"
 #include "base/settings/settings.h"
+#include "base/settings/verbs.h"
 
 namespace hone {
 namespace {
-
-// Words of `text` in lines of at most `width`, each after the first preceded by `indent` spaces.
-std::string wrapped(std::string_view text, size_t indent, size_t width) {
-  std::string out;
-  size_t column = indent;
-  for (const std::string& word : split(text, ' ')) {
-    if (column > indent && column + 1 + word.size() > width) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out;
-}
-
-std::string form(const Setting& s) {
-  std::string flag = "--" + s.name;
-  if (is_bool(s.field)) return flag;
-  std::string choices = join(s.words(), "|");
-  bool short_enough = !choices.empty() && choices.size() <= 28;
-  return flag + " " + (short_enough ? choices : metavariable(s.field));
-}
 
 // The meaning of a setting and its default. A default that is computed is a part of the meaning,
 // unless a command sets its own.
@@ -41,18 +17,45 @@ std::pair<std::string, std::string> meaning(const Setting& s) {
   return {text.erase(from, text.find(')', from) + 1 - from), value};
 }
 
-std::string explanation(const Setting& s) {
-  auto [text, value] = meaning(s);
-  std::string choices = join(s.words(), ", ");
-  if (choices.size() > 28) text += "; one of " + choices;
-  if (!s.aliases.empty()) text += fmt::format("; also --{}", join(s.aliases, ", --"));
-  if (s.required) return text + " (required)";
-  bool says_nothing = value.empty() || s.default_value.is_null();
-  return says_nothing ? text : text + fmt::format(" [{}]", value);
+constexpr size_t kShownChoices = 28;  // bytes of choices that are part of the flag's form
+
+size_t line_width(int width) { return static_cast<size_t>(std::clamp(width, 40, 120)); }
+// Column in which the meaning of a flag begins.
+size_t text_column(size_t width) { return width >= 100 ? 34 : width >= 60 ? 28 : 8; }
+
+// The settings that help shows.
+std::vector<const Setting*> shown_settings(const Schema& schema, const HelpOptions& how) {
+  const bool common_alone = !how.all && has_common(schema);
+  std::vector<const Setting*> shown;
+  for (const Setting& s : schema.all())
+    if (how.verb.empty() ? !common_alone || s.common : is_used_by(schema, s, how.verb))
+      shown.push_back(&s);
+  return shown;
 }
 
-constexpr size_t kColumn = 34;
-size_t line_width(int width) { return static_cast<size_t>(std::clamp(width, 60, 120)); }
+std::string usage(const Schema& schema, const std::string& verb) {
+  std::string out = "usage: " + schema.command() + (verb.empty() ? "" : " " + verb);
+  if (schema.positional().empty()) out += " [FILE.yaml|FILE.json]";
+  for (const std::string& p : schema.positional()) {
+    const Setting& s = schema.at(p);
+    if (!verb.empty() && !is_used_by(schema, s, verb)) continue;
+    std::string upper = p;
+    for (char& c : upper) c = static_cast<char>(std::toupper(c));
+    out += s.required ? " " + upper : " [" + upper + "]";
+  }
+  return out + " [--setting value ...]\n";
+}
+
+std::string verbs_help(const Schema& schema, size_t width) {
+  const std::vector<Verb> verbs = verbs_of(schema);
+  if (verbs.empty()) return "";
+  std::string out = "\nVerbs\n";
+  for (const Verb& v : verbs) out += two_columns("  " + v.name, v.summary, 14, width);
+  return out + "\n" +
+         wrapped(fmt::format("'{} VERB --help' shows the settings of one.", schema.command()), 0,
+                 width) +
+         "\n";
+}
 
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
@@ -62,6 +65,24 @@ std::string cell(std::string text) {
 
 }  // namespace
 
+std::string flag_form(const Setting& s) {
+  std::string flag = "--" + s.name;
+  if (is_bool(s.field)) return flag;
+  std::string choices = join(s.words(), "|");
+  const bool short_enough = !choices.empty() && choices.size() <= kShownChoices;
+  return flag + " " + (short_enough ? choices : metavariable(s.field));
+}
+
+std::string flag_text(const Setting& s) {
+  auto [text, value] = meaning(s);
+  std::string choices = join(s.words(), ", ");
+  if (choices.size() > kShownChoices) text += "; one of " + choices;
+  if (!s.aliases.empty()) text += fmt::format("; also --{}", join(s.aliases, ", --"));
+  if (s.required) return text + " (required)";
+  const bool says_nothing = value.empty() || s.default_value.is_null();
+  return says_nothing ? text : text + fmt::format(" [{}]", value);
+}
+
 std::vector<std::string> Schema::groups() const {
   std::vector<std::string> names;
   for (const Setting& s : settings_) {
@@ -70,48 +91,55 @@ std::vector<std::string> Schema::groups() const {
   return names;
 }
 
-std::string Schema::settings_help(int width) const {
-  const size_t most = line_width(width);
+std::string Schema::settings_help(const HelpOptions& how) const {
+  const size_t width = line_width(how.width), column = text_column(width);
+  const std::vector<const Setting*> shown = shown_settings(*this, how);
   std::string out;
   for (const std::string& group : groups()) {
-    out += "\n" + group + "\n";
-    for (const Setting& s : settings_) {
-      if (s.group != group) continue;
-      std::string left = "  " + form(s);
-      if (left.size() + 2 > kColumn)
-        out += left + "\n" + std::string(kColumn, ' ');
-      else
-        out += left + std::string(kColumn - left.size(), ' ');
-      out += wrapped(explanation(s), kColumn, most) + "\n";
+    std::string rows;
+    for (const Setting* s : shown) {
+      if (s->group != group) continue;
+      Setting described = *s;
+      if (!how.verb.empty()) described.help = help_for_verb(*this, *s, how.verb);
+      rows += two_columns("  " + flag_form(*s), flag_text(described), column, width);
     }
+    if (!rows.empty()) out += "\n" + group + "\n" + rows;
   }
   return out;
 }
 
-std::string Schema::help(int width) const {
-  const size_t most = line_width(width);
-  std::string out = fmt::format("{}: {}\n\nusage: {}", command_, summary_, command_);
-  if (positional_.empty()) out += " [FILE.yaml|FILE.json]";
-  for (const std::string& p : positional_) {
-    std::string upper = p;
-    for (char& c : upper) c = static_cast<char>(std::toupper(c));
-    out += at(p).required ? " " + upper : " [" + upper + "]";
-  }
-  out += " [--setting value ...]\n";
-  out += settings_help(width);
+std::string Schema::help(const HelpOptions& how) const {
+  const size_t width = line_width(how.width), column = text_column(width);
+  std::string name = command_, about = summary_;
+  for (const Verb& v : verbs_of(*this))
+    if (v.name == how.verb) name += " " + v.name, about = v.summary;
+  std::string out = wrapped(name + ": " + about, 0, width) + "\n\n" + usage(*this, how.verb);
+  if (how.verb.empty()) out += verbs_help(*this, width);
+  out += settings_help(how);
+  const size_t shown = shown_settings(*this, how).size();
+  const bool some = how.verb.empty() && shown < settings_.size();
+  std::vector<std::pair<std::string, std::string>> every = {
+      {"--config FILE", "read settings from a YAML or JSON file"},
+      {"--dump-config", "print the merged settings as JSON and end"},
+      {"--help", "print this and end"}};
+  if (some)
+    every.emplace_back("--help all",
+                       fmt::format("print all {} settings and end", settings_.size()));
   out += "\nEvery command\n";
-  for (auto [flag, text] :
-       {std::pair{"  --config FILE", "read settings from a YAML or JSON file"},
-        std::pair{"  --dump-config", "print the merged settings as JSON and end"},
-        std::pair{"  --help", "print this and end"}}) {
-    out += fmt::format("{:<{}}{}\n", flag, kColumn, text);
-  }
+  for (const auto& [flag, text] : every) out += two_columns("  " + flag, text, column, width);
   out += "\n" +
          wrapped(
              "Later wins: default, file, environment (HONE_SEED=1), flag. '-' and '_' are "
              "the same in names; --no_name turns a switch off.",
-             0, most) +
+             0, width) +
          "\n";
+  if (some)
+    out += "\n" +
+           wrapped(fmt::format("These are the {} commonest of {} settings: '{} --help all' shows "
+                               "all.",
+                               shown, settings_.size(), command_),
+                   0, width) +
+           "\n";
   return out;
 }
 

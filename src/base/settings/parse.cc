@@ -4,6 +4,7 @@
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "base/settings/settings.h"
+#include "base/settings/verbs.h"
 
 extern char** environ;
 
@@ -57,7 +58,10 @@ class Schema::FlagReader {
         flags_ended = true;
       } else if (!flags_ended && (word == "-h" || word == "--help")) {
         outcome_.help = true;
-        break;
+        if (at_ + 1 < args_.size() && args_[at_ + 1] == "all") {
+          outcome_.help_all = true;
+          ++at_;
+        }
       } else if (flags_ended || !is_flag(word)) {
         take_word(word);
       } else {
@@ -187,6 +191,23 @@ std::vector<Schema::Given> Schema::read_flags(const std::vector<std::string>& ar
   return FlagReader(*this, args, outcome, errors).read();
 }
 
+// A flag that belongs to other verbs would do nothing.
+void Schema::check_verb(const std::vector<Given>& flags, std::vector<Error>& errors) const {
+  if (verbs_of(*this).empty()) return;
+  const std::string verb = value_text(find_typed("verb")->value());
+  for (const Given& g : flags) {
+    const Setting* s = find_typed(g.name);
+    if (!is_flag(g.flag) || s == nullptr || s->name == "verb" || is_used_by(*this, *s, verb))
+      continue;
+    errors.push_back(
+        Error(err::kUnknownSetting,
+              fmt::format("{} {} has no setting '{}'", command_, verb, g.flag))
+            .at(g.flag)
+            .todo(fmt::format("it belongs to {} {}; '{} {} --help' lists those of {}", command_,
+                              join(verbs_of(*this, *s), ", "), command_, verb, verb)));
+  }
+}
+
 std::string Schema::config_file(const std::vector<std::string>& args) const {
   ParseOutcome outcome;
   std::vector<Error> errors;
@@ -198,13 +219,14 @@ Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
                                    const std::map<std::string, std::string>& environment,
                                    const ReadFile& read) {
   ParseOutcome outcome;
-  if (std::find(args.begin(), args.end(), "--help") != args.end()) {
-    outcome.help = true;
-    return outcome;
-  }
   std::vector<Error> errors;
   std::vector<Given> flags = read_flags(args, outcome, errors);
-  if (outcome.help) return outcome;
+  if (outcome.help) {
+    for (const Given& g : flags)
+      for (const Verb& v : verbs_of(*this))
+        if (g.name == "verb" && g.value == Json(v.name)) outcome.verb = v.name;
+    return outcome;
+  }
   if (!outcome.config_file.empty()) {
     std::string text = HONE_TRY(read ? read(outcome.config_file) : read_file(outcome.config_file));
     read_entries(text, outcome.config_file, outcome.notices, errors);
@@ -226,6 +248,7 @@ Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
       errors.push_back(s.error());
     if (const Setting* s = find_typed(g.name)) find(s->name).origin.place = g.flag;
   }
+  check_verb(flags, errors);
   if (follow_) follow_(*this, outcome.notices, errors);
   if (!errors.empty()) return all_of(std::move(errors));
   if (outcome.dump_config) return outcome;

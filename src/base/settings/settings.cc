@@ -108,6 +108,7 @@ void Schema::alias(const std::string& name, const std::string& other, bool depre
 }
 void Schema::required(const std::string& name) { find(name).required = true; }
 void Schema::secret(const std::string& name) { find(name).secret = true; }
+void Schema::common(const std::string& name, bool is) { find(name).common = is; }
 void Schema::positional(const std::string& name) {
   find(name);
   positional_.push_back(name);
@@ -137,7 +138,7 @@ Error Schema::unknown(const std::string& name, const std::string& shown,
   Error e(err::kUnknownSetting, fmt::format("{} has no setting '{}'", command_, shown));
   e.at(place);
   e.todo((near.empty() ? "" : fmt::format("did you mean --{}? ", near)) +
-         fmt::format("'{} --help' lists all", command_));
+         fmt::format("'{} --help{}' lists all", command_, has_common(*this) ? " all" : ""));
   return e;
 }
 
@@ -245,6 +246,11 @@ Status Schema::imply_default(const std::string& name, const Json& value, const s
 bool has_setting(const Schema& schema, std::string_view name) {
   const auto& all = schema.all();
   return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
+}
+
+bool has_common(const Schema& schema) {
+  const auto& all = schema.all();
+  return std::any_of(all.begin(), all.end(), [](const Setting& s) { return s.common; });
 }
 
 }  // namespace hone

@@ -46,6 +46,7 @@ struct Setting {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool required = false, secret = false;
+  bool common = false;  // help() shows it without `all`
   // The parts of the results that the setting affects, in the words of learn/train/ledger.h
   // ("rows"). The default is "bits", so a setting that names none is compared on resume.
   std::vector<std::string> decides = {"bits"};
@@ -59,9 +60,17 @@ struct Setting {
 
 struct ParseOutcome {
   bool help = false;                 // print schema.help() and end
+  bool help_all = false;             // --help all
+  std::string verb;                  // with help: the one before or after it; "": none
   bool dump_config = false;          // print schema.dump() and end
   std::string config_file;           // "": none
   std::vector<std::string> notices;  // one line each: old spellings, flags without effect
+};
+
+struct HelpOptions {
+  int width = 80;         // columns; 40 to 120 are used
+  bool all = true;        // false: where a schema marks common settings, those alone
+  std::string verb = "";  // settings of this verb alone
 };
 
 // The variables HONE_* of this process.
@@ -84,6 +93,7 @@ class Schema {
   void alias(const std::string& name, const std::string& other, bool deprecated);
   void required(const std::string& name);
   void secret(const std::string& name);
+  void common(const std::string& name, bool is = true);
   template <class T>  // one of a Field's
   void refused(const std::string& name, T off, const std::string& why) {
     add_foreign(name, true, Field(&off), why);
@@ -133,16 +143,18 @@ class Schema {
     return origin(name).source > SettingSource::kCommand;
   }
   const std::string& command() const { return command_; }
+  const std::string& summary() const { return summary_; }
+  const std::vector<std::string>& positional() const { return positional_; }
 
   // Settings that differ from their default: "name  value  (origin)" in aligned columns.
   std::string changed_table() const;
   // Every setting that is not secret, as JSON that apply_file reads back.
   OrderedJson dump() const;
-  std::string help(int width = 100) const;
+  std::string help(const HelpOptions& how = {}) const;
   // The reference page in Markdown: a table for each group, old spellings, refused flags.
   std::string reference() const;
   // The part of help() and reference() about settings, for the page of another schema.
-  std::string settings_help(int width = 100) const;
+  std::string settings_help(const HelpOptions& how = {}) const;
   std::string settings_reference() const;
 
  private:
@@ -175,6 +187,7 @@ class Schema {
   // Adds mistakes to `errors` and reads the rest.
   std::vector<Given> read_flags(const std::vector<std::string>& args, ParseOutcome& outcome,
                                 std::vector<Error>& errors) const;
+  void check_verb(const std::vector<Given>& flags, std::vector<Error>& errors) const;
   void read_entries(std::string_view text, const std::string& name,
                     std::vector<std::string>& notices, std::vector<Error>& errors);
   Error all_of(std::vector<Error> errors) const;
@@ -188,7 +201,13 @@ class Schema {
   Follow follow_;
 };
 
+// The flag and the kind of its value, "--learning_rate NUMBER"; its meaning, with its default.
+std::string flag_form(const Setting& setting);
+std::string flag_text(const Setting& setting);
+
 // Whether the schema has a setting of this name, other spellings left out.
 bool has_setting(const Schema& schema, std::string_view name);
+// Whether some settings are common, so that help shows them alone.
+bool has_common(const Schema& schema);
 
 }  // namespace hone

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/core/text.h"
+#include "base/settings/verbs.h"
+
 namespace hone {
 namespace {
 
@@ -140,11 +143,11 @@ TEST(Settings, EverythingThatIsWrongComesTogether) {
               {{"HONE_LEARNING_RATE", "fast"}}),
       "H0201  7 things are wrong with the settings of hone train\n"
       "  at   argument 1: --learnin_rate: hone train has no setting '--learnin_rate' (H0201); "
-      "did you mean --learning_rate? 'hone train --help' lists all\n"
+      "did you mean --learning_rate? 'hone train --help all' lists all\n"
       "  at   argument 7: --max_train_samples: --max_train_samples needs a value: an integer "
       "such as 8 or 1_000 (H0205); write --max_train_samples VALUE, or "
       "--max_train_samples=VALUE when the value begins with --\n"
-      "  at   run.yaml:2:1: hone train has no setting 'bogus' (H0201); 'hone train --help' "
+      "  at   run.yaml:2:1: hone train has no setting 'bogus' (H0201); 'hone train --help all' "
       "lists all\n"
       "  at   run.yaml:3:1: max_train_samples: expected an integer such as 8 or 1_000, got "
       "'many' (H0202)\n"
@@ -196,7 +199,7 @@ TEST(Settings, ErrorsNameFlagValueAndRemedy) {
   EXPECT_EQ(error({"--learnin_rate", "1"}),
             "H0201  hone train has no setting '--learnin_rate'\n"
             "  at   argument 1: --learnin_rate\n"
-            "  do   did you mean --learning_rate? 'hone train --help' lists all");
+            "  do   did you mean --learning_rate? 'hone train --help all' lists all");
   EXPECT_EQ(error({"--learning_rate", "fast"}),
             "H0202  learning_rate: expected a number such as 0.1 or 5e-5, got 'fast'\n"
             "  at   --learning_rate fast");
@@ -284,18 +287,103 @@ TEST(Settings, HelpAndReference) {
   Fixture f;
   EXPECT_EQ(f.parse({"--nonsense", "--help"}), "");
   EXPECT_TRUE(f.outcome.help);
-  std::string help = f.schema.help(80);
+  std::string help = f.schema.help({.width = 80});
   EXPECT_NE(
-      help.find("  --learning_rate NUMBER          initial learning rate, after warm-up; also\n"
-                "                                  --lr [5e-05]\n"),
+      help.find("  --learning_rate NUMBER    initial learning rate, after warm-up; also --lr\n"
+                "                            [5e-05]\n"),
       std::string::npos)
       << help;
-  EXPECT_NE(help.find("  --eval_strategy no|steps|epoch  when to evaluate [no]\n"),
+  EXPECT_NE(f.schema.help({.width = 110})
+                .find("  --eval_strategy no|steps|epoch  when to evaluate [no]\n"),
             std::string::npos)
       << help;
   EXPECT_NE(f.schema.reference().find(
                 "| `--eval_strategy` | no | when to evaluate; one of no, steps, epoch |"),
             std::string::npos);
+}
+
+TEST(Settings, HelpFitsTheTerminal) {
+  Fixture f;
+  for (const int width : {40, 60, 80, 100, 120})
+    for (const std::string& line : split(f.schema.help({.width = width}), '\n'))
+      EXPECT_TRUE(static_cast<int>(line.size()) <= width || line.starts_with("  --") ||
+                  line.starts_with("usage: "))
+          << width << ": " << line;
+}
+
+TEST(Settings, HelpShowsTheCommonSettingsOrAll) {
+  Fixture f;
+  EXPECT_EQ(f.parse({"--help"}), "");
+  EXPECT_FALSE(f.outcome.help_all);
+  EXPECT_EQ(f.parse({"--seed", "--help", "all"}), "");
+  EXPECT_TRUE(f.outcome.help_all);
+  const std::string some = f.schema.help({.all = false}), all = f.schema.help();
+  EXPECT_NE(some.find("--learning_rate"), std::string::npos);
+  EXPECT_EQ(some.find("--eval_strategy"), std::string::npos);
+  EXPECT_NE(some.find(fmt::format("These are the 1 commonest of {} settings: 'hone train --help "
+                                  "all'",
+                                  f.schema.all().size())),
+            std::string::npos)
+      << some;
+  EXPECT_NE(all.find("--eval_strategy"), std::string::npos);
+  EXPECT_EQ(all.find("commonest"), std::string::npos);
+}
+
+struct VerbFixture {
+  std::string verb = "list", name, reason, json, folder;
+  Schema schema{"hone models", "models"};
+  VerbFixture() {
+    schema.add("verb", &verb, "Models",
+               "list: one row a model; promote: give a version an alias; export, import: models to "
+               "and from a server");
+    schema.choices("verb", {"list", "promote", "export", "import"});
+    schema.add("name", &name, "Models", "promote: the model (as NAME; NAME:3); export: one model");
+    schema.add("reason", &reason, "Promote", "a sentence; kept");
+    schema.add("json", &json, "Output", "print JSON: one object");
+    schema.positional("verb");
+    schema.positional("name");
+  }
+};
+
+TEST(Settings, VerbsHaveHelpOfTheirOwn) {
+  VerbFixture f;
+  const auto verbs = verbs_of(f.schema);
+  ASSERT_EQ(verbs.size(), 4u);
+  EXPECT_EQ(verbs[1].summary, "give a version an alias");
+  EXPECT_EQ(verbs[3].summary, "models to and from a server");
+  const auto of = [&](const char* name) { return verbs_of(f.schema, f.schema.at(name)); };
+  EXPECT_EQ(of("name"), (std::vector<std::string>{"promote", "export"}));
+  EXPECT_EQ(of("reason"), (std::vector<std::string>{"promote"}));  // by its group
+  EXPECT_EQ(of("json"), std::vector<std::string>());
+  EXPECT_EQ(help_for_verb(f.schema, f.schema.at("name"), "promote"), "the model (as NAME; NAME:3)");
+  EXPECT_EQ(help_for_verb(f.schema, f.schema.at("name"), "export"), "one model");
+  EXPECT_EQ(help_for_verb(f.schema, f.schema.at("json"), "list"), "print JSON: one object");
+
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"promote", "--help"}, {"--help", "promote"}}) {
+    const Result<ParseOutcome> outcome = f.schema.parse(args, {});
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome->verb, "promote");
+  }
+  const Result<ParseOutcome> other = f.schema.parse({"export", "--reason", "x"}, {});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().text(),
+            "H0201  hone models export has no setting '--reason'\n  at   --reason\n"
+            "  do   it belongs to hone models promote; 'hone models export --help' lists those of "
+            "export");
+  EXPECT_TRUE(f.schema.parse({"promote", "--reason", "x"}, {}).ok());
+  EXPECT_TRUE(f.schema.parse({"export"}, {{"HONE_REASON", "x"}}).ok());  // for other commands
+  const std::string promote = f.schema.help({.verb = "promote"}),
+                    list = f.schema.help({.verb = "list"});
+  EXPECT_TRUE(
+      promote.starts_with("hone models promote: give a version an alias\n\n"
+                          "usage: hone models promote [NAME] [--setting value ...]\n"))
+      << promote;
+  EXPECT_NE(promote.find("--reason TEXT             a sentence; kept\n"), std::string::npos)
+      << promote;
+  EXPECT_EQ(list.find("--reason"), std::string::npos) << list;
+  EXPECT_NE(list.find("--json"), std::string::npos);
+  EXPECT_NE(f.schema.help().find("  promote     give a version an alias\n"), std::string::npos);
 }
 
 TEST(Settings, ACommandMayOfferWhatOthersRefuse) {

@@ -163,6 +163,7 @@ std::optional<bool> bool_of(std::string_view text) {
 
 bool is_bool(const Field& f) { return base_index(f) == 0; }
 bool is_list(const Field& f) { return base_index(f) == 5; }
+bool is_text(const Field& f) { return base_index(f) == 3 || is_list(f) || base_index(f) == 7; }
 
 const char* expected(const Field& f) {
   constexpr const char* kText[] = {"true or false",

@@ -31,6 +31,7 @@ using Field =
 
 bool is_bool(const Field& field);  // bool or optional bool: a flag without value means true
 bool is_list(const Field& field);
+bool is_text(const Field& field);              // text, a list of texts, or a JSON file
 const char* expected(const Field& field);      // "a number such as 0.1 or 5e-5"
 const char* metavariable(const Field& field);  // "NUMBER", for --help
 

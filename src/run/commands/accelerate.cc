@@ -83,7 +83,8 @@ std::map<std::string, std::map<std::string, std::string>> accelerate_meanings() 
 }
 
 Result<int> run_accelerate(const std::vector<std::string>& args) {
-  const bool asks = args.size() == 1 && (args[0] == kMarkdownFlag || args[0] == "--help");
+  const bool asks = args.size() == 1 &&
+                    (args[0] == kMarkdownFlag || args[0] == kSheetFlag || args[0] == "--help");
   if (!asks && (args.empty() || args[0] != "launch"))
     return Error(err::kUnknownScript,
                  args.empty()
@@ -103,6 +104,7 @@ Result<int> run_accelerate(const std::vector<std::string>& args) {
 Command command_accelerate() {
   return {.name = "accelerate",
           .summary = "run an accelerate command line: hone accelerate launch run_clm.py ...",
+          .in = CommandGroup::kOtherPrograms,
           .run = run_accelerate};
 }
 

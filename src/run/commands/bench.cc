@@ -161,8 +161,10 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
 }
 
 Command command_bench() {
-  return {
-      .name = "bench", .summary = "time training steps on this machine", .run = run_bench_command};
+  return {.name = "bench",
+          .summary = "time training steps on this machine",
+          .in = CommandGroup::kInspect,
+          .run = run_bench_command};
 }
 
 }  // namespace hone

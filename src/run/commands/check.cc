@@ -14,6 +14,7 @@
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/in_flags.h"
+#include "run/commands/screen.h"
 #include "run/commands/slice_columns.h"
 #include "run/commands/training.h"
 
@@ -24,11 +25,6 @@ struct CheckOnly {
 #define HONE_SETTINGS "run/commands/check.def"
 #include "base/settings/fields.inc"
 };
-
-bool color_wanted() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return is_terminal(STDOUT_FILENO) && (!no_color || !*no_color);
-}
 
 OrderedJson split_json(const SplitReport& r) {
   OrderedJson j = {{"rows", r.rows},
@@ -51,7 +47,7 @@ OrderedJson split_json(const SplitReport& r) {
 std::string samples_text(const RowsReport& rows, const Tokenizer& tokenizer) {
   std::string text;
   const auto line = [&](const Tokenizer& of, const SampleRow& row, const char* what) {
-    text += fmt::format("{:<11} {}{}\n", "sample", what, sample_text(of, row, color_wanted()));
+    text += fmt::format("{:<11} {}{}\n", "sample", what, sample_text(of, row, color_on_screen()));
   };
   for (const SampleRow& row : rows.samples) {
     if (!row.source.empty()) line(tokenizer, {row.source, {}, "", {}}, "source  ");
@@ -141,7 +137,7 @@ Result<int> run_check(const std::vector<std::string>& args) {
   const int64_t errors = findings.count(FindingLevel::kError),
                 warnings = findings.count(FindingLevel::kWarning),
                 notes = findings.count(FindingLevel::kNote);
-  text += findings.text(color_wanted());
+  text += findings.text(color_on_screen());
   text += fmt::format("errors {}, warnings {}, notes {}\n", errors, warnings, notes);
   const OrderedJson json = {
       {"errors", errors},
@@ -164,6 +160,7 @@ Result<int> run_check(const std::vector<std::string>& args) {
 Command command_check() {
   return {.name = "check",
           .summary = "validate data, model and settings before training",
+          .in = CommandGroup::kTrain,
           .run = run_check};
 }
 

@@ -5,10 +5,13 @@
 #include <cerrno>
 
 #include "base/core/log.h"
+#include "run/commands/screen.h"
 
 namespace hone {
 
 namespace {
+
+CommandSheet* sheet_to_fill = nullptr;
 
 // Headings of a page that becomes a part of another.
 std::string one_level_down(const std::string& markdown) {
@@ -29,9 +32,32 @@ Result<int> run_command_named(const std::string& name, const std::vector<std::st
   throw_bug(__FILE__, __LINE__, "no command '" + name + "' on the shelf");
 }
 
+bool asks_for_sheet(const std::vector<std::string>& args) {
+  return !args.empty() && args[0] == kSheetFlag;
+}
+
+CommandSheet& asked_sheet() {
+  HONE_BUG_IF(sheet_to_fill == nullptr, "{} comes from sheet_of() alone", kSheetFlag);
+  return *sheet_to_fill;
+}
+
+Result<CommandSheet> sheet_of(const Command& command) {
+  CommandSheet sheet{.name = command.name, .summary = command.summary};
+  sheet_to_fill = &sheet;
+  const Result<int> filled = command.run({kSheetFlag});
+  sheet_to_fill = nullptr;
+  if (!filled.ok()) return filled.error();
+  return sheet;
+}
+
 Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args,
                               const std::function<Status()>& check) {
   Parsed parsed;
+  if (asks_for_sheet(args)) {
+    add_flags(asked_sheet(), schema, "");
+    parsed.done = true;
+    return parsed;
+  }
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
     print_out(one_level_down(schema.reference()));
     parsed.done = true;
@@ -40,7 +66,8 @@ Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& ar
   parsed.outcome = HONE_TRY(schema.parse(args, environment_settings()));
   if (check && !parsed.outcome.help) HONE_TRY(check());
   if (parsed.outcome.help) {
-    print_out(schema.help() + "\n");
+    print_out(schema.help(
+        {.width = screen_width(), .all = parsed.outcome.help_all, .verb = parsed.outcome.verb}));
     parsed.done = true;
   } else if (parsed.outcome.dump_config) {
     print_out(dump_json(schema.dump(), {.indent = 2}) + "\n");

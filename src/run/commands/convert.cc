@@ -147,6 +147,7 @@ Result<int> run_convert(const std::vector<std::string>& args) {
 Command command_convert() {
   return {.name = "convert",
           .summary = "convert a model between safetensors, GGUF and PyTorch files",
+          .in = CommandGroup::kUse,
           .run = run_convert};
 }
 

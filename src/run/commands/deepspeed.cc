@@ -41,6 +41,7 @@ Command command_deepspeed() {
           .summary =
               "run a deepspeed command line: hone deepspeed [--num_gpus N] "
               "run_clm.py ...",
+          .in = CommandGroup::kOtherPrograms,
           .run = run_deepspeed};
 }
 

@@ -165,6 +165,7 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
 Command command_deploy() {
   return {.name = "deploy",
           .summary = "answer requests at an endpoint with a registered model",
+          .in = CommandGroup::kOperate,
           .run = run_deploy};
 }
 

@@ -79,6 +79,7 @@ Result<int> run_diff(const std::vector<std::string>& args) {
 Command command_diff() {
   return {.name = "diff",
           .summary = "find the first tensor in which two safetensors files differ",
+          .in = CommandGroup::kInspect,
           .run = run_diff};
 }
 

@@ -52,6 +52,7 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
 Command command_doctor() {
   return {.name = "doctor",
           .summary = "show what this machine has, what hone uses, what is missing",
+          .in = CommandGroup::kInspect,
           .run = run_doctor};
 }
 

@@ -80,6 +80,7 @@ Result<int> run_endpoints(const std::vector<std::string>& args) {
 Command command_endpoints() {
   return {.name = "endpoints",
           .summary = "endpoints of the registry and their servers",
+          .in = CommandGroup::kOperate,
           .run = run_endpoints};
 }
 

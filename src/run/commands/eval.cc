@@ -56,7 +56,8 @@ Result<int> run_eval(const std::vector<std::string>& args) {
                             .check = [&](const ChosenTask& chosen) -> Status {
                               if (!only.save_examples) return Ok{};
                               return check_saved_examples(chosen, only.slice_columns);
-                            }},
+                            },
+                            .trains = false},
                            args));
   if (!chosen->task) return kExitDone;
   return in_flags(chosen->schema, evaluate(*chosen, only));
@@ -64,6 +65,9 @@ Result<int> run_eval(const std::vector<std::string>& args) {
 
 }  // namespace
 
-Command command_eval() { return {.name = "eval", .summary = "evaluate a model", .run = run_eval}; }
+Command command_eval() {
+  return {
+      .name = "eval", .summary = "evaluate a model", .in = CommandGroup::kTrain, .run = run_eval};
+}
 
 }  // namespace hone

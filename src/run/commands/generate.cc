@@ -148,6 +148,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
 Command command_generate() {
   return {.name = "generate",
           .summary = "continue prompts with a language model",
+          .in = CommandGroup::kUse,
           .run = run_generate_command};
 }
 

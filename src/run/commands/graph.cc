@@ -158,6 +158,7 @@ Command command_graph() {
   return {.name = "graph",
           .summary =
               "print a model's program after any pass, its memory plan, or a trace of its values",
+          .in = CommandGroup::kInspect,
           .run = run_graph};
 }
 

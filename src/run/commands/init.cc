@@ -113,8 +113,10 @@ Result<int> run_init(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_init() {
-  return {
-      .name = "init", .summary = "write a project that runs before it is edited", .run = run_init};
+  return {.name = "init",
+          .summary = "write a project that runs before it is edited",
+          .in = CommandGroup::kTrain,
+          .run = run_init};
 }
 
 }  // namespace hone

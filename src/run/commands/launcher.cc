@@ -91,6 +91,14 @@ Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args
     print_out(fmt::format("## hone {}\n\n{}\n", l.name, usage(l)));
     return kExitDone;
   }
+  if (asks_for_sheet(args)) {
+    for (const LauncherFlag& f : l.flags)
+      asked_sheet().flags.push_back(
+          {.name = f.name,
+           .form = "--" + f.name + (f.takes_value ? " VALUE" : ""),
+           .value = f.takes_value ? FlagValue::kOther : FlagValue::kNone});
+    return kExitDone;
+  }
   if (args.size() == 1 && (args[0] == "--help" || args[0] == "-h")) {
     print_out(usage(l) + "\n");
     return kExitDone;

@@ -150,6 +150,7 @@ Result<int> run_models(const std::vector<std::string>& args) {
 Command command_models() {
   return {.name = "models",
           .summary = "register models, compare, decide, promote and roll back versions",
+          .in = CommandGroup::kOperate,
           .run = run_models};
 }
 

@@ -187,10 +187,10 @@ Result<int> run_pipeline_command(const std::vector<std::string>& given) {
 }
 
 }  // namespace
-
 Command command_pipeline() {
   return {.name = "pipeline",
           .summary = "run steps from data to an endpoint, here or compiled for a cluster",
+          .in = CommandGroup::kOperate,
           .run = run_pipeline_command};
 }
 

@@ -32,7 +32,7 @@ Status check_command(const PipelineStep& step, const std::string& hone_program) 
   if (done.status == 0) return Ok{};
   Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
   for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
-  return std::move(e).todo("correct it; 'hone help " + step.command[1] + "' lists the flags");
+  return std::move(e).todo("correct it; 'hone " + step.command[1] + " --help all' lists the flags");
 }
 
 }  // namespace

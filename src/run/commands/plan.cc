@@ -44,6 +44,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
 Command command_plan() {
   return {.name = "plan",
           .summary = "exact memory and estimated time of a run, before it starts",
+          .in = CommandGroup::kTrain,
           .run = run_plan};
 }
 

@@ -69,10 +69,13 @@ Result<int> run_predict(const std::vector<std::string>& args) {
                                             .more =
                                                 [&](Schema& schema) {
                                                   only.bind(schema);
+                                                  if (has_setting(schema, "test_file"))
+                                                    schema.common("test_file");
                                                   if (has_setting(schema, "predict_with_generate"))
                                                     schema.preset("predict_with_generate", "true");
                                                 },
-                                            .takes = [](const Task& t) { return t.predicts; }},
+                                            .takes = [](const Task& t) { return t.predicts; },
+                                            .trains = false},
                                            args));
   if (!chosen->task) return kExitDone;
   return in_flags(chosen->schema, predict(*chosen, only));
@@ -83,6 +86,7 @@ Result<int> run_predict(const std::vector<std::string>& args) {
 Command command_predict() {
   return {.name = "predict",
           .summary = "predict labels, numbers or texts for a file",
+          .in = CommandGroup::kUse,
           .run = run_predict};
 }
 

@@ -149,6 +149,7 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
 Command command_prepare() {
   return {.name = "prepare",
           .summary = "tokenise data once, for training from shards",
+          .in = CommandGroup::kTrain,
           .run = run_prepare};
 }
 

@@ -20,6 +20,7 @@ Result<int> run_profile(const std::vector<std::string>& args) {
 Command command_profile() {
   return {.name = "profile",
           .summary = "show where the time of a training step goes",
+          .in = CommandGroup::kInspect,
           .run = run_profile};
 }
 

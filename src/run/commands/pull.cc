@@ -151,6 +151,7 @@ Result<int> run_pull(const std::vector<std::string>& given) {
 Command command_pull() {
   return {.name = "pull",
           .summary = "bring a model, a data set and its shards into one folder",
+          .in = CommandGroup::kOperate,
           .run = run_pull};
 }
 

@@ -18,6 +18,7 @@ Result<int> run_python(const std::vector<std::string>& args) {
 Command command_python() {
   return {.name = "python",
           .summary = "run a script's command line: hone python run_clm.py ...",
+          .in = CommandGroup::kOtherPrograms,
           .aliases = {"python3"},
           .run = run_python};
 }

@@ -178,6 +178,7 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
 Command command_reproduce() {
   return {.name = "reproduce",
           .summary = "show what differs from the training of a registered model",
+          .in = CommandGroup::kInspect,
           .run = run_reproduce};
 }
 

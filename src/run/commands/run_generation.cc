@@ -20,6 +20,7 @@ Result<int> run_run_generation(const std::vector<std::string>& args) {
 Command command_run_generation() {
   return {.name = "run_generation",
           .summary = "generate like Transformers' run_generation.py: sampling by default",
+          .in = CommandGroup::kOtherPrograms,
           .aliases = {"run_generation.py"},
           .run = run_run_generation};
 }

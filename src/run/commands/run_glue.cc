@@ -14,6 +14,7 @@ Result<int> run_run_glue(const std::vector<std::string>& args) {
 Command command_run_glue() {
   return {.name = "run_glue",
           .summary = "same as train --task classification",
+          .in = CommandGroup::kOtherPrograms,
           .aliases = {"run_glue.py"},
           .run = run_run_glue};
 }

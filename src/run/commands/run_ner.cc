@@ -14,6 +14,7 @@ Result<int> run_run_ner(const std::vector<std::string>& args) {
 Command command_run_ner() {
   return {.name = "run_ner",
           .summary = "same as train --task ner",
+          .in = CommandGroup::kOtherPrograms,
           .aliases = {"run_ner.py"},
           .run = run_run_ner};
 }

@@ -12,6 +12,10 @@ Result<int> run_script(const std::string& name, const std::string& task,
                     name, flag, task));
     return kExitDone;
   }
+  if (asks_for_sheet(args)) {
+    asked_sheet().same_as = "train";
+    return kExitDone;
+  }
   // The task comes last: a settings file, if any, is the first argument.
   std::vector<std::string> all = args;
   all.insert(all.end(), {"--" + flag, task});

@@ -8,6 +8,7 @@ namespace hone {
 Command command_run_summarization() {
   return {.name = "run_summarization",
           .summary = "same as train --task summarization",
+          .in = CommandGroup::kOtherPrograms,
           .aliases = {"run_summarization.py"},
           .run = [](const std::vector<std::string>& args) {
             return run_script("run_summarization", "summarization", args);

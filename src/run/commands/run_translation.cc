@@ -8,6 +8,7 @@ namespace hone {
 Command command_run_translation() {
   return {.name = "run_translation",
           .summary = "same as train --task translation",
+          .in = CommandGroup::kOtherPrograms,
           .aliases = {"run_translation.py"},
           .run = [](const std::vector<std::string>& args) {
             return run_script("run_translation", "translation", args);

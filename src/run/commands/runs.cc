@@ -182,7 +182,10 @@ Result<int> run_runs(const std::vector<std::string>& given) {
 }  // namespace
 
 Command command_runs() {
-  return {.name = "runs", .summary = "list runs, show one, follow its log", .run = run_runs};
+  return {.name = "runs",
+          .summary = "list runs, show one, follow its log",
+          .in = CommandGroup::kInspect,
+          .run = run_runs};
 }
 
 }  // namespace hone

@@ -83,6 +83,7 @@ Result<int> run_score(const std::vector<std::string>& args) {
 Command command_score() {
   return {.name = "score",
           .summary = "compare a file of predictions with references",
+          .in = CommandGroup::kUse,
           .run = run_score};
 }
 

@@ -153,7 +153,10 @@ Result<int> run_serve(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_serve() {
-  return {.name = "serve", .summary = "answer requests with models over HTTP", .run = run_serve};
+  return {.name = "serve",
+          .summary = "answer requests with models over HTTP",
+          .in = CommandGroup::kUse,
+          .run = run_serve};
 }
 
 }  // namespace hone

@@ -180,6 +180,7 @@ Result<int> run_store(const std::vector<std::string>& given) {
 Command command_store() {
   return {.name = "store",
           .summary = "list, copy and remove files here and in gs://, s3://, az://",
+          .in = CommandGroup::kOperate,
           .run = run_store};
 }
 

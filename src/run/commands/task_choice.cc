@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "base/settings/yaml.h"
@@ -11,6 +10,7 @@
 #include "learn/train/deepspeed/deepspeed.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
+#include "run/commands/task_flags.h"
 #include "run/commands/task_help.h"
 
 namespace hone {
@@ -41,9 +41,10 @@ void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std:
   const std::string about = flag == "task" ? c.task_help
                                            : "replaces --task: a task with the "
                                              "defaults and flags of another program";
-  chosen.schema.add(flag, &chosen.names[flag], "What to do",
+  chosen.schema.add(flag, &chosen.names[flag], kWhatToDo,
                     fmt::format("{}: {}", about, join(list, ", ")));
   chosen.schema.choices(flag, names);
+  chosen.schema.common(flag, flag == "task");
 }
 
 // `own`: bind the chosen task's own flags; false: only what all tasks share.
@@ -59,11 +60,13 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
     if (c.more) c.more(schema);
   } else {
     s.TrainSettings::bind(schema);
+    schema.choices("report_to", report_choices());
     schema.then(follow_deepspeed);
   }
   s.DataSettings::bind(schema);
   if (own) chosen.task->bind(schema);
   if (!c.data_only && c.more) c.more(schema);
+  if (!c.trains) keep_training_rare(schema);
 }
 
 std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>& tasks,
@@ -113,14 +116,6 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
   return AskedTask{};
 }
 
-// The words of Transformers; "passive" is the application's own level.
-LogLevel level_named(const std::string& name) {
-  if (name == "debug") return LogLevel::kDebug;
-  if (name == "warning") return LogLevel::kWarning;
-  if (name == "error" || name == "critical") return LogLevel::kError;
-  return LogLevel::kInfo;
-}
-
 // Derives settings from others, and refuses those that the task or the command cannot do.
 Status settle(const TaskCommand& c, ChosenTask& chosen) {
   TaskSettings& s = *chosen.task->settings;
@@ -153,9 +148,7 @@ Result<std::unique_ptr<ChosenTask>> choose_named(const TaskCommand& c,
     chosen->task.reset();
     return chosen;
   }
-  const TaskSettings& s = *chosen->task->settings;
-  set_log_level(level_named(s.log_level));
-  set_log_format(s.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  follow_log_settings(*chosen->task->settings);
   return chosen;
 }
 
@@ -164,27 +157,30 @@ Result<std::unique_ptr<ChosenTask>> choose_named(const TaskCommand& c,
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
                                                 const std::vector<std::string>& args) {
   const std::vector<Task> tasks = tasks_of(c);
-  const bool markdown = args.size() == 1 && args[0] == kMarkdownFlag;
+  const bool markdown = args.size() == 1 && args[0] == kMarkdownFlag, sheet = asks_for_sheet(args);
   const bool help = std::find(args.begin(), args.end(), "--help") != args.end() ||
                     std::find(args.begin(), args.end(), "-h") != args.end();
   AskedTask named;
   if (help) {
     named = named_by_flags(args);
-  } else if (!markdown) {
+  } else if (!markdown && !sheet) {
     named = HONE_TRY(named_task(c, tasks, args));
   }
   for (const Task& t : tasks)
     if (t.name == named.name) return choose_named(c, tasks, t, named, args);
   // No such task, or none: what all tasks share is enough to say so.
   auto chosen = bound(c, tasks, tasks.front(), false);
-  std::vector<std::string> about = markdown || help ? args : std::vector<std::string>{};
+  std::vector<std::string> about = markdown || sheet || help ? args : std::vector<std::string>{};
   if (!named.name.empty()) about = {"--" + named.flag, named.name};
   for (const std::string& arg : args)  // perhaps the flag is misspelt
     if (named.name.empty() && about.empty() && arg.starts_with("--") &&
         nearest_name(arg.substr(2, arg.find('=') - 2), {"task", "preset"}) != "")
       about = {arg};
-  HONE_TRY(parse_settings(chosen->schema, about));
-  print_out(markdown ? tasks_markdown(c.name, tasks) : tasks_help(c.name, tasks));
+  const ParseOutcome asked = HONE_TRY(parse_settings(chosen->schema, about)).outcome;
+  if (sheet)
+    add_task_flags(tasks, asked_sheet());
+  else
+    print_out(markdown ? tasks_markdown(c.name, tasks) : tasks_help(c.name, tasks, asked.help_all));
   chosen->task.reset();
   return chosen;
 }

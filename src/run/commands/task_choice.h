@@ -21,6 +21,7 @@ struct TaskCommand {
   bool data_only = false;                            // not the settings of training
   // Refuses what the settings alone show to be wrong, as `check` of parse_settings.
   std::function<Status(const ChosenTask&)> check = {};
+  bool trains = true;  // false: help shows settings that only training needs with --help all alone
 };
 
 struct ChosenTask {

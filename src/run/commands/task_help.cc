@@ -1,20 +1,37 @@
 #include "run/commands/task_help.h"
 
 #include "base/settings/settings.h"
+#include "run/commands/screen.h"
 
 namespace hone {
 
+namespace {
+
+std::string task_title(const Task& t) {
+  return fmt::format("With --{} {}: {}", flag_of(t), t.name, t.summary);
+}
+
+}  // namespace
+
 std::string flag_of(const Task& task) { return task.is_preset ? "preset" : "task"; }
 
-std::string tasks_help(const std::string& command, const std::vector<Task>& tasks) {
+std::string tasks_help(const std::string& command, const std::vector<Task>& tasks, bool all) {
+  if (!all) return fmt::format("'{} --task TASK --help' shows those of a task too.\n", command);
   std::string text;
   for (const Task& t : tasks) {
     Schema schema(command, "");
     t.bind(schema);
-    text += fmt::format("\nWith --{} {}: {}\n{}", flag_of(t), t.name, t.summary,
-                        schema.settings_help());
+    text += fmt::format("\n{}\n{}", task_title(t), schema.settings_help({.width = screen_width()}));
   }
   return text;
+}
+
+void add_task_flags(const std::vector<Task>& tasks, CommandSheet& sheet) {
+  for (const Task& t : tasks) {
+    Schema schema("", "");
+    t.bind(schema);
+    add_flags(sheet, schema, task_title(t));
+  }
 }
 
 std::string tasks_markdown(const std::string& command, const std::vector<Task>& tasks) {
@@ -26,7 +43,7 @@ std::string tasks_markdown(const std::string& command, const std::vector<Task>& 
     std::string part = schema.settings_reference();
     for (size_t at = 0; (at = part.find("\n## ", at)) != std::string::npos; at += 5)
       part.insert(at + 1, "##");
-    text += fmt::format("\n### With --{} {}: {}\n{}", flag_of(t), t.name, t.summary, part);
+    text += fmt::format("\n### {}\n{}", task_title(t), part);
   }
   return text;
 }

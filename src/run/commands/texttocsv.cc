@@ -73,6 +73,7 @@ Result<int> run_texttocsv(const std::vector<std::string>& args) {
 Command command_texttocsv() {
   return {.name = "texttocsv",
           .summary = "write a text file as a csv of one row, every byte kept",
+          .in = CommandGroup::kOtherPrograms,
           .run = run_texttocsv};
 }
 

@@ -76,7 +76,10 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_tokenize() {
-  return {.name = "tokenize", .summary = "turn rows of text into token ids", .run = run_tokenize};
+  return {.name = "tokenize",
+          .summary = "turn rows of text into token ids",
+          .in = CommandGroup::kUse,
+          .run = run_tokenize};
 }
 
 }  // namespace hone

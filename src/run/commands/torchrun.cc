@@ -46,6 +46,7 @@ Command command_torchrun() {
   return {
       .name = "torchrun",
       .summary = "run a torchrun command line: hone torchrun [--nproc_per_node N] run_clm.py ...",
+      .in = CommandGroup::kOtherPrograms,
       .run = run_torchrun};
 }
 

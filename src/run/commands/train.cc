@@ -173,7 +173,10 @@ Result<int> run_train(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_train() {
-  return {.name = "train", .summary = "fine-tune a model, evaluate it, save it", .run = run_train};
+  return {.name = "train",
+          .summary = "fine-tune a model, evaluate it, save it",
+          .in = CommandGroup::kTrain,
+          .run = run_train};
 }
 
 }  // namespace hone

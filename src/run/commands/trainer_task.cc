@@ -12,7 +12,10 @@ Result<int> run_trainer_task(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_trainer_task() {
-  return {.name = "trainer.task", .summary = "same as train --preset nli", .run = run_trainer_task};
+  return {.name = "trainer.task",
+          .summary = "same as train --preset nli",
+          .in = CommandGroup::kOtherPrograms,
+          .run = run_trainer_task};
 }
 
 }  // namespace hone

@@ -38,8 +38,10 @@ Result<int> run_ui(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_ui() {
-  return {
-      .name = "ui", .summary = "show runs, pipelines, models and data in a browser", .run = run_ui};
+  return {.name = "ui",
+          .summary = "show runs, pipelines, models and data in a browser",
+          .in = CommandGroup::kInspect,
+          .run = run_ui};
 }
 
 }  // namespace hone

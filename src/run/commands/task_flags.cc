@@ -1,0 +1,38 @@
+#include "run/commands/task_flags.h"
+
+#include <algorithm>
+
+#include "base/core/log.h"
+#include "operate/reporters/reporter.h"
+
+namespace hone {
+
+std::vector<std::string> report_choices() {
+  std::vector<std::string> names = {"none"};
+  for (const ReporterForm& form : all_reporter()) names.push_back(form.name);
+  names.emplace_back("all");
+  return names;
+}
+
+void keep_training_rare(Schema& schema) {
+  for (const Setting& s : std::vector<Setting>(schema.all())) {
+    const bool trains = std::all_of(s.decides.begin(), s.decides.end(), [](const auto& word) {
+      return word == "bits" || word == "length" || word == "order" || word == "update";
+    });
+    if (trains || (s.group == kWhatToDo && !s.required)) schema.common(s.name, false);
+  }
+}
+
+void follow_log_settings(const TrainSettings& s) {
+  LogLevel level = LogLevel::kInfo;  // also "passive" of Transformers: the application's own level
+  if (s.verbose || s.log_level == "debug")
+    level = LogLevel::kDebug;
+  else if (s.log_level == "warning")
+    level = LogLevel::kWarning;
+  else if (s.log_level == "error" || s.log_level == "critical")
+    level = LogLevel::kError;
+  set_log_level(level);
+  set_log_format(s.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+}
+
+}  // namespace hone

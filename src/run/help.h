@@ -1,0 +1,22 @@
+// hone help: the commands by groups, the reference, completion scripts, manual pages, pages of errors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "run/commands/command.h"
+
+namespace hone {
+
+// The list of all commands, at the width of the terminal.
+std::string overview(std::vector<Command> commands);
+
+// Whether the words after `hone help` begin with a command.
+bool is_about_command(const std::vector<std::string>& words);
+
+// hone help, help H2406, help --markdown, help --completion SHELL, help --man FOLDER. Errors: H3001,
+// H3006.
+Result<int> help_without_command(const std::vector<Command>& commands,
+                                 const std::vector<std::string>& words);
+
+}  // namespace hone

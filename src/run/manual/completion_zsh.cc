@@ -1,0 +1,133 @@
+// Completion for zsh: the tables have a description beside each word.
+// Reference: zshcompsys(1), _describe.
+#include "base/core/text.h"
+#include "run/manual/completion_shell.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kReadZshLine = R"(
+_hone() {
+  local command=$words[2] verb=$words[3] cur=$words[CURRENT] kind list flag at distance
+  local -a flags verbs choices
+  if (( CURRENT == 2 )); then
+    _describe -t commands 'command' _hone_commands
+    return
+  fi
+  if [[ $command == help ]]; then
+    command=$verb
+    _hone_flags "$command" "$words[4]"
+    (( CURRENT == 3 )) && _describe -t commands 'command' _hone_commands
+    (( CURRENT == 4 && $#verbs )) && _describe -t verbs 'verb' verbs
+    return
+  fi
+  _hone_flags "$command" "$verb"
+  if [[ $cur == --*=* ]]; then
+    flag=${cur%%=*} distance=1
+    compset -P '*='
+    cur=${cur#*=}
+  else
+    for (( at = CURRENT - 1; at > 2; --at )); do
+      [[ $words[at] == --* ]] || continue
+      flag=$words[at] distance=$(( CURRENT - at ))
+      [[ $flag == *=* ]] && flag=
+      break
+    done
+  fi
+  if [[ -n $flag ]]; then
+    _hone_value "$command" "--${${flag#--}//-/_}"
+    if [[ -n $kind && ( $distance == 1 || -n $list ) && $cur != -* ]]; then
+      case $kind in
+        words) compadd -a choices ;;
+        file) _files ;;
+      esac
+      return
+    fi
+  fi
+  if [[ $cur == -* ]]; then
+    _describe -o 'flag' flags
+  elif (( CURRENT == 3 && $#verbs )); then
+    _describe -t verbs 'verb' verbs
+  else
+    _files
+  fi
+}
+# The first call comes while this file is loaded.
+if [[ $funcstack[1] == _hone ]]; then
+  _hone "$@"
+else
+  compdef _hone hone
+fi
+)";
+
+// A word of an array in single quotes: "name:description".
+std::string described(const std::string& name, const std::string& text) {
+  std::string word = name + ":" + text, quoted;
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "'" + quoted + "'";
+}
+
+std::string flag_array(const std::vector<const FlagSheet*>& flags, const std::string& indent) {
+  std::string text = "flags=(\n";
+  for (const FlagSheet* f : flags)
+    text += fmt::format("{}  {}\n", indent, described("--" + f->name, f->brief));
+  return text + indent + ")";
+}
+
+std::string zsh_flag_cases(const CommandSheet& c) {
+  std::string text = fmt::format("    {})\n", c.name);
+  if (c.verbs.empty())
+    return text + fmt::format("      {}\n      ;;\n", flag_array(flags_of_verb(c, ""), "      "));
+  text += "      case $2 in\n";
+  std::string verbs;
+  for (const Verb& v : c.verbs) {
+    verbs += " " + described(v.name, first_clause(v.summary));
+    text += fmt::format("        {}) {} ;;\n", v.name,
+                        flag_array(flags_of_verb(c, v.name), "        "));
+  }
+  return text + fmt::format("      esac\n      verbs=({} )\n      ;;\n", verbs);
+}
+
+std::string zsh_value_cases(const CommandSheet& c) {
+  const std::vector<const FlagSheet*> flags = flags_of_verb(c, "");
+  std::string text = fmt::format("    {})\n      case $2 in\n", c.name);
+  for (const FlagSheet* f : flags)
+    if (f->value == FlagValue::kWords)
+      text +=
+          fmt::format("        --{}) kind=words choices=({}) ;;\n", f->name, join(f->words, " "));
+  for (const auto& [value, kind] :
+       {std::pair{FlagValue::kFile, "file"}, std::pair{FlagValue::kOther, "other"}})
+    if (const std::string p =
+            flag_pattern(flags, [&](const FlagSheet& f) { return f.value == value; });
+        !p.empty())
+      text += fmt::format("        {}) kind={} ;;\n", p, kind);
+  text += "      esac\n";
+  if (const std::string p = flag_pattern(flags, [](const FlagSheet& f) { return f.list; });
+      !p.empty())
+    text += fmt::format("      case $2 in {}) list=yes ;; esac\n", p);
+  return text + "      ;;\n";
+}
+
+}  // namespace
+
+std::string zsh_completion(const std::vector<CommandSheet>& commands) {
+  std::string names, flags, values, same;
+  for (const CommandSheet& c : commands) {
+    names += fmt::format("  {}\n", described(c.name, first_clause(c.summary)));
+    if (!c.same_as.empty())
+      same += fmt::format("    {}) set -- {} \"$2\" ;;\n", c.name, c.same_as);
+    else
+      flags += zsh_flag_cases(c), values += zsh_value_cases(c);
+  }
+  if (!same.empty()) same = "  case $1 in\n" + same + "  esac\n";
+  return fmt::format(
+             "#compdef hone\n"
+             "# Completion of hone for zsh, written by 'hone help --completion zsh'.\n"
+             "_hone_commands=(\n{}  'help:settings of a command, or the page of an error'\n)\n\n"
+             "_hone_flags() {{\n{}  case $1 in\n{}  esac\n}}\n\n"
+             "_hone_value() {{\n{}  case $1 in\n{}  esac\n}}\n",
+             names, same, flags, same, values) +
+         kReadZshLine;
+}
+
+}  // namespace hone
