@@ -95,7 +95,7 @@ class Container:
             demand(codes == [code] and "--streaming" in done.text, done.text)
         done, codes = self.run(240, *flags, "--streaming")
         demand(not codes, done.text)
-        done, codes = self.run(1000, *flags)  # their memory is not the arena's
+        done, codes = self.run(1000, *flags, "--verbose")  # their memory is not the arena's
         demand(not codes and re.search(r"^memory +rows +\S+ MiB", done.text, re.M), done.text)
         os.remove(self.path("big.txt"))
 

@@ -17,6 +17,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import random
 import shutil
 import subprocess
@@ -114,7 +115,7 @@ def result(hone, folder, row, out):
     if done.returncode != 0:
         return None, f"status {done.returncode}\n{done.stderr}"
     for home, name in ("cpu", "host"), ("nvme", "disk"):
-        if row["optimizer"] == home and f"memory      on {name}" not in done.stderr:
+        if row["optimizer"] == home and not re.search(rf"^memory .* on {name}", done.stderr, re.M):
             return None, f"nothing is on the {name}\n{done.stderr}"
 
     def content(*parts):

@@ -62,8 +62,8 @@ void set_log_sink(std::function<void(std::string_view)> sink) {
 }
 
 bool log_in_color() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return is_terminal(STDERR_FILENO) && (no_color == nullptr || *no_color == 0);
+  return is_terminal(STDERR_FILENO) && environment("NO_COLOR").empty() &&
+         environment("TERM") != "dumb";
 }
 
 void set_log_listener(std::function<void(const LogRecord&)> listener) {
@@ -108,6 +108,33 @@ std::string log_json(const LogRecord& r, const LogLabels& labels) {
 }
 
 namespace {
+
+// Paints a line for a terminal: the word before the column of texts ("{:<11} "), and the loss.
+void append_painted(std::string_view line, std::string& text) {
+  constexpr size_t kColumn = 11;
+  const size_t word = line.find("  ");
+  if (word < kColumn && line.size() > kColumn + 1 && line[kColumn] == ' ' &&
+      line.find_first_not_of(' ', word) == kColumn + 1) {
+    text += "\x1b[36m";
+    text += line.substr(0, word);
+    text += "\x1b[0m";
+    line.remove_prefix(word);
+  }
+  constexpr std::string_view kLoss = "loss ";
+  if (const size_t at = line.find(kLoss); at != line.npos) {
+    const size_t begin = at + kLoss.size();
+    const size_t end = std::min(line.find_first_not_of("0123456789.e+-", begin), line.size());
+    if (end > begin) {
+      text += line.substr(0, begin);
+      text += "\x1b[1m";
+      text += line.substr(begin, end - begin);
+      text += "\x1b[0m";
+      line.remove_prefix(end);
+    }
+  }
+  text += line;
+}
+
 // The mutex is held.
 void write_record(LogState& s, const LogRecord& given, bool with_word) {
   LogRecord r = given;
@@ -123,14 +150,17 @@ void write_record(LogState& s, const LogRecord& given, bool with_word) {
     return;
   }
   if (!s.bar.empty()) text += kClearLine;
+  const bool color = !s.sink && log_in_color();
   if (with_word && r.level <= LogLevel::kWarning) {
-    bool color = !s.sink && log_in_color();
     std::string_view word = r.level == LogLevel::kError ? "error: " : "warning: ";
     if (color) text += r.level == LogLevel::kError ? "\x1b[31m" : "\x1b[33m";
     text += word;
     if (color) text += "\x1b[0m";
   }
-  text += r.message;
+  if (color)
+    append_painted(r.message, text);
+  else
+    text += r.message;
   text += '\n';
   text += s.bar;
   emit(text);

@@ -21,11 +21,9 @@ class Console : public TrainCallback {
     return Ok{};
   }
   void on_step_end(const RunPlace& at, const StepReport& r) override {
-    std::array<char, 128> line;  // no allocation in the loop
-    const auto written = fmt::format_to_n(
-        line.data(), line.size(), "loss {:.4f}  {:.0f} tokens/s  {:.2f} examples/s  {:.3f} s/step",
-        r.loss, static_cast<double>(r.tokens) / r.seconds, static_cast<double>(r.rows) / r.seconds,
-        r.seconds / static_cast<double>(r.steps));
+    std::array<char, 64> line;  // no allocation in the loop
+    const auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} tokens/s",
+                                          r.loss, static_cast<double>(r.tokens) / r.seconds);
     bar_->update(at.step, {line.data(), std::min(written.size, line.size())});
   }
   Status on_log(const RunPlace& at, const OrderedJson& entry) override {
@@ -33,11 +31,11 @@ class Console : public TrainCallback {
       // on_evaluate() prints those inside of training, with the best; but not the one on start.
       if (!training_ || at.step == 0) tell(at, entry, "");
     } else if (entry.contains("learning_rate")) {
-      log_info(
-          "{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate "
-          "{:.3g}{}",
-          "train", at.step, at.total_steps, at.epoch, entry.value("loss", NAN),
-          entry.value("grad_norm", NAN), entry.value("learning_rate", NAN), scale_text(entry));
+      // Fits 80 columns up to 99,999 steps.
+      log_info("{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, norm {:.3g}, rate {:.3g}", "train",
+               at.step, at.total_steps, at.epoch, entry.value("loss", NAN),
+               entry.value("grad_norm", NAN), entry.value("learning_rate", NAN));
+      tell_scale(entry);
     }
     return Ok{};
   }
@@ -66,14 +64,17 @@ class Console : public TrainCallback {
   }
 
  private:
-  // ", loss scale 32768, 1 step skipped"
-  static std::string scale_text(const OrderedJson& entry) {
+  // "loss scale  32768, 1 step skipped", or "skipped     1 step so far"; no line while nothing changes.
+  void tell_scale(const OrderedJson& entry) {
+    const bool scaled = entry.contains("loss_scale");
     std::string text;
-    if (entry.contains("loss_scale"))
-      text = fmt::format(", loss scale {:.9g}", entry["loss_scale"].get<double>());
+    if (scaled) text = fmt::format("{:.9g}", entry["loss_scale"].get<double>());
     if (const int64_t steps = entry.value("skipped_steps", int64_t{0}); steps > 0)
-      text += fmt::format(", {} {} skipped", steps, steps == 1 ? "step" : "steps");
-    return text;
+      text += fmt::format("{}{} {}{}", scaled ? ", " : "", steps, steps == 1 ? "step" : "steps",
+                          scaled ? " skipped" : " so far");
+    if (!text.empty() && text != scale_)
+      log_info("{:<11} {}", scaled ? "loss scale" : "skipped", text);
+    scale_ = std::move(text);
   }
 
   // The loss first, then every other metric, without the prefix eval_.
@@ -103,6 +104,7 @@ class Console : public TrainCallback {
   }
 
   std::optional<BestMetric> metric_;
+  std::string scale_;  // told last
   bool plain_, training_ = false;
   std::optional<Progress> bar_;
 };

@@ -234,27 +234,30 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
                                       rows > 0 ? ", or --streaming" : "")));
 }
 
-// The lines "memory" of the first screen.
+// The line "memory" of the first screen, and the table below it with --verbose.
 void TaskRun::log_memory(const Fit& fit, const ArenaLimits& limits, const SaveCopy& copy) const {
-  const int64_t stream = stream_bytes(s_, row_tokens()), data = data_bytes() - stream;
-  for (const auto& [purpose, bytes] : fit.plan.by_purpose())
-    if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
-  if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
-  if (data > 0) log_info("{:<11} {:<14} {:>11}", "memory", "rows", format_bytes(data));
+  std::string elsewhere;
   for (const Space space : {Space::host, Space::disk})
     if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
-      log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
-               format_bytes(bytes));
-  if (copy.needed > 0) log_info("{:<11} {:<14} {:>11}", "memory", "save copy", copy.text());
+      elsewhere += fmt::format("{} {} on {}", elsewhere.empty() ? ";" : ",", format_bytes(bytes),
+                               name_of(space));
+  const int64_t most =
+      limits.shared || limits.host == kNoLimit ? limits.device : limits.device + limits.host;
+  log_info("{:<11} {} planned of {}{}", "memory",
+           format_bytes(memory_of(fit.plan, backend_->spec()) + copy.bytes()),
+           format_bytes(std::max<int64_t>(most, 0)), elsewhere);
   if (const std::string full = full_host_text(fit.plan, s_.offload()); !full.empty())
     log_info("{:<11} {}", "memory", full);
-  log_info(
-      "{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})", "memory",
-      "total", format_bytes(memory_of(fit.plan, backend_->spec()) + copy.bytes()),
-      format_bytes(std::max<int64_t>(
-          limits.shared || limits.host == kNoLimit ? limits.device : limits.device + limits.host,
-          0)),
-      format_bytes(kRuntimeBudget));
+  const auto row = [](std::string_view purpose, const std::string& bytes) {
+    log_debug("{:<11} {:<14} {:>11}", "memory", purpose, bytes);
+  };
+  for (const auto& [purpose, bytes] : fit.plan.by_purpose())
+    if (bytes > 0) row(purpose, format_bytes(bytes));
+  const int64_t stream = stream_bytes(s_, row_tokens()), data = data_bytes() - stream;
+  if (stream > 0) row("stream", format_bytes(stream));
+  if (data > 0) row("rows", format_bytes(data));
+  if (copy.needed > 0) row("save copy", copy.text());
+  row("runtime", "at most " + format_bytes(kRuntimeBudget));
 }
 
 // The line "micro-batch" of the first screen.
@@ -334,7 +337,7 @@ Status TaskRun::compile(bool from_scratch) {
   if (s_.do_train) HONE_TRY(predict_time(fit.plan, programs));
   HONE_TRY(allocate(std::move(programs), copy));
   if (const std::string how = backend_->device().disk_access(); !how.empty())
-    log_info("{:<11} {:<14} {}", "memory", "disk access", how);
+    log_debug("{:<11} {:<14} {}", "memory", "disk access", how);
   bind_programs();
   return fill_weights(from_scratch);
 }
