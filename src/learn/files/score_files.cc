@@ -51,6 +51,7 @@ class Scorer {
     for (const std::string& name : options_.metrics) {
       const MetricType type = HONE_TRY(find_metric(name));
       inputs_.push_back(type.input);
+      scales_.push_back(type.scale);
       labels_words_ = labels_words_ || type.input == MetricInput::kTags;
       metrics_.emplace_back(type.name, type.make(how));
     }
@@ -92,13 +93,15 @@ class Scorer {
   }
 
   Result<OrderedJson> results() const {
-    OrderedJson out, details, intervals;
+    OrderedJson out, scale, details, intervals;
     out["examples"] = rows_;
     double sum = 0;
     int64_t values = 0;
-    for (const auto& [name, metric] : metrics_) {
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      const auto& [name, metric] = metrics_[m];
       for (const MetricValue& v : HONE_TRY(metric->values())) {
         out[v.name] = v.value;
+        scale[v.name] = scales_[m];
         sum += v.value;
         ++values;
       }
@@ -107,7 +110,11 @@ class Scorer {
       for (const Interval& i : HONE_TRY(bootstrap(*metric, options_.bootstrap)))
         intervals[i.name] = {i.low, i.high};
     }
-    if (options_.mean && values > 1) out["combined_score"] = sum / static_cast<double>(values);
+    if (options_.mean && values > 1) {
+      out["combined_score"] = sum / static_cast<double>(values);
+      scale["combined_score"] = scales_.front();  // of the metrics of a GLUE task
+    }
+    out["scale"] = scale;
     if (!details.is_null()) out["details"] = details;
     if (!intervals.is_null())
       out["bootstrap"] = {{"samples", options_.bootstrap.samples},
@@ -144,6 +151,7 @@ class Scorer {
   std::optional<SentenceSplitter> splitter_;
   Interner labels_;
   std::vector<MetricInput> inputs_;
+  std::vector<int64_t> scales_;
   bool labels_words_ = false;  // some metric compares the labels of words
   std::vector<std::pair<std::string, std::unique_ptr<Metric>>> metrics_;
   std::vector<std::string_view> views_;

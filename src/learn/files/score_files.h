@@ -26,7 +26,8 @@ struct ScoreOptions {
   BootstrapOptions bootstrap = {.samples = 0};  // 0: no intervals
 };
 
-// {"examples": rows, "<metric>": value, ..., "details": {...}, "bootstrap": {"intervals": ...}}.
+// {"examples": rows, "<metric>": value, ..., "scale": {"<metric>": 1 or 100, ...}, "details": {...},
+// "bootstrap": {"intervals": ...}}: values as their packages give them, and what a perfect one is.
 // Errors: H2601 to H2605, and those of data files.
 Result<OrderedJson> score_files(const ScoreOptions& options);
 

@@ -125,7 +125,8 @@ MetricType metric_bleu() {
           {"sacrebleu"},
           [](const MetricOptions& o) -> std::unique_ptr<Metric> {
             return std::make_unique<BleuMetric>(o);
-          }};
+          },
+          100};
 }
 
 }  // namespace hone

@@ -137,7 +137,8 @@ MetricType metric_chrf() {
       "chrF or chrF++, 0 to 100, as sacreBLEU",
       MetricInput::kText,
       {},
-      [](const MetricOptions& o) -> std::unique_ptr<Metric> { return std::make_unique<Chrf>(o); }};
+      [](const MetricOptions& o) -> std::unique_ptr<Metric> { return std::make_unique<Chrf>(o); },
+      100};
 }
 
 }  // namespace hone

@@ -71,6 +71,7 @@ struct MetricType {
   MetricInput input;
   std::vector<std::string> aliases = {};
   std::unique_ptr<Metric> (*make)(const MetricOptions&) = nullptr;
+  int64_t scale = 1;  // the value of a perfect score, 1 or 100
 };
 std::vector<MetricType> all_metric();  // generated from the folder
 // "accuracy, f1 (labels), pearson (numbers), rouge (text)": what the shelf has, for help.

@@ -40,29 +40,37 @@ Result<ScoreOptions> score_options(const ScoreSettings& s) {
   return o;
 }
 
-// A line for each value, with its interval.
+// A line of the table. `scale` is that of the value, which is shown on a scale of 100.
+std::string score_line(const std::string& name, const OrderedJson& value, double scale) {
+  if (!value.is_number_float()) return fmt::format("{:<22}{}\n", name, value.dump());
+  return fmt::format("{:<22}{:.4f}\n", name, value.get<double>() * 100 / scale);
+}
+
 std::string table(const OrderedJson& results) {
-  std::string text;
-  for (const auto& [name, value] : results.items()) {
-    if (!value.is_number()) continue;
-    text +=
-        fmt::format("{:<22}{}", name,
-                    value.is_number_integer() ? value.dump() : double_text(value.get<double>()));
-    if (results.contains("bootstrap") && results["bootstrap"]["intervals"].contains(name)) {
-      const OrderedJson& interval = results["bootstrap"]["intervals"][name];
-      text += fmt::format("  [{}, {}]", double_text(interval[0].get<double>()),
-                          double_text(interval[1].get<double>()));
+  const OrderedJson none,
+      &intervals = results.contains("bootstrap") ? results["bootstrap"]["intervals"] : none;
+  std::string text =
+      fmt::format("{:<22}of 100{}\n", "metric", intervals.is_null() ? "" : "   interval");
+  for (const auto& [name, scale] : results["scale"].items()) {
+    std::string row = score_line(name, results[name], scale.get<double>());
+    if (intervals.contains(name)) {
+      const double factor = 100 / scale.get<double>();
+      row.pop_back();
+      row += fmt::format("  [{:.4f}, {:.4f}]\n", intervals[name][0].get<double>() * factor,
+                         intervals[name][1].get<double>() * factor);
     }
-    text += '\n';
+    text += row;
   }
-  if (results.contains("details")) {
-    for (const auto& [name, more] : results["details"].items()) {
-      if (more.contains("signature"))
-        text += fmt::format("{:<22}{}\n", name, more["signature"].get<std::string>());
-      else  // by type of what is counted
-        for (const auto& [type, values] : more.items())
-          text += fmt::format("{:<22}{}\n", type, dump_json(values));
+  text += score_line("examples", results["examples"], 1);
+  if (!results.contains("details")) return text;
+  for (const auto& [name, more] : results["details"].items()) {
+    if (more.contains("signature")) {
+      text += fmt::format("{:<22}{}\n", name + " signature", more["signature"].get<std::string>());
+      continue;
     }
+    for (const auto& [type, values] : more.items())  // by type of what is counted
+      for (const auto& [what, value] : values.items())
+        text += score_line(type + " " + what, value, 1);
   }
   return text;
 }
