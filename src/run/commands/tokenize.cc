@@ -22,16 +22,44 @@ TruncateOptions truncate_options(const TokenizeSettings& s, const Tokenizer& tok
   return tokenizer.truncate_options(*truncation_named(s.truncation), length);
 }
 
-// {"text": ..., "ids": [...], "tokens": [...]}, a line for each text.
+// The bytes of the text that each token stands for, as [begin, end]; none for the special tokens
+// that the text does not spell. Null if the tokenizer does not keep the text as it is, such as its case.
+OrderedJson token_places(const Tokenizer& tokenizer, const std::vector<int32_t>& ids,
+                         std::string_view text) {
+  OrderedJson places = OrderedJson::array();
+  Tokenizer::DecodeState state;
+  size_t at = 0;
+  for (const int32_t id : ids) {
+    std::string piece;
+    tokenizer.decode_next(id, true, state, piece);
+    if (tokenizer.is_special(id)) piece = tokenizer.token_of(id).value_or("");
+    const bool there = text.substr(at).starts_with(piece);
+    if (!there && !tokenizer.is_special(id)) return nullptr;
+    places.push_back({at, at + (there ? piece.size() : 0)});
+    if (there) at += piece.size();
+  }
+  if (at < text.size()) return nullptr;
+  return places;
+}
+
+// {"text": ..., "ids": [...], "tokens": [...], "special": [...], "bytes": [...]}, a line for each
+// text; `special`: the places in the list of the special tokens.
 Status print_tokens(const TokenizeSettings& s, const Tokenizer& tokenizer) {
   const EncodeOptions options{.add_special_tokens = s.add_special_tokens,
                               .split_special_tokens = s.split_special_tokens};
   for (const std::string& text : s.text) {
     Encoding encoded;
     HONE_TRY(tokenizer.encode_to(text, {}, encoded, options, truncate_options(s, tokenizer)));
-    OrderedJson tokens = OrderedJson::array();
-    for (const int32_t id : encoded.ids) tokens.push_back(tokenizer.token_of(id).value_or(""));
-    print_out(dump_json(OrderedJson{{"text", text}, {"ids", encoded.ids}, {"tokens", tokens}}) +
+    OrderedJson tokens = OrderedJson::array(), special = OrderedJson::array();
+    for (size_t i = 0; i < encoded.ids.size(); ++i) {
+      tokens.push_back(tokenizer.token_of(encoded.ids[i]).value_or(""));
+      if (tokenizer.is_special(encoded.ids[i])) special.push_back(i);
+    }
+    print_out(dump_json(OrderedJson{{"text", text},
+                                    {"ids", encoded.ids},
+                                    {"tokens", tokens},
+                                    {"special", special},
+                                    {"bytes", token_places(tokenizer, encoded.ids, text)}}) +
               "\n");
   }
   return Ok{};
