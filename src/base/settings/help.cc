@@ -23,13 +23,19 @@ size_t line_width(int width) { return static_cast<size_t>(std::clamp(width, 40, 
 // Column in which the meaning of a flag begins.
 size_t text_column(size_t width) { return width >= 100 ? 34 : width >= 60 ? 28 : 8; }
 
-// The settings that help shows.
+bool shows_common_alone(const Schema& schema, const HelpOptions& how) {
+  return how.verb.empty() && !how.all && has_common(schema);
+}
+
+// The settings that help shows. Verbs have a table of their own.
 std::vector<const Setting*> shown_settings(const Schema& schema, const HelpOptions& how) {
-  const bool common_alone = !how.all && has_common(schema);
+  const bool common_alone = shows_common_alone(schema, how), verbs = !verbs_of(schema).empty();
   std::vector<const Setting*> shown;
-  for (const Setting& s : schema.all())
+  for (const Setting& s : schema.all()) {
+    if (verbs && s.name == schema.positional().front()) continue;
     if (how.verb.empty() ? !common_alone || s.common : is_used_by(schema, s, how.verb))
       shown.push_back(&s);
+  }
   return shown;
 }
 
@@ -116,8 +122,7 @@ std::string Schema::help(const HelpOptions& how) const {
   std::string out = wrapped(name + ": " + about, 0, width) + "\n\n" + usage(*this, how.verb);
   if (how.verb.empty()) out += verbs_help(*this, width);
   out += settings_help(how);
-  const size_t shown = shown_settings(*this, how).size();
-  const bool some = how.verb.empty() && shown < settings_.size();
+  const bool some = shows_common_alone(*this, how);
   std::vector<std::pair<std::string, std::string>> every = {
       {"--config FILE", "read settings from a YAML or JSON file"},
       {"--dump-config", "print the merged settings as JSON and end"},
@@ -137,7 +142,7 @@ std::string Schema::help(const HelpOptions& how) const {
     out += "\n" +
            wrapped(fmt::format("These are the {} commonest of {} settings: '{} --help all' shows "
                                "all.",
-                               shown, settings_.size(), command_),
+                               shown_settings(*this, how).size(), settings_.size(), command_),
                    0, width) +
            "\n";
   return out;

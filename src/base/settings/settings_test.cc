@@ -384,6 +384,7 @@ TEST(Settings, VerbsHaveHelpOfTheirOwn) {
   EXPECT_EQ(list.find("--reason"), std::string::npos) << list;
   EXPECT_NE(list.find("--json"), std::string::npos);
   EXPECT_NE(f.schema.help().find("  promote     give a version an alias\n"), std::string::npos);
+  EXPECT_EQ(f.schema.help().find("--verb"), std::string::npos);
 }
 
 TEST(Settings, ACommandMayOfferWhatOthersRefuse) {
