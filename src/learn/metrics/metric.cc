@@ -60,15 +60,41 @@ std::vector<std::string> text_metric_values(const std::string& name) {
   return names;
 }
 
+namespace {
+
+struct GlueMetrics {
+  const char* task;
+  std::vector<std::string> metrics;
+};
+
+const std::vector<GlueMetrics>& glue_table() {
+  static const std::vector<GlueMetrics> table = {{"cola", {"matthews_correlation"}},
+                                                 {"mnli", {"accuracy"}},
+                                                 {"mnli_matched", {"accuracy"}},
+                                                 {"mnli_mismatched", {"accuracy"}},
+                                                 {"mrpc", {"accuracy", "f1"}},
+                                                 {"qnli", {"accuracy"}},
+                                                 {"qqp", {"accuracy", "f1"}},
+                                                 {"rte", {"accuracy"}},
+                                                 {"sst2", {"accuracy"}},
+                                                 {"stsb", {"pearson", "spearmanr"}},
+                                                 {"wnli", {"accuracy"}},
+                                                 {"hans", {"accuracy"}}};
+  return table;
+}
+
+}  // namespace
+
 std::vector<std::string> glue_metrics(const std::string& task) {
-  if (task == "cola") return {"matthews_correlation"};
-  if (task == "stsb") return {"pearson", "spearmanr"};
-  if (task == "mrpc" || task == "qqp") return {"accuracy", "f1"};
-  for (const char* name :
-       {"sst2", "mnli", "mnli_matched", "mnli_mismatched", "qnli", "rte", "wnli", "hans"}) {
-    if (task == name) return {"accuracy"};
-  }
+  for (const GlueMetrics& g : glue_table())
+    if (g.task == task) return g.metrics;
   return {};
+}
+
+std::vector<std::string> glue_metric_choices() {
+  std::vector<std::string> names = {""};
+  for (const GlueMetrics& g : glue_table()) names.emplace_back(g.task);
+  return names;
 }
 
 }  // namespace hone

@@ -88,5 +88,6 @@ std::vector<std::string> text_metric_values(const std::string& name);
 // mnli_matched, mnli_mismatched, qnli, rte, wnli, hans, sst2, cola, stsb, mrpc, qqp); empty for any
 // other name.
 std::vector<std::string> glue_metrics(const std::string& task);
+std::vector<std::string> glue_metric_choices();  // the names of these tasks, after "": none
 
 }  // namespace hone
