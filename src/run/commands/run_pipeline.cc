@@ -11,6 +11,10 @@ Result<int> run_as_program(const std::vector<std::string>& args) {
         "## hone run_pipeline\n\n`hone pipeline run` under the name of a program: pipeline.py.\n");
     return kExitDone;
   }
+  if (asks_for_sheet(args)) {
+    asked_sheet().same_as = "pipeline";
+    return kExitDone;
+  }
   std::vector<std::string> all = {"run"};
   all.insert(all.end(), args.begin(), args.end());
   return run_command_named("pipeline", all);
@@ -21,6 +25,7 @@ Result<int> run_as_program(const std::vector<std::string>& args) {
 Command command_run_pipeline() {
   return {.name = "run_pipeline",
           .summary = "same as pipeline run",
+          .in = CommandGroup::kOtherPrograms,
           .aliases = {"pipeline.py"},
           .run = run_as_program};
 }
