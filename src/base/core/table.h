@@ -1,0 +1,58 @@
+// Tables for people and programs. A table for people fits a width: columns that matter least are left
+// out, names and paths lose their middle, hashes their end, sentences continue below.
+//   TextTable t({{.name = "run", .kind = Column::kName}, {.name = "loss", .kind = Column::kNumber}});
+//   t.add({"first", "1.25"});
+//   print_out(t.text(output_width()));
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hone {
+
+struct Column {
+  // How a cell is shown, and what it loses where there is no room: a word or number nothing; a name
+  // its middle; a hash all after twelve digits; a sentence continues below. Numbers end at the right.
+  enum Kind { kWord, kNumber, kName, kHash, kSentence };
+  // Whose column of numbers is marked at its best value.
+  enum Best { kNone, kLargest, kSmallest };
+  std::string name;
+  Kind kind = kWord;
+  int priority = 0;  // 0: always there; columns with larger ones are left out first
+  Best best = kNone;
+};
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> cells);  // one a column; "": unknown
+  bool empty() const { return rows_.empty(); }
+
+  // In lines of at most `width` columns of a terminal, if the columns that are always there fit;
+  // 0: whole, with all columns. Columns without any value are left out.
+  std::string text(int width) const;
+  // The names of the columns with values that text(width) leaves out.
+  std::vector<std::string> left_out(int width) const;
+  std::string csv() const;       // all columns, whole
+  std::string markdown() const;  // the same
+
+ private:
+  struct Layout;
+  Layout layout(int width) const;
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// The columns of the terminal on standard output, else on standard error, else 80.
+int output_width();
+
+// Columns of a terminal that a text takes; wide characters take two.
+int text_width(std::string_view text);
+// "/home/me/…/run/model": at most `width` columns, from both ends.
+std::string without_middle(const std::string& text, int width);
+// "sha256:0123456789ab" of a hash; other texts unchanged.
+std::string short_hash(const std::string& text);
+
+}  // namespace hone
