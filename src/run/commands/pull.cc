@@ -1,5 +1,6 @@
 // hone pull MODEL DATASET --to DIR: what a run needs from elsewhere, in one folder.
 #include "base/core/log.h"
+#include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/settings/flag_names.h"
 #include "base/store/errors.h"
@@ -8,6 +9,7 @@
 #include "base/store/store.h"
 #include "learn/datasets/dataset.h"
 #include "learn/files/copy_data_file.h"
+#include "operate/monitor/origin.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -116,6 +118,15 @@ Status pull_data(const PullSettings& s, const std::string& to) {
   return file_store().remove_all(source);
 }
 
+// The names that the model and the data have where they come from.
+PulledNames origin_of(const PullSettings& s) {
+  PulledNames origin{.model = redact_text(model_name_of(s.model))};
+  if (s.dataset.empty()) return origin;
+  origin.dataset = redact_text(data_name_of(s.dataset));
+  if (!s.dataset_config_name.empty()) origin.dataset += " " + s.dataset_config_name;
+  return origin;
+}
+
 Result<int> run_pull(const std::vector<std::string>& given) {
   std::vector<std::string> args = given, flags;
   if (const auto end = std::find(args.begin(), args.end(), "--"); end != args.end()) {
@@ -138,6 +149,7 @@ Result<int> run_pull(const std::vector<std::string>& given) {
   if (!s.dataset.empty())
     if (const Status data = pull_data(s, to + "/data"); !data.ok())
       return with_flags(schema, data.error());
+  HONE_TRY(write_origin(to, origin_of(s)));
   if (s.prepare.empty()) return kExitDone;
   std::vector<std::string> words = {"--task",       s.prepare,        "--model_name_or_path",
                                     to + "/model",  "--dataset_name", to + "/data",

@@ -1,0 +1,85 @@
+#include "operate/monitor/origin.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/core/json.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "learn/data/shards/shard_names.h"
+
+namespace hone {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+// A missing or damaged file has no members.
+OrderedJson read_members(const std::string& file) {
+  const Result<bool> there = file_store().exists(file);
+  if (!there.ok() || !*there) return OrderedJson::object();
+  const Result<std::string> text = file_store().read(file);
+  if (!text.ok()) return OrderedJson::object();
+  const Result<OrderedJson> parsed = parse_ordered_json(*text, file);
+  return parsed.ok() && parsed->is_object() ? *parsed : OrderedJson::object();
+}
+
+// "org/name" of ".../models--org--name/snapshots/<commit>"; "" for other paths.
+std::string name_in_cache(const std::string& path, const std::string& kind) {
+  const std::string begin = kind + "--";
+  for (const std::string& part : split(path, '/')) {
+    if (!part.starts_with(begin)) continue;
+    std::string name = part.substr(begin.size());
+    for (size_t at; (at = name.find("--")) != std::string::npos;) name.replace(at, 2, "/");
+    return name;
+  }
+  return "";
+}
+
+// `place` is FOLDER/data or a file in it, or anything else.
+std::string named_data(const std::string& place) {
+  for (const std::string& data : {place, folder_of(place)}) {
+    if (last_part(data) != "data") continue;
+    std::string name = text_at(read_members(folder_of(data) + "/" + kOriginFile), "dataset");
+    if (!name.empty()) return name;
+  }
+  const std::string name = name_in_cache(place, "datasets");
+  return name.empty() ? place : name;
+}
+
+}  // namespace
+
+Status write_origin(const std::string& folder, const PulledNames& origin) {
+  OrderedJson j = {{"model", origin.model}};
+  if (!origin.dataset.empty()) j["dataset"] = origin.dataset;
+  return file_store().write(folder + "/" + kOriginFile, dump_json(j) + "\n");
+}
+
+std::string model_name_of(const std::string& given) {
+  const std::string place = without_end_slash(given);
+  if (place.find('/') == std::string::npos) return place;
+  if (last_part(place) == "model")
+    if (std::string name = text_at(read_members(folder_of(place) + "/" + kOriginFile), "model");
+        !name.empty())
+      return name;
+  const std::string name = name_in_cache(place, "models");
+  return name.empty() ? place : name;
+}
+
+std::string data_name_of(const std::string& given) {
+  const std::string place = without_end_slash(given);
+  const OrderedJson shards = read_members(place + "/" + kShardManifest);
+  const auto sources = shards.find("sources");
+  if (sources == shards.end() || !sources->is_array()) return named_data(place);
+  std::vector<std::string> names;
+  for (const OrderedJson& source : *sources)
+    if (const std::string file = text_at(source, "file"); !file.empty())
+      if (const std::string name = named_data(file);
+          std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  return names.empty() ? place : join(names, " ");
+}
+
+}  // namespace hone

@@ -1,0 +1,26 @@
+// Names that people know models and data by. A folder that hone pull filled has them in
+// hone_origin.json; the hub's cache has them in its paths.
+#pragma once
+
+#include <string>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+inline constexpr const char* kOriginFile = "hone_origin.json";
+
+struct PulledNames {
+  std::string model = {};    // "t5-small"
+  std::string dataset = {};  // "cnn_dailymail 3.0.0"
+};
+// Writes the names of FOLDER/model and FOLDER/data. Errors: those of the store.
+Status write_origin(const std::string& folder, const PulledNames& origin);
+
+// The name of a model at a path or URL; the path or URL itself if it has no other name.
+std::string model_name_of(const std::string& place);
+// The same of a data file, a folder of data files, or a folder of token shards, which names the files
+// that it was made from.
+std::string data_name_of(const std::string& place);
+
+}  // namespace hone
