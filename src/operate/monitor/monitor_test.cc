@@ -151,5 +151,31 @@ TEST(RunList, AProcessThatIsGoneIsLostAndOneThatContinuesIsOneRun) {
   EXPECT_THAT(runs_in_log("", "x"), ElementsAre());
 }
 
+RunRow row_of(const std::string& id, const std::string& status, double learning_rate,
+              OrderedJson metrics) {
+  RunRow row{.log = "out/hone_log.jsonl", .attempts = 1, .metrics = std::move(metrics)};
+  row.run = {{"id", id}, {"name", "out"}, {"settings", {{"learning_rate", learning_rate}}}};
+  if (!status.empty()) row.end = {{"status", status}};
+  return row;
+}
+
+TEST(RunList, AttemptsOfARunAreInItsRow) {
+  RunRow again = row_of("b", "failed", 0.1, {{"eval_loss", 2}});
+  again.run["settings"]["resume_from_checkpoint"] = "out/checkpoint-2";
+  const std::vector<RunRow> runs =
+      with_attempts({row_of("a", "", 0.1, {{"loss", 3}, {"eval_loss", 4}}), again,
+                     row_of("c", "finished", 0.1, nullptr), row_of("d", "finished", 0.1, nullptr),
+                     row_of("e", "failed", 0.2, nullptr)});
+  ASSERT_EQ(runs.size(), 3u) << "a finished run and other settings begin another one";
+  EXPECT_EQ(runs[0].run["id"], "c");
+  EXPECT_EQ(runs[0].attempts, 3);
+  EXPECT_EQ(runs[0].metrics, (OrderedJson{{"loss", 3}, {"eval_loss", 2}}));
+  ASSERT_EQ(runs[0].earlier.size(), 2u);
+  EXPECT_EQ(runs[0].earlier[0].run["id"], "a");
+  EXPECT_EQ(runs[0].earlier[1].run["id"], "b");
+  EXPECT_EQ(runs[1].run["id"], "d");
+  EXPECT_EQ(runs[2].run["id"], "e");
+}
+
 }  // namespace
 }  // namespace hone

@@ -1,12 +1,15 @@
 #include "operate/monitor/run_list.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/core/clock.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/output_dir.h"
 #include "operate/monitor/errors.h"
+#include "operate/monitor/origin.h"
 #include "operate/monitor/run_log.h"
 
 namespace hone {
@@ -57,6 +60,22 @@ Status find_logs(const std::string& folder, int levels, std::vector<std::string>
       (void)find_logs(path, levels - 1, logs);  // a folder that may not be read has none
   }
   return Ok{};
+}
+
+// Equal for two attempts of one run: how it was continued does not count.
+OrderedJson settings_of(const RunRow& row) {
+  OrderedJson settings = object_at(row.run, "settings");
+  settings.erase("resume_from_checkpoint");
+  return settings;
+}
+
+// The name of its model, for a path of the folder that the command was typed in.
+std::string model_of_run(const RunRow& row) {
+  std::string model = text_at(row.run, "model");
+  const std::string folder = text_at(row.run, "folder"),
+                    path = model.starts_with('/') || folder.empty() ? model : folder + "/" + model;
+  std::string name = model_name_of(path);
+  return name == path ? model : name;
 }
 
 std::string percent(double share) { return share < 0 ? "" : fmt::format("{:.0f}%", share * 100); }
@@ -112,10 +131,53 @@ Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& 
                          : "hone runs table lists all runs");
 }
 
-std::vector<std::string> run_columns() {
-  return {"run",    "name",    "status",  "task",       "model",   "batch size",
-          "device", "devices", "machine", "CPU",        "memory",  "GPU memory",
-          "GPU",    "step",    "loss",    "examples/s", "seconds", "reason"};
+std::vector<RunRow> with_attempts(std::vector<RunRow> rows) {
+  std::vector<RunRow> runs;
+  for (RunRow& row : rows) {
+    const auto same = std::find_if(runs.rbegin(), runs.rend(), [&](const RunRow& r) {
+      return r.log == row.log && text_at(r.end, "status") != "finished" &&
+             settings_of(r) == settings_of(row);
+    });
+    if (same == runs.rend()) {
+      runs.push_back(std::move(row));
+      continue;
+    }
+    RunRow before = std::move(*same);
+    runs.erase(std::next(same).base());
+    row.attempts += before.attempts;
+    OrderedJson metrics = before.metrics;
+    if (metrics.is_object() && row.metrics.is_object()) metrics.update(row.metrics);
+    if (metrics.is_object()) row.metrics = std::move(metrics);
+    if (row.planned_bytes < 0) row.planned_bytes = before.planned_bytes;
+    row.earlier = std::exchange(before.earlier, {});
+    row.earlier.push_back(std::move(before));
+    runs.push_back(std::move(row));
+  }
+  return runs;
+}
+
+std::vector<Column> run_columns() {
+  using C = Column;
+  return {{.name = "run", .kind = C::kName},
+          {.name = "train loss", .kind = C::kNumber, .priority = 1},
+          {.name = "lr", .kind = C::kNumber, .priority = 1},
+          {.name = "model", .kind = C::kName, .priority = 1},
+          {.name = "status", .kind = C::kWord},
+          {.name = "attempts", .kind = C::kNumber, .priority = 3},
+          {.name = "reason", .kind = C::kSentence, .priority = 2},
+          {.name = "step", .kind = C::kNumber, .priority = 4},
+          {.name = "task", .kind = C::kWord, .priority = 5},
+          {.name = "batch size", .kind = C::kNumber, .priority = 6},
+          {.name = "seconds", .kind = C::kNumber, .priority = 6},
+          {.name = "examples/s", .kind = C::kNumber, .priority = 7},
+          {.name = "device", .kind = C::kWord, .priority = 7},
+          {.name = "devices", .kind = C::kNumber, .priority = 8},
+          {.name = "memory", .kind = C::kWord, .priority = 8},
+          {.name = "GPU memory", .kind = C::kWord, .priority = 8},
+          {.name = "CPU", .kind = C::kNumber, .priority = 8},
+          {.name = "GPU", .kind = C::kNumber, .priority = 8},
+          {.name = "machine", .kind = C::kName, .priority = 9},
+          {.name = "id", .kind = C::kWord, .priority = 5}};
 }
 
 std::vector<std::string> run_cells(const RunRow& row, double now_s) {
@@ -128,30 +190,33 @@ std::vector<std::string> run_cells(const RunRow& row, double now_s) {
   const double loss =
       number_at(object_at(row.end, "results"), "train_loss", number_at(row.metrics, "loss"));
   const double rate = number_at(row.end, "examples_per_second"),
-               seconds = number_at(row.end, "seconds");
+               seconds = number_at(row.end, "seconds"),
+               lr = number_at(object_at(row.run, "settings"), "learning_rate");
   const std::string code = text_at(row.end, "code");
-  return {text_at(row.run, "id"),
-          text_at(row.run, "name"),
+  return {text_at(row.run, "name"),
+          loss < 0 ? "" : fmt::format("{:.4f}", loss),
+          lr < 0 ? "" : fmt::format("{:.6g}", lr),
+          model_of_run(row),
           row.status(now_s),
+          row.attempts > 1 ? fmt::format("{}", row.attempts) : "",
+          (code.empty() ? "" : code + " ") + text_at(row.end, "reason"),
+          fmt::format("{}", row.step),
           text_at(row.run, "task"),
-          text_at(row.run, "model"),
           fmt::format("{:.0f}", number_at(row.run, "batch_size", 0)),
+          seconds < 0 ? "" : fmt::format("{:.0f}", seconds),
+          rate < 0 ? "" : fmt::format("{:.2f}", rate),
           text_at(row.run, "device"),
           fmt::format("{:.0f}", number_at(row.run, "devices", 0)),
-          type.empty() ? fmt::format("{} ({:.0f})", text_at(machine, "cpu"),
-                                     number_at(machine, "processors", 0))
-                       : type,
-          percent(number_at(usage, "machine_cpu_share")),
           peak < 0 ? "" : fmt::format("{} ({})", size_text(peak), percent(peak / memory)),
           gpu_peak < 0 || gpu_memory <= 0
               ? ""
               : fmt::format("{} ({})", size_text(gpu_peak), percent(gpu_peak / gpu_memory)),
+          percent(number_at(usage, "machine_cpu_share")),
           percent(number_at(usage, "gpu_busy_share")),
-          fmt::format("{}", row.step),
-          loss < 0 ? "" : fmt::format("{:.4f}", loss),
-          rate < 0 ? "" : fmt::format("{:.2f}", rate),
-          seconds < 0 ? "" : fmt::format("{:.0f}", seconds),
-          (code.empty() ? "" : code + " ") + text_at(row.end, "reason")};
+          type.empty() ? fmt::format("{} ({:.0f})", text_at(machine, "cpu"),
+                                     number_at(machine, "processors", 0))
+                       : type,
+          text_at(row.run, "id")};
 }
 
 }  // namespace hone

@@ -6,6 +6,7 @@
 
 #include "base/core/error.h"
 #include "base/core/json.h"
+#include "base/core/table.h"
 
 namespace hone {
 
@@ -18,6 +19,7 @@ struct RunRow {
   OrderedJson metrics = {};  // the last value of each metric of log_history
   int64_t planned_bytes = -1;
   std::string last_time = {};
+  std::vector<RunRow> earlier = {};  // attempts under other ids: with_attempts()
   // finished, stopped, refused or failed; without an end: running, or lost if its last line is
   // older than two minutes.
   std::string status(double now_s) const;
@@ -32,11 +34,14 @@ std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name);
 Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders);
 // All runs of these logs. Errors: those of the store.
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);
+// One row for all attempts of a run: the same command typed again for a folder whose run did not
+// finish. The row is that of the last one, with the metrics and the number of all.
+std::vector<RunRow> with_attempts(std::vector<RunRow> rows);
 // One run by its id, its name or its output folder; the newest of several. H3112.
 Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders);
 
-// Names of columns and, for each run, their texts; "": unknown.
-std::vector<std::string> run_columns();
+// Facts of a run besides its results, and their texts; "": unknown.
+std::vector<Column> run_columns();
 std::vector<std::string> run_cells(const RunRow& row, double now_s);
 
 }  // namespace hone

@@ -2,19 +2,13 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "operate/registry/registry.h"
 
 namespace hone {
 
 struct VersionDifference {
-  // All metrics, and of the rest what differs; as text.
-  struct Line {
-    std::string what, a, b, difference;
-  };
   ModelVersion a, b;
-  std::vector<Line> lines;
   OrderedJson metrics = OrderedJson::object();   // [a's, b's, b's - a's]; null where one is missing
   OrderedJson settings = OrderedJson::object();  // [a's, b's] of those that differ
 

@@ -9,13 +9,6 @@
 namespace hone {
 namespace {
 
-bool lower_is_better(const std::string& metric) {
-  static constexpr std::array<std::string_view, 6> kLosses = {"loss", "perplexity", "nll",
-                                                              "mse",  "error",      "wer"};
-  return std::any_of(kLosses.begin(), kLosses.end(),
-                     [&](std::string_view loss) { return metric.find(loss) != std::string::npos; });
-}
-
 // Reads the members of one object, and refuses those that nobody asked for.
 class PolicyReader {
  public:
@@ -102,6 +95,13 @@ class PolicyReader {
 constexpr double kAny = 1e300;
 
 }  // namespace
+
+bool lower_is_better(const std::string& metric) {
+  static constexpr std::array<std::string_view, 6> kLosses = {"loss", "perplexity", "nll",
+                                                              "mse",  "error",      "wer"};
+  return std::any_of(kLosses.begin(), kLosses.end(),
+                     [&](std::string_view loss) { return metric.find(loss) != std::string::npos; });
+}
 
 std::string bare_metric(const std::string& name) {
   for (const char* prefix : {"eval_", "predict_", "test_"})

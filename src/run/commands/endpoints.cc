@@ -3,7 +3,7 @@
 #include "run/commands/command.h"
 #include "run/commands/endpoint_server.h"
 #include "run/commands/errors.h"
-#include "run/commands/table.h"
+#include "run/commands/print_table.h"
 
 namespace hone {
 namespace {
@@ -50,15 +50,22 @@ Result<int> run_endpoints(const std::vector<std::string>& args) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   Registry registry = HONE_TRY(Registry::open(s.registry));
   if (s.verb == "list") {
-    std::vector<std::vector<std::string>> lines{{"endpoint", "name", "state", "url", "deployed"}};
+    TextTable table({{.name = "name", .kind = Column::kName},
+                     {.name = "state"},
+                     {.name = "url"},
+                     {.name = "deployed", .kind = Column::kSentence},
+                     {.name = "endpoint", .priority = 1}});
     for (const Endpoint& e : HONE_TRY(registry.endpoints())) {
       if (s.json)
         print_out(dump_json(endpoint_json(e)) + "\n");
       else
-        lines.push_back(
-            {e.id, e.display_name, server_state(look_at_server(e)), e.address, deployed_text(e)});
+        table.add(
+            {e.display_name, server_state(look_at_server(e)), e.address, deployed_text(e), e.id});
     }
-    if (!s.json) print_out(table_of(lines, "text"));
+    if (!s.json && table.empty())
+      log_info("no endpoints in '{}'", registry.address());
+    else if (!s.json)
+      print_table(table, table_form(s));
     return kExitDone;
   }
   if (s.endpoint.empty())

@@ -6,6 +6,7 @@
 #include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/models_compare.h"
 #include "run/commands/models_decide.h"
 #include "run/commands/models_endpoints.h"
 #include "run/commands/models_show.h"
@@ -113,7 +114,7 @@ Result<int> run_models(const std::vector<std::string>& args) {
     return kExitDone;
   Registry registry = HONE_TRY(Registry::open(s.registry));
   if (s.verb == "register") return register_one(s, registry);
-  const Shown how{.json = s.json, .format = s.format};
+  const Shown how{.json = s.json, .form = table_form(s)};
   if (s.verb == "list") return list_models(registry, how);
   if (s.verb == "compare") {
     if (s.reference.empty() || s.against.empty())

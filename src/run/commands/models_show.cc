@@ -2,15 +2,16 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
-#include "operate/registry/compare_versions.h"
+#include "operate/registry/errors.h"
 #include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
-#include "run/commands/table.h"
+#include "run/commands/deciding_metric.h"
+#include "run/commands/lineage.h"
 
 namespace hone {
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
+using C = Column;
 
 std::string joined(const Labels& labels) {
   std::vector<std::string> parts;
@@ -25,28 +26,82 @@ OrderedJson list_of(const std::vector<T>& all, OrderedJson (*json)(const T&)) {
   return list;
 }
 
-Lines lines_of(const std::vector<ModelVersion>& versions) {
-  Lines lines = {{"version", "aliases", "parent", "run", "labels", "created", "source"}};
-  for (const ModelVersion& v : versions)
-    lines.push_back({std::to_string(v.number), join(v.aliases, " "), v.parent, v.run_id,
-                     joined(v.labels), v.created.substr(0, 19), v.source});
-  return lines;
+// The run of a version; an empty one if the registry has none.
+Result<RegisteredRun> run_of(Registry& registry, const ModelVersion& v) {
+  Result<RegisteredRun> run = registry.run(v.run_id);
+  return !run.ok() && run.error().is(err::kNotRegistered) ? Result<RegisteredRun>(RegisteredRun())
+                                                          : std::move(run);
 }
 
-Lines lines_of(const std::vector<AliasChange>& changes) {
-  Lines lines = {{"alias", "version", "change", "time", "reason"}};
-  for (const AliasChange& c : changes)
-    lines.push_back({c.alias, std::to_string(c.version), c.change, c.time.substr(0, 19), c.reason});
-  return lines;
+// A model of the registry as it is named there, else by the name that people know.
+std::string parent_of(const ModelVersion& v, const RegisteredRun& run) {
+  if (v.parent.empty() || v.parent == text_at(run.record, "model")) return initial_model_of(run);
+  return v.parent;
 }
 
-Lines lines_of(const std::vector<Decision>& decisions) {
-  Lines lines = {{"decision", "version", "against", "verdict", "time", "reason"}};
+// The metric of the last decision that names one; "": none does.
+std::string decided_by(const std::vector<Decision>& decisions) {
   for (const Decision& d : decisions)
-    lines.push_back({std::to_string(d.id), std::to_string(d.version),
-                     d.against > 0 ? std::to_string(d.against) : "", d.verdict,
-                     d.time.substr(0, 19), d.reason});
-  return lines;
+    if (std::string metric = text_at(d.evidence, "metric"); !metric.empty()) return metric;
+  return "";
+}
+
+Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& versions,
+                           const std::string& metric) {
+  std::vector<RegisteredRun> runs;
+  std::vector<std::optional<DecidingMetric>> of_rows;
+  for (const ModelVersion& v : versions) {
+    runs.push_back(HONE_TRY(run_of(registry, v)));
+    of_rows.push_back(deciding_metric(v.metrics, v.task, runs.back().params, metric));
+  }
+  const MetricColumns metrics = metric_columns(of_rows);
+  std::vector<Column> columns = {{.name = "version", .kind = C::kNumber}};
+  columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
+  for (Column c :
+       {C{.name = "lr", .kind = C::kNumber, .priority = 1}, C{.name = "aliases", .kind = C::kName},
+        C{.name = "parent", .kind = C::kName, .priority = 1},
+        C{.name = "data", .kind = C::kName, .priority = 2}, C{.name = "created", .priority = 2},
+        C{.name = "labels", .kind = C::kName, .priority = 3}, C{.name = "run", .priority = 3},
+        C{.name = "hash", .kind = C::kHash, .priority = 4},
+        C{.name = "source", .kind = C::kName, .priority = 4}})
+    columns.push_back(std::move(c));
+  TextTable table(columns);
+  for (size_t i = 0; i < versions.size(); ++i) {
+    const ModelVersion& v = versions[i];
+    std::vector<std::string> cells = {std::to_string(v.number)};
+    cells.insert(cells.end(), metrics.cells[i].begin(), metrics.cells[i].end());
+    for (const std::string& cell :
+         {learning_rate_of(runs[i].params), join(v.aliases, " "), parent_of(v, runs[i]),
+          data_of(runs[i]), v.created.substr(0, 19), joined(v.labels), v.run_id, v.hash, v.source})
+      cells.push_back(cell);
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+TextTable table_of(const std::vector<AliasChange>& changes) {
+  TextTable table({{.name = "alias", .kind = C::kName},
+                   {.name = "version", .kind = C::kNumber},
+                   {.name = "change"},
+                   {.name = "time", .priority = 1},
+                   {.name = "reason", .kind = C::kSentence}});
+  for (const AliasChange& c : changes)
+    table.add({c.alias, std::to_string(c.version), c.change, c.time.substr(0, 19), c.reason});
+  return table;
+}
+
+TextTable table_of(const std::vector<Decision>& decisions) {
+  TextTable table({{.name = "decision", .kind = C::kNumber, .priority = 2},
+                   {.name = "version", .kind = C::kNumber},
+                   {.name = "against", .kind = C::kNumber, .priority = 1},
+                   {.name = "verdict"},
+                   {.name = "time", .priority = 1},
+                   {.name = "reason", .kind = C::kSentence}});
+  for (const Decision& d : decisions)
+    table.add({std::to_string(d.id), std::to_string(d.version),
+               d.against > 0 ? std::to_string(d.against) : "", d.verdict, d.time.substr(0, 19),
+               d.reason});
+  return table;
 }
 
 }  // namespace
@@ -59,51 +114,63 @@ Result<int> list_models(Registry& registry, const Shown& how) {
     print_json(list_of(all, model_json));
     return kExitDone;
   }
-  if (all.empty() && how.format == "text") {
+  if (all.empty() && how.form.format == "text") {
     log_info("no models in '{}'", registry.address());
     return kExitDone;
   }
-  Lines lines = {{"model", "versions", "aliases", "labels", "created", "description"}};
+  TextTable table({{.name = "model", .kind = C::kName},
+                   {.name = "versions", .kind = C::kNumber},
+                   {.name = "aliases", .kind = C::kName},
+                   {.name = "labels", .kind = C::kName, .priority = 2},
+                   {.name = "created", .priority = 2},
+                   {.name = "description", .kind = C::kSentence, .priority = 1}});
   for (const RegisteredModel& m : all) {
     std::vector<std::string> aliases;
     for (const auto& [alias, number] : m.aliases)
       aliases.push_back(fmt::format("{}={}", alias, number));
-    lines.push_back({m.name, std::to_string(m.versions), join(aliases, " "), joined(m.labels),
-                     m.created.substr(0, 19), m.description});
+    table.add({m.name, std::to_string(m.versions), join(aliases, " "), joined(m.labels),
+               m.created.substr(0, 19), m.description});
   }
-  print_out(table_of(lines, how.format));
+  print_table(table, how.form);
   return kExitDone;
 }
 
 Result<int> show_version(Registry& registry, const std::string& reference, const Shown& how) {
   const ModelVersion v = HONE_TRY(resolve_model(registry, reference));
+  const RegisteredRun run = HONE_TRY(run_of(registry, v));
   OrderedJson json = version_json(v);
-  if (!v.run_id.empty()) json["run"] = run_json(HONE_TRY(registry.run(v.run_id)));
-  json["decisions"] = OrderedJson::array();
-  for (const Decision& d : HONE_TRY(registry.decisions(v.model)))
-    if (d.version == v.number) json["decisions"].push_back(decision_json(d));
+  if (!run.id.empty()) json["run"] = run_json(run);
+  std::vector<Decision> decisions = HONE_TRY(registry.decisions(v.model));
+  const std::string decides = decided_by(decisions);
+  std::erase_if(decisions, [&](const Decision& d) { return d.version != v.number; });
+  json["decisions"] = list_of(decisions, decision_json);
   if (how.json) {
     print_json(json);
     return kExitDone;
   }
-  Lines lines = {{"what", "value"}};
+  TextTable table({{.name = "what"}, {.name = "value", .kind = C::kSentence}});
   const auto add = [&](const std::string& what, const std::string& value) {
-    if (!value.empty()) lines.push_back({what, value});
+    if (!value.empty()) table.add({what, value});
   };
+  const bool whole = how.form.wide || how.form.format != "text";
   add("version", v.reference());
+  const auto metric = deciding_metric(v.metrics, v.task, run.params, decides);
+  if (metric) add(metric->name, dump_json(v.metrics.at(metric->name)));
+  add("learning rate", learning_rate_of(run.params));
   add("aliases", join(v.aliases, " "));
-  add("source", v.source);
-  add("hash", v.hash);
+  add("parent", parent_of(v, run));
+  add("data", data_of(run));
   add("task", v.task);
-  add("parent", v.parent);
+  for (const Decision& d : decisions) add("decision", d.verdict + ": " + d.reason);
+  add("source", v.source);
+  add("hash", whole ? v.hash : short_hash(v.hash));
   add("run", v.run_id);
   add("evaluation", v.evaluation);
   add("labels", joined(v.labels));
   add("created", v.created);
-  for (const auto& [key, value] : v.metrics.items()) add(key, dump_json(value));
-  for (const OrderedJson& d : json["decisions"])
-    add("decision", fmt::format("{}: {}", text_at(d, "verdict"), text_at(d, "reason")));
-  print_out(table_of(lines, how.format));
+  for (const auto& [key, value] : v.metrics.items())
+    if (!metric || key != metric->name) add(key, dump_json(value));
+  print_table(table, how.form);
   return kExitDone;
 }
 
@@ -120,26 +187,8 @@ Result<int> show_model(Registry& registry, const std::string& name, const Shown&
     print_json(json);
     return kExitDone;
   }
-  std::string text = table_of(lines_of(versions), how.format);
-  if (!changes.empty()) text += "\n" + table_of(lines_of(changes), how.format);
-  if (!decisions.empty()) text += "\n" + table_of(lines_of(decisions), how.format);
-  print_out(text);
-  return kExitDone;
-}
-
-Result<int> compare_models(Registry& registry, const std::string& reference,
-                           const std::string& against, const Shown& how) {
-  const ModelVersion a = HONE_TRY(resolve_model(registry, reference)),
-                     b = HONE_TRY(resolve_model(registry, against));
-  const VersionDifference difference = HONE_TRY(compare_versions(registry, a, b));
-  if (how.json) {
-    print_json(difference.json());
-    return kExitDone;
-  }
-  Lines lines = {{"what", a.reference(), b.reference(), "difference"}};
-  for (const VersionDifference::Line& l : difference.lines)
-    lines.push_back({l.what, l.a, l.b, l.difference});
-  print_out(table_of(lines, how.format));
+  const TextTable all = HONE_TRY(table_of(registry, versions, decided_by(decisions)));
+  print_tables({all, table_of(changes), table_of(decisions)}, how.form);
   return kExitDone;
 }
 

@@ -5,21 +5,20 @@
 
 #include "base/core/json.h"
 #include "operate/registry/registry.h"
+#include "run/commands/print_table.h"
 
 namespace hone {
 
 struct Shown {
   bool json = false;
-  std::string format = "text";  // of a table: "text", "csv" or "markdown"
+  TableForm form = {};
 };
 
 void print_json(const OrderedJson& value);
 // All return the exit status. Errors: those of the registry.
 Result<int> list_models(Registry& registry, const Shown& how);
 Result<int> show_model(Registry& registry, const std::string& name, const Shown& how);
-// A version as "what, value" lines.
+// A version as "what, value" lines, what decides first.
 Result<int> show_version(Registry& registry, const std::string& reference, const Shown& how);
-Result<int> compare_models(Registry& registry, const std::string& reference,
-                           const std::string& against, const Shown& how);
 
 }  // namespace hone

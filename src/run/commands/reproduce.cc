@@ -1,19 +1,21 @@
 // hone reproduce MODEL: what differs here from the training of a registered model, and the command that trains it
 // again.
+#include <algorithm>
+
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
 #include "engine/backends/backends.h"
-#include "learn/tasks/tasks.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/model_hash.h"
 #include "operate/registry/registry_json.h"
 #include "operate/reporters/run_info.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
-#include "run/commands/table.h"
-#include "run/commands/task_choice.h"
+#include "run/commands/lineage.h"
+#include "run/commands/print_table.h"
+#include "run/commands/training_command.h"
 
 namespace hone {
 namespace {
@@ -23,9 +25,9 @@ struct ReproduceSettings {
 #include "base/settings/fields.inc"
 };
 
-// One thing that decides the result: its recorded value and its value here; "": unknown.
+// One thing that decides the result: its recorded value and its value here; "": unknown. `place`: of files.
 struct Circumstance {
-  std::string what, recorded, here;
+  std::string what, recorded, here, place = {};
   bool differs() const { return !recorded.empty() && recorded != here; }
 };
 
@@ -39,27 +41,6 @@ std::string model_here(const std::string& folder) {
   return hash.ok() ? *hash : "missing";
 }
 
-bool has_task(const std::string& name) {
-  const std::vector<Task> all = all_task();
-  return std::any_of(all.begin(), all.end(), [&](const Task& t) { return t.name == name; });
-}
-
-// The settings of the run that this hone does not have.
-std::string unknown_settings(const RegisteredRun& run) {
-  if (!has_task(run.task)) return "task " + run.task;
-  const Task task = find_task(run.task);
-  const Schema schema = described(task);
-  std::vector<std::string> unknown;
-  for (const auto& [key, value] : run.params.items()) {
-    const auto& all = schema.all();
-    const bool known =
-        key == "task" || key == "preset" ||
-        std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == key; });
-    if (!known) unknown.push_back("--" + key);
-  }
-  return join(unknown, " ");
-}
-
 std::string threads_here(const std::string& recorded) {
   const size_t comma = recorded.rfind(", ");
   const int threads = comma == std::string::npos ? 0 : std::atoi(recorded.c_str() + comma + 2);
@@ -71,12 +52,15 @@ std::vector<Circumstance> circumstances_of(const ModelVersion& v, const Register
   const OrderedJson& record = run.record;
   std::vector<Circumstance> all;
   all.push_back({"hone", text_at(record, "hone"), std::string(version())});
-  all.push_back({"files of " + v.reference(), v.hash, model_here(v.source)});
-  if (!run.model_hash.empty())
+  all.push_back({"model " + v.reference(), v.hash, model_here(v.source), v.source});
+  if (const std::string from = text_at(record, "model"); !run.model_hash.empty())
     all.push_back(
-        {"model that it began from", run.model_hash, model_here(text_at(record, "model"))});
-  for (const OrderedJson& file : value_at(record, "data"))
-    all.push_back({text_at(file, "file"), text_at(file, "hash"), hash_of(text_at(file, "file"))});
+        {"initial model " + initial_model_of(run), run.model_hash, model_here(from), from});
+  for (const OrderedJson& data : value_at(record, "data")) {
+    const std::string file = text_at(data, "file"), name = text_at(data, "name");
+    all.push_back(
+        {"data " + (name.empty() ? file : name), text_at(data, "hash"), hash_of(file), file});
+  }
   all.push_back({"settings that this hone lacks", "none", "none"});
   if (const std::string unknown = unknown_settings(run); !unknown.empty())
     all.back().here = unknown;
@@ -91,35 +75,18 @@ std::vector<Circumstance> circumstances_of(const ModelVersion& v, const Register
   return all;
 }
 
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-// The flags that differ from their defaults.
-std::string command_of(const RegisteredRun& run) {
-  std::string command = fmt::format("hone train --task {}", run.task);
-  if (!has_task(run.task)) return command;
-  const Task task = find_task(run.task);
-  const Schema schema = described(task);
-  for (const Setting& s : schema.all()) {
-    const auto value = run.params.find(s.name);
-    if (value == run.params.end() || *value == s.default_value || value->is_null()) continue;
-    command += " --" + s.name;
-    if (value->is_array()) {
-      for (const OrderedJson& word : *value)
-        command += " " + shell_word(word.is_string() ? word.get<std::string>() : dump_json(word));
-    } else {
-      command +=
-          " " + shell_word(value->is_string() ? value->get<std::string>() : dump_json(*value));
-    }
-  }
-  const std::string folder = text_at(run.record, "folder");
-  return folder.empty() ? command : fmt::format("cd {} && {}", shell_word(folder), command);
+TextTable table_of_circumstances(const std::vector<Circumstance>& all, bool whole) {
+  const auto shown = [whole](const std::string& text) { return whole ? text : short_hash(text); };
+  TextTable table({{.name = "what", .kind = Column::kSentence},
+                   {.name = "is"},
+                   {.name = "then", .kind = Column::kSentence},
+                   {.name = "here", .kind = Column::kSentence},
+                   {.name = "place", .kind = Column::kName, .priority = 1}});
+  for (const Circumstance& c : all)
+    if (!c.recorded.empty())
+      table.add({c.what, c.differs() ? "different" : "same", shown(c.recorded),
+                 c.differs() || whole ? shown(c.here) : "", c.place});
+  return table;
 }
 
 Result<int> run_reproduce(const std::vector<std::string>& args) {
@@ -139,13 +106,17 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
         .todo("register the model with --run_log, the hone_log.jsonl of its training");
   const RegisteredRun run = HONE_TRY(registry.run(v.run_id));
   const std::vector<Circumstance> all = circumstances_of(v, run);
-  const std::string command = command_of(run);
+  const std::string command = training_command(v, run);
   const auto first =
       std::find_if(all.begin(), all.end(), [](const Circumstance& c) { return c.differs(); });
   const OrderedJson& data = value_at(run.record, "data");
   const bool unknown_data = data.is_null() || data.empty();
   const auto json_of = [](const Circumstance& c) -> OrderedJson {
-    return {{"what", c.what}, {"recorded", c.recorded}, {"here", c.here}, {"differs", c.differs()}};
+    return {{"what", c.what},
+            {"recorded", c.recorded},
+            {"here", c.here},
+            {"differs", c.differs()},
+            {"place", c.place}};
   };
   if (s.json) {
     OrderedJson list = OrderedJson::array();
@@ -160,11 +131,8 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
               "\n");
     return kExitDone;
   }
-  std::vector<std::vector<std::string>> lines = {{"what", "then", "here", ""}};
-  for (const Circumstance& c : all)
-    if (!c.recorded.empty())
-      lines.push_back({c.what, c.recorded, c.here, c.differs() ? "differs" : "same"});
-  print_out(table_of(lines, "text"));
+  print_table(table_of_circumstances(all, s.csv || s.wide), {s.csv ? "csv" : "text", s.wide});
+  if (s.csv) return kExitDone;
   print_out(first == all.end()
                 ? fmt::format("\nnothing {}differs\n", unknown_data ? "that is known " : "")
                 : fmt::format("\nfirst difference: {}\n", first->what));

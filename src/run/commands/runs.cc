@@ -1,17 +1,15 @@
 // hone runs VERB ...: the runs that have a log in their output folder, and those of the registry.
-#include <map>
-
 #include "base/core/clock.h"
 #include "base/core/log.h"
-#include "base/core/redact.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/monitor/run_list.h"
-#include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
+#include "run/commands/deciding_metric.h"
 #include "run/commands/errors.h"
-#include "run/commands/table.h"
+#include "run/commands/print_table.h"
+#include "run/commands/runs_registered.h"
 
 namespace hone {
 namespace {
@@ -23,13 +21,17 @@ struct RunsSettings {
 
 constexpr double kFollowSeconds = 0.5;
 
+bool is_json(const RunsSettings& s) { return s.json || s.format == "json"; }
+
 OrderedJson row_json(const RunRow& row) {
-  OrderedJson end = row.end;
+  OrderedJson end = row.end, earlier = OrderedJson::array();
+  for (const RunRow& attempt : row.earlier) earlier.push_back(row_json(attempt));
   for (const char* key : {"severity", "message", "event", "logging.googleapis.com/labels"})
     if (end.is_object()) end.erase(key);
   return {{"run", row.run},
           {"status", row.status(system_clock().wall_seconds())},
           {"attempts", row.attempts},
+          {"earlier", earlier},
           {"step", row.step},
           {"metrics", row.metrics},
           {"memory_planned_bytes", row.planned_bytes},
@@ -37,42 +39,71 @@ OrderedJson row_json(const RunRow& row) {
           {"log", row.log}};
 }
 
-Result<int> print_table(const RunsSettings& s) {
-  const std::vector<RunRow> rows = HONE_TRY(find_runs({s.folder}));
-  if (s.format == "json") {
+OrderedJson results_of(const RunRow& row) {
+  OrderedJson all = row.metrics.is_object() ? row.metrics : OrderedJson::object();
+  if (const OrderedJson& results = value_at(row.end, "results"); results.is_object())
+    all.update(results);
+  return all;
+}
+
+// The loss of training has a column of its own.
+std::optional<DecidingMetric> metric_of_run(const RunRow& row) {
+  auto metric =
+      deciding_metric(results_of(row), text_at(row.run, "task"), value_at(row.run, "settings"));
+  return metric && metric->name == "train_loss" ? std::nullopt : metric;
+}
+
+// The name of the run, what decides, then its facts.
+TextTable table_of_runs(const std::vector<RunRow>& rows) {
+  std::vector<std::optional<DecidingMetric>> of_rows;
+  for (const RunRow& row : rows) of_rows.push_back(metric_of_run(row));
+  MetricColumns metrics = metric_columns(of_rows);
+  std::vector<Column> columns = run_columns();
+  columns.insert(columns.begin() + 1, metrics.columns.begin(), metrics.columns.end());
+  TextTable table(columns);
+  const double now_s = system_clock().wall_seconds();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::vector<std::string> cells = run_cells(rows[i], now_s);
+    cells.insert(cells.begin() + 1, metrics.cells[i].begin(), metrics.cells[i].end());
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+Result<int> list_runs(const RunsSettings& s) {
+  const std::vector<RunRow> rows = with_attempts(HONE_TRY(find_runs({s.folder})));
+  if (is_json(s)) {
     for (const RunRow& row : rows) print_out(dump_json(row_json(row)) + "\n");
     return kExitDone;
   }
-  if (rows.empty() && s.format == "text") {
+  if (rows.empty() && table_form(s).format == "text") {
     log_info("no runs below '{}'", s.folder);
     return kExitDone;
   }
-  std::vector<std::vector<std::string>> lines = {run_columns()};
-  const double now_s = system_clock().wall_seconds();
-  for (const RunRow& row : rows) lines.push_back(run_cells(row, now_s));
-  print_out(table_of(lines, s.format));
+  print_table(table_of_runs(rows), table_form(s));
   return kExitDone;
 }
 
 Result<int> show_run(const RunsSettings& s) {
   const RunRow row = HONE_TRY(find_run(s.run, {s.folder}));
-  if (s.format == "json") {
+  if (is_json(s)) {
     print_out(dump_json(row_json(row), {.indent = 2}) + "\n");
     return kExitDone;
   }
-  const std::vector<std::string> names = run_columns(),
-                                 cells = run_cells(row, system_clock().wall_seconds());
-  std::vector<std::vector<std::string>> lines = {{"what", "value"}};
+  TextTable table({{.name = "what"}, {.name = "value", .kind = Column::kSentence}});
   const auto add = [&](const std::string& name, const std::string& value) {
-    if (!value.empty()) lines.push_back({name, value});
+    if (!value.empty()) table.add({name, value});
   };
-  for (size_t i = 0; i < names.size(); ++i) add(names[i], cells[i]);
-  if (row.attempts > 1) add("attempts", std::to_string(row.attempts));
+  const std::vector<Column> columns = run_columns();
+  const std::vector<std::string> cells = run_cells(row, system_clock().wall_seconds());
+  add(columns[0].name, cells[0]);
+  if (const auto metric = metric_of_run(row)) add(metric->name, metric_text(metric->value));
+  for (size_t i = 1; i < columns.size(); ++i) add(columns[i].name, cells[i]);
   if (row.planned_bytes >= 0) add("memory planned", format_bytes(row.planned_bytes));
   for (const auto& [key, value] : row.metrics.items()) add(key, dump_json(value));
   add("command", text_at(row.run, "command"));
   add("log", row.log);
-  print_out(table_of(lines, s.format));
+  print_table(table, table_form(s));
   return kExitDone;
 }
 
@@ -116,50 +147,6 @@ Result<int> print_logs(const RunsSettings& s) {
   return kExitDone;
 }
 
-// "news:2@champion" of each version that a run made, by the run's id.
-Result<std::map<std::string, std::vector<std::string>>> models_of_runs(Registry& registry) {
-  std::map<std::string, std::vector<std::string>> models;
-  for (const RegisteredModel& m : HONE_TRY(registry.models()))
-    for (const ModelVersion& v : HONE_TRY(registry.versions(m.name))) {
-      std::string name = v.reference();
-      for (const std::string& alias : v.aliases) name += "@" + alias;
-      models[v.run_id].push_back(std::move(name));
-    }
-  return models;
-}
-
-Result<int> print_registered(const RunsSettings& s) {
-  Registry registry = HONE_TRY(Registry::open(s.registry));
-  auto models = HONE_TRY(models_of_runs(registry));
-  std::vector<RegisteredRun> runs;
-  if (s.run.empty())
-    runs = HONE_TRY(registry.runs());
-  else
-    runs.push_back(HONE_TRY(registry.run(s.run)));
-  if (runs.empty() && s.format == "text") {
-    log_info("no runs in '{}'", registry.address());
-    return kExitDone;
-  }
-  std::vector<std::vector<std::string>> lines = {
-      {"run", "name", "task", "status", "started", "ended", "models", "data", "from"}};
-  for (const RegisteredRun& r : runs) {
-    if (s.format == "json") {
-      OrderedJson j = run_json(r);
-      j["models"] = models[r.id];
-      print_out(dump_json(redact_secrets(std::move(j))) + "\n");
-      continue;
-    }
-    const auto hash = [](const std::string& h) {  // its first 12 digits
-      const size_t colon = h.find(':');
-      return h.substr(0, (colon == std::string::npos ? 0 : colon + 1) + 12);
-    };
-    lines.push_back({r.id, r.name, r.task, r.status, r.started, r.ended, join(models[r.id], " "),
-                     hash(r.data_hash), hash(r.model_hash)});
-  }
-  if (s.format != "json") print_out(table_of(lines, s.format));
-  return kExitDone;
-}
-
 Result<int> run_runs(const std::vector<std::string>& given) {
   std::vector<std::string> args;
   for (const std::string& a : given) args.push_back(a == "-f" ? "--follow" : a);
@@ -170,9 +157,11 @@ Result<int> run_runs(const std::vector<std::string>& given) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   if (s.verb == "table") {
     if (!s.run.empty()) s.folder = s.run;  // hone runs table FOLDER
-    return print_table(s);
+    return list_runs(s);
   }
-  if (s.verb == "registered") return print_registered(s);
+  if (s.verb == "registered")
+    return list_registered_runs({.registry = s.registry, .run = s.run, .json = is_json(s)},
+                                table_form(s));
   if (s.run.empty())
     return Error(err::kMissingArgument, fmt::format("'hone runs {}' needs a run", s.verb))
         .todo("name its id, its name or its output folder; hone runs table lists them");

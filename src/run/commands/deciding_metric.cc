@@ -1,0 +1,72 @@
+#include "run/commands/deciding_metric.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "learn/tasks/tasks.h"
+#include "operate/registry/policy.h"
+
+namespace hone {
+namespace {
+
+std::string metric_of_task(const std::string& name) {
+  for (const Task& task : all_task())
+    if (task.name == name) return task.metric;
+  return "";
+}
+
+}  // namespace
+
+std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const std::string& task,
+                                              const OrderedJson& settings,
+                                              const std::string& wanted) {
+  if (!metrics.is_object()) return std::nullopt;
+  for (const std::string& name :
+       {bare_metric(wanted), bare_metric(text_at(settings, "metric_for_best_model")),
+        metric_of_task(task), std::string("loss"), std::string("train_loss")}) {
+    if (name.empty()) continue;
+    for (const std::string& key : {"eval_" + name, name, "predict_" + name})
+      if (const OrderedJson& value = value_at(metrics, key.c_str());
+          value.is_number() && key != "loss")  // of a step of training
+        return DecidingMetric{key, value.get<double>()};
+  }
+  return std::nullopt;
+}
+
+MetricColumns metric_columns(const std::vector<std::optional<DecidingMetric>>& of_rows) {
+  std::vector<std::pair<std::string, int>> names;  // with their number of rows
+  for (const auto& m : of_rows) {
+    if (!m) continue;
+    const auto known = std::find_if(names.begin(), names.end(),
+                                    [&](const auto& name) { return name.first == m->name; });
+    if (known == names.end())
+      names.emplace_back(m->name, 1);
+    else
+      ++known->second;
+  }
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  MetricColumns out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool lower = lower_is_better(bare_metric(names[i].first));
+    out.columns.push_back({.name = names[i].first,
+                           .kind = Column::kNumber,
+                           .priority = static_cast<int>(std::min<size_t>(i, 5)),
+                           .best = lower ? Column::kSmallest : Column::kLargest});
+  }
+  for (const auto& m : of_rows) {
+    out.cells.emplace_back(names.size());
+    for (size_t i = 0; i < names.size(); ++i)
+      if (m && m->name == names[i].first) out.cells.back()[i] = metric_text(m->value);
+  }
+  return out;
+}
+
+std::string metric_text(double value) {
+  constexpr double kNoDigitsFrom = 1e5, kNoDigitsTo = 1e15;
+  const double size = std::abs(value);
+  return size >= kNoDigitsFrom && size < kNoDigitsTo ? fmt::format("{:.0f}", value)
+                                                     : fmt::format("{:.5g}", value);
+}
+
+}  // namespace hone

@@ -1,0 +1,33 @@
+// The metric that decides which of several runs or versions is the best, for their tables.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/json.h"
+#include "base/core/table.h"
+
+namespace hone {
+
+struct DecidingMetric {
+  std::string name;  // "eval_rougeL"
+  double value = 0;
+};
+
+// The first that `metrics` has of `wanted` (of a policy; "": none), metric_for_best_model of the
+// settings, the metric of the task, the losses.
+std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const std::string& task,
+                                              const OrderedJson& settings,
+                                              const std::string& wanted = "");
+
+// Columns for the metrics of the rows, the most frequent first; its best value is marked.
+struct MetricColumns {
+  std::vector<Column> columns = {};
+  std::vector<std::vector<std::string>> cells = {};  // of each row
+};
+MetricColumns metric_columns(const std::vector<std::optional<DecidingMetric>>& of_rows);
+
+std::string metric_text(double value);  // five digits, large numbers whole
+
+}  // namespace hone

@@ -1,0 +1,38 @@
+#include "run/commands/lineage.h"
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "operate/monitor/origin.h"
+
+namespace hone {
+
+std::string learning_rate_of(const OrderedJson& settings) {
+  const OrderedJson& rate = value_at(settings, "learning_rate");
+  return rate.is_number() ? fmt::format("{:.6g}", rate.get<double>()) : "";
+}
+
+std::string initial_model_of(const RegisteredRun& run) {
+  const std::string name = text_at(run.record, "model_name");
+  return name.empty() ? model_name_of(text_at(run.record, "model")) : name;
+}
+
+std::string data_of(const RegisteredRun& run) {
+  std::vector<std::string> names;
+  for (const OrderedJson& file : value_at(run.record, "data")) {
+    std::string name = text_at(file, "name");
+    if (name.empty()) name = text_at(file, "file");
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  }
+  if (!names.empty()) return join(names, " ");
+  for (const char* key : {"dataset_name", "train_file"}) {
+    const OrderedJson& given = value_at(run.params, key);
+    for (const OrderedJson& name : given.is_array() ? given : OrderedJson::array({given}))
+      if (name.is_string() && !name.get<std::string>().empty()) names.push_back(name);
+    if (!names.empty()) break;
+  }
+  return join(names, " ");
+}
+
+}  // namespace hone
