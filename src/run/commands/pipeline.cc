@@ -1,6 +1,8 @@
 // hone pipeline VERB ...: steps from data to an endpoint, run so that any kill is survived.
 #include "operate/pipeline/pipeline.h"
 
+#include <algorithm>
+
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
@@ -13,7 +15,6 @@
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
-#include "run/commands/pipeline_arguments.h"
 #include "run/commands/pipeline_exec.h"
 #include "run/commands/pipeline_plan.h"
 #include "run/commands/pipeline_runs.h"
@@ -34,6 +35,20 @@ struct PipelineCommandSettings {
 #define HONE_SETTINGS "run/commands/pipeline.def"
 #include "base/settings/fields.inc"
 };
+
+// The argument after the verb is a run or a file.
+Status take_argument(PipelineCommandSettings& s) {
+  if (s.file_or_run.empty()) return Ok{};
+  const bool is_run = s.verb == "show" || s.verb == "cancel";
+  std::string& target = is_run ? s.run : s.pipeline;
+  if (!target.empty() && target != s.file_or_run)
+    return Error(err::kMissingArgument,
+                 fmt::format("'{}' and '{}' are given", target, s.file_or_run))
+        .at(is_run ? "--run" : "--pipeline")
+        .todo("name one");
+  target = s.file_or_run;
+  return Ok{};
+}
 
 Result<Pipeline> pipeline_of(PipelineCommandSettings& s) {
   if (s.pipeline.empty())
@@ -174,15 +189,18 @@ Result<int> run_pipeline_command(const std::vector<std::string>& given) {
   PipelineCommandSettings s;
   Schema schema("hone pipeline", "steps from data to an endpoint");
   s.bind(schema);
-  schema.positional("verb");
-  if (HONE_TRY(parse_settings(schema, with_pipeline_flags(own))).done) return kExitDone;
+  for (const char* name : {"verb", "file_or_run"}) schema.positional(name);
+  std::replace(own.begin(), own.end(), std::string("-o"), std::string("--output"));
+  if (HONE_TRY(parse_settings(schema, own)).done) return kExitDone;
+  HONE_TRY(take_argument(s));
   if (s.verb == "exec") return exec_command(command, s.folder, s.write, own_program());
   if (s.verb == "run") return run_steps(s);
   if (s.verb == "schedule") return run_on_schedule(s);
   if (s.verb == "compile") return compile_for_engine(s);
   const auto state = HONE_TRY(open_pipeline_state(HONE_TRY(state_folder(s))));
-  if (s.verb == "list") return list_pipeline_runs(*state, s.json);
-  if (s.verb == "show") return show_pipeline_run(*state, s.run, s.project, s.json);
+  const ShownRuns how{.json = s.json, .form = {s.csv ? "csv" : "text", s.wide}};
+  if (s.verb == "list") return list_pipeline_runs(*state, how);
+  if (s.verb == "show") return show_pipeline_run(*state, s.run, s.project, how);
   return cancel_pipeline_run(*state, s.run);
 }
 

@@ -8,8 +8,11 @@
 #include "base/store/store.h"
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
+#include "operate/pipeline/recipe/recipe_reader.h"
 #include "operate/pipeline/runner.h"
+#include "operate/registry/policy.h"
 #include "run/commands/command.h"
+#include "run/commands/deciding_metric.h"
 
 namespace hone {
 namespace {
@@ -33,6 +36,48 @@ Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name)
                          : fmt::format("did you mean {}?", near));
 }
 
+// Why a step ended as it did: its fault, its decision, or the run that it was taken from.
+std::string result_text(const StepRow& step) {
+  if (!step.message.empty()) return step.message;
+  std::string text = text_at(step.result, "verdict");
+  if (const std::string reason = text_at(step.result, "reason"); !text.empty() && !reason.empty())
+    text += ": " + reason;
+  if (const std::string url = text_at(step.result, "url"); !url.empty()) text = url;
+  if (step.reused_from.empty()) return text;
+  return (text.empty() ? "" : text + "; ") + "taken from " + step.reused_from;
+}
+
+// The decision of a run: the verdict of one of its steps, and the metric that it was about.
+struct RunVerdict {
+  std::string verdict, reason;
+  std::optional<DecidingMetric> metric;
+};
+
+std::optional<DecidingMetric> metric_of_decision(const OrderedJson& result) {
+  const OrderedJson& evidence = value_at(result, "evidence");
+  const std::string name = text_at(evidence, "metric");
+  for (const OrderedJson* value :
+       {&value_at(value_at(evidence, "comparison"), "version"), &value_at(evidence, "value")})
+    if (!name.empty() && value->is_number()) return DecidingMetric{name, value->get<double>()};
+  return std::nullopt;
+}
+
+RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& steps) {
+  RunVerdict v;
+  for (const StepRow& step : steps) {
+    if (text_at(step.result, "verdict").empty()) continue;
+    v = {text_at(step.result, "verdict"), text_at(step.result, "reason"),
+         metric_of_decision(step.result)};
+  }
+  const std::string wanted = text_at(value_at(run.config, "policy"), "metric"),
+                    task = text_at(run.config, "task");
+  for (const StepRow& step : steps)
+    if (!v.metric)
+      v.metric = deciding_metric(step.result, task.empty() ? Recipe().task : task, nullptr, wanted);
+  if (v.metric) v.metric->name = bare_metric(v.metric->name);
+  return v;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& folder) {
@@ -43,29 +88,59 @@ Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& fo
   return PipelineState::open(folder + "/pipeline.db");
 }
 
-Result<int> list_pipeline_runs(PipelineState& state, bool json) {
-  for (const PipelineRunRow& r : HONE_TRY(state.runs())) {
-    if (json)
-      print_out(dump_json(OrderedJson{{"run", r.id},
-                                      {"pipeline", r.pipeline},
-                                      {"status", status_of(r)},
-                                      {"begun", format_utc(r.begun_s)},
-                                      {"message", r.message}}) +
-                "\n");
-    else
-      print_out(fmt::format("{:<40} {:<9} {}  {}\n", r.id, status_of(r), format_utc(r.begun_s),
-                            r.message));
+Result<int> list_pipeline_runs(PipelineState& state, const ShownRuns& how) {
+  const std::vector<PipelineRunRow> runs = HONE_TRY(state.runs());
+  std::vector<RunVerdict> verdicts;
+  std::vector<std::optional<DecidingMetric>> of_rows;
+  for (const PipelineRunRow& r : runs) {
+    verdicts.push_back(verdict_of(r, HONE_TRY(state.steps(r.id))));
+    of_rows.push_back(verdicts.back().metric);
   }
+  const MetricColumns metrics = metric_columns(of_rows);
+  std::vector<Column> columns = {{.name = "run", .kind = Column::kName}};
+  columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
+  for (Column c :
+       {Column{.name = "verdict"}, Column{.name = "status"}, Column{.name = "begun", .priority = 1},
+        Column{.name = "message", .kind = Column::kSentence, .priority = 2}})
+    columns.push_back(std::move(c));
+  TextTable table(columns);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const PipelineRunRow& r = runs[i];
+    const RunVerdict& v = verdicts[i];
+    if (how.json) {
+      print_out(dump_json(OrderedJson{
+                    {"run", r.id},
+                    {"pipeline", r.pipeline},
+                    {"status", status_of(r)},
+                    {"begun", format_utc(r.begun_s)},
+                    {"message", r.message},
+                    {"verdict", v.verdict},
+                    {"reason", v.reason},
+                    {"metric", v.metric ? v.metric->name : ""},
+                    {"value", v.metric ? OrderedJson(v.metric->value) : OrderedJson()}}) +
+                "\n");
+      continue;
+    }
+    std::vector<std::string> cells = {r.id};
+    cells.insert(cells.end(), metrics.cells[i].begin(), metrics.cells[i].end());
+    for (const std::string& cell : {v.verdict, status_of(r), format_utc(r.begun_s), r.message})
+      cells.push_back(cell);
+    table.add(std::move(cells));
+  }
+  if (!how.json && table.empty())
+    log_info("no pipeline runs yet");
+  else if (!how.json)
+    print_table(table, how.form);
   return kExitDone;
 }
 
 Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
-                              const std::string& project, bool json) {
+                              const std::string& project, const ShownRuns& how) {
   const PipelineRunRow run = HONE_TRY(chosen_run(state, name));
   std::vector<StepRow> steps = HONE_TRY(state.steps(run.id));
   std::sort(steps.begin(), steps.end(),
             [](const StepRow& a, const StepRow& b) { return a.begun_s < b.begun_s; });
-  if (json) {
+  if (how.json) {
     OrderedJson list = OrderedJson::array();
     for (const StepRow& r : steps)
       list.push_back({{"name", r.name},
@@ -86,13 +161,16 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
   }
   print_out(
       fmt::format("{}  {}  {}\n", run.id, status_of(run), link_to_run(run.root, run.id, project)));
+  TextTable table({{.name = "step"},
+                   {.name = "status"},
+                   {.name = "took", .kind = Column::kNumber, .priority = 1},
+                   {.name = "attempts", .kind = Column::kNumber, .priority = 2},
+                   {.name = "result", .kind = Column::kSentence}});
   for (const StepRow& r : steps)
-    print_out(fmt::format(
-        "{:<14} {:<8} {:>7} {}\n", r.name, r.status,
-        r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "-",
-        !r.message.empty()      ? r.message
-        : r.reused_from.empty() ? fmt::format("attempts {}", r.attempts)
-                                : "taken from " + r.reused_from));
+    table.add({r.name, r.status,
+               r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "",
+               r.attempts > 1 ? std::to_string(r.attempts) : "", result_text(r)});
+  print_table(table, how.form);
   return kExitDone;
 }
 
@@ -107,6 +185,10 @@ Result<int> cancel_pipeline_run(PipelineState& state, const std::string& name) {
   HONE_TRY(state.put(run));
   if (alive) ::kill(static_cast<pid_t>(pid), SIGTERM);
   log_info("{:<11} {}{}", "cancelled", run.id, alive ? ": its process ends now" : "");
+  log_info(
+      "{:<11} the same command starts a new run and takes the steps that are done from this one; "
+      "with --run {} it continues this one",
+      "again", run.id);
   return kExitDone;
 }
 

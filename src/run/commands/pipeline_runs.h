@@ -4,16 +4,21 @@
 #include <string>
 
 #include "operate/pipeline/state.h"
+#include "run/commands/print_table.h"
 
 namespace hone {
 
 // The state of the runs in a folder. H3167.
 Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& folder);
-// Prints a line, or with `json` an object, for each run.
-Result<int> list_pipeline_runs(PipelineState& state, bool json);
+struct ShownRuns {
+  bool json = false;  // an object for each run
+  TableForm form = {};
+};
+// Prints a row for each run, with what it decided.
+Result<int> list_pipeline_runs(PipelineState& state, const ShownRuns& how);
 // Prints the run and its steps. `name`: "" for the newest; `project`: of the link to Google Cloud. H3167.
 Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
-                              const std::string& project, bool json);
+                              const std::string& project, const ShownRuns& how);
 // Ends the run's process, if it has one. H3167.
 Result<int> cancel_pipeline_run(PipelineState& state, const std::string& name);
 

@@ -21,12 +21,30 @@ Result<HttpResponse> Connections::send(const HttpRequest& request) {
   return r;
 }
 
+namespace {
+
+// The three stores' words for a bucket that is missing, not an object in it.
+bool says_no_bucket(const std::string& why) {
+  for (const char* words : {"bucket does not exist", "NoSuchBucket", "ContainerNotFound"})
+    if (why.find(words) != std::string::npos) return true;
+  return false;
+}
+
+Error no_bucket(const std::string& url) {
+  const std::string bucket = url.substr(0, url.find('/', url.find("://") + 3));
+  return Error(err::kStoreMissing, fmt::format("the bucket {} does not exist", bucket))
+      .todo(fmt::format("create it with 'hone store mb {}', or check the name", bucket));
+}
+
+}  // namespace
+
 Error refused_by_store(const HttpResponse& r, const std::string& name,
                        const std::string& credentials, std::string why) {
   const std::string said = fmt::format("{}: the server answered with status {}{}", name, r.status,
                                        why.empty() ? "" : ": " + why.substr(0, 300));
   switch (r.status) {
     case 404:
+      if (says_no_bucket(why)) return no_bucket(name);
       return Error(err::kStoreMissing, fmt::format("{} does not exist", name))
           .at(fmt::format("status 404{}", why.empty() ? "" : ": " + why.substr(0, 300)))
           .todo("check the name; 'hone store ls' lists the names");
