@@ -21,6 +21,7 @@
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/display.h"
 #include "operate/pipeline/errors.h"
+#include "operate/pipeline/published.h"
 #include "operate/pipeline/run_record.h"
 
 namespace hone {
@@ -269,6 +270,7 @@ class PipelineRunner {
                    .part = part,
                    .done = record_->place(step.name, ".done")};
     if (r.command[0] == "hone") r.command[0] = options_.program;
+    if (record_->in_bucket()) r.environment = published_environment(folder_, options_.root);
     if (!options_.project.empty()) r.environment["GOOGLE_CLOUD_PROJECT"] = options_.project;
     RunningStep running{.step = &step, .began = system_clock().seconds()};
     if (HONE_TRY(store_.exists(r.log_file))) running.log_from = HONE_TRY(store_.bytes(r.log_file));

@@ -7,7 +7,8 @@
 //   <folder>/<run>/<step>.part/      a running step
 //   <folder>/<run>/logs/<step>.log   its output; .out: its standard output
 // If pipeline_root is a bucket, <folder> is on this machine, and each finished step's folder is
-// copied to <pipeline_root>/<run>/<step>/, its <step>.json last.
+// copied to <pipeline_root>/<run>/<step>/, its <step>.json last. Steps that record paths for other
+// machines record these URLs (published.h).
 #pragma once
 
 #include <functional>

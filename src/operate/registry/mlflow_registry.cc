@@ -171,6 +171,7 @@ Result<int64_t> take_version(Registry& registry, MlflowClient& client, const Mlf
       v.parent = text_at(*told, "parent");
       v.data_hash = text_at(*told, "data_hash");
       v.evaluation = text_at(*told, "evaluation");
+      if (const OrderedJson& files = value_at(*told, "files"); files.is_array()) v.files = files;
       if (const auto metrics = told->find("metrics");
           metrics != told->end() && metrics->is_object())
         v.metrics = *metrics;

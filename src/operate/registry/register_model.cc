@@ -7,10 +7,12 @@
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
+#include "operate/monitor/origin.h"
 #include "operate/monitor/run_list.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/evaluation.h"
 #include "operate/registry/model_hash.h"
+#include "operate/registry/pinned_files.h"
 
 namespace hone {
 namespace {
@@ -21,6 +23,21 @@ constexpr const char *kResultsFile = "all_results.json", *kLogFile = "hone_log.j
 std::string whole_path(const std::string& path) {
   if (path.empty() || path.find("://") != std::string::npos) return without_end_slash(path);
   return without_end_slash(std::filesystem::absolute(path).lexically_normal().string());
+}
+
+std::string published_path(const ModelToRegister& given, const std::string& path) {
+  const std::string whole = whole_path(path);
+  return given.published ? given.published(whole) : whole;
+}
+
+// Every text that is a published path becomes its URL; other texts stay as they are.
+OrderedJson with_published(const ModelToRegister& given, OrderedJson value) {
+  if (!given.published) return value;
+  if (value.is_structured())
+    for (OrderedJson& member : value) member = with_published(given, std::move(member));
+  else if (value.is_string())
+    value = given.published(value.get<std::string>());
+  return value;
 }
 
 Result<OrderedJson> read_object(const std::string& file) {
@@ -41,8 +58,9 @@ Result<OrderedJson> metrics_of(const ModelToRegister& given) {
   return all;
 }
 
-// Files and folders of data in the settings, relative to `folder`; missing ones are left out.
-OrderedJson hashed_data(const OrderedJson& settings, const std::string& folder) {
+// Files and folders of data in the settings of a run in `folder`; missing ones are left out.
+OrderedJson hashed_data(const ModelToRegister& model, const OrderedJson& settings,
+                        const std::string& folder) {
   OrderedJson data = OrderedJson::array();
   for (const char* key : {"dataset_name", "train_file"}) {
     const OrderedJson& setting = value_at(settings, key);
@@ -53,7 +71,9 @@ OrderedJson hashed_data(const OrderedJson& settings, const std::string& folder) 
       const std::string path = (std::filesystem::path(folder) / given).lexically_normal().string();
       if (!is_file(path) && !is_folder(path)) continue;
       const Result<std::string> hash = hash_data(without_end_slash(path));
-      if (hash.ok()) data.push_back({{"file", without_end_slash(path)}, {"hash", *hash}});
+      if (hash.ok())
+        data.push_back(
+            {{"file", published_path(model, path)}, {"name", data_name_of(path)}, {"hash", *hash}});
     }
   }
   return data;
@@ -78,7 +98,7 @@ Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& lo
   if (row.end.is_object()) run.ended = row.last_time;
   std::string folder = text_at(row.run, "folder");
   if (folder.empty()) folder = std::filesystem::current_path().string();
-  const OrderedJson files = hashed_data(run.params, folder);
+  const OrderedJson files = hashed_data(given, run.params, folder);
   std::vector<std::string> hashes;
   for (const OrderedJson& f : files) hashes.push_back(text_at(f, "hash"));
   run.data_hash = join(hashes, " ");
@@ -87,10 +107,12 @@ Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& lo
     from = from.starts_with('/') ? from : there;
   if (is_folder(from))
     if (const auto hash = hash_model(from); hash.ok()) run.model_hash = *hash;
+  run.params = with_published(given, std::move(run.params));
   run.record = {{"hone", given.hone_version},
                 {"command", text_at(row.run, "command")},
-                {"model", from.empty() || !is_folder(from) ? from : whole_path(from)},
-                {"log", whole_path(log)},
+                {"model", from.empty() || !is_folder(from) ? from : published_path(given, from)},
+                {"model_name", model_name_of(from)},
+                {"log", published_path(given, log)},
                 {"folder", folder},
                 {"machine", value_at(row.run, "machine")},
                 {"data", files}};
@@ -108,7 +130,8 @@ Result<std::string> parent_of(Registry& registry, const RegisteredRun& run) {
     for (const RegisteredModel& m : HONE_TRY(registry.models()))
       for (const ModelVersion& v : HONE_TRY(registry.versions(m.name)))
         if (v.hash == run.model_hash) return v.reference();
-  return text_at(run.record, "model");
+  const std::string name = text_at(run.record, "model_name");
+  return name.empty() ? text_at(run.record, "model") : name;
 }
 
 }  // namespace
@@ -119,8 +142,12 @@ Result<ModelVersion> register_model(Registry& registry, const ModelToRegister& a
   HONE_TRY(check_registry_name("a model", given.name));
   ModelVersion v;
   v.model = given.name;
-  v.source = whole_path(given.folder);
+  v.source = published_path(given, given.folder);
   v.hash = HONE_TRY(hash_model(given.folder));
+  const std::vector<std::string> files = HONE_TRY(model_files(given.folder));
+  if (v.source != whole_path(given.folder))
+    HONE_TRY(check_published(given.folder, v.source, files));
+  v.files = HONE_TRY(pin_files(v.source, files));
   v.metrics = HONE_TRY(metrics_of(given));
   v.labels = given.labels;
   RegisteredRun run;
@@ -134,7 +161,7 @@ Result<ModelVersion> register_model(Registry& registry, const ModelToRegister& a
   v.parent = !given.parent.empty() ? given.parent : HONE_TRY(parent_of(registry, run));
   const std::string examples = given.evaluation.empty() ? given.folder : given.evaluation;
   if (HONE_TRY(file_store().exists(without_end_slash(examples) + "/" + kExamplesFile)))
-    v.evaluation = whole_path(examples);
+    v.evaluation = published_path(given, examples);
   else if (!given.evaluation.empty())
     log_warning(
         "'{}' has no {}, which hone eval --save_examples writes: versions cannot be compared row "

@@ -49,6 +49,8 @@ struct ModelVersion {
   int64_t number = 0;       // from 1
   std::string source = {};  // folder (absolute) or URL of the model files
   std::string hash = {};    // of the model files: hash_model() (model_hash.h)
+  OrderedJson files =
+      OrderedJson::array();  // of a source in a bucket: pin_files() (pinned_files.h)
   std::string run_id = {};
   std::string task = {};                        // "summarization", "clm" ...
   OrderedJson metrics = OrderedJson::object();  // equal to all_results.json of the folder
@@ -132,7 +134,8 @@ class Registry {
   // Adds a version, and the model if it is new; ignores `number`, `created` and `aliases` of
   // `version`. If the model has a version with this hash already, returns that one, so a killed
   // program may register again. Missing metrics and evaluation are then filled in; existing ones
-  // are replaced if `replaced` names them ("metrics", "evaluation"). The same transaction stores
+  // are replaced if `replaced` names them ("metrics", "evaluation"). A URL as source, with its
+  // files, takes the place of the former source. The same transaction stores
   // the run, unless its id is "", and sets `alias`, unless it is "". H3136.
   Result<ModelVersion> add_version(const ModelVersion& version, const RegisteredRun& run = {},
                                    const std::string& alias = "",

@@ -8,11 +8,21 @@ OrderedJson model_json(const RegisteredModel& m) {
 }
 
 OrderedJson version_json(const ModelVersion& v) {
-  return {{"name", v.model},    {"version", v.number},      {"uri", v.uri()},
-          {"hash", v.hash},     {"source", v.source},       {"aliases", v.aliases},
-          {"task", v.task},     {"metrics", v.metrics},     {"run", v.run_id},
-          {"parent", v.parent}, {"data_hash", v.data_hash}, {"evaluation", v.evaluation},
-          {"labels", v.labels}, {"created", v.created}};
+  return {{"name", v.model},
+          {"version", v.number},
+          {"uri", v.uri()},
+          {"hash", v.hash},
+          {"source", v.source},
+          {"files", v.files},
+          {"aliases", v.aliases},
+          {"task", v.task},
+          {"metrics", v.metrics},
+          {"run", v.run_id},
+          {"parent", v.parent},
+          {"data_hash", v.data_hash},
+          {"evaluation", v.evaluation},
+          {"labels", v.labels},
+          {"created", v.created}};
 }
 
 OrderedJson run_json(const RegisteredRun& r) {

@@ -10,13 +10,14 @@ namespace {
 
 constexpr const char* kVersionColumns =
     "model, number, source, hash, run_id, task, metrics, parent, data_hash, labels, created, "
-    "evaluation";
+    "evaluation, files";
 
 ModelVersion version_of_row(const SqlValues& row) {
   return {.model = sql_text(row[0]),
           .number = sql_number(row[1]),
           .source = sql_text(row[2]),
           .hash = sql_text(row[3]),
+          .files = column_list(row[12]),
           .run_id = sql_text(row[4]),
           .task = sql_text(row[5]),
           .metrics = column_json(row[6]),
@@ -105,6 +106,10 @@ Result<ModelVersion> Registry::add_version(const ModelVersion& given, const Regi
                                       column, where),
                           {value, given.model, number}));
       }
+      if (given.source.find("://") != std::string::npos)
+        HONE_TRY(db_->run(
+            "UPDATE hone_versions SET source = ?, files = ? WHERE model = ? AND number = ?",
+            {redact_text(given.source), dump_json(given.files), given.model, number}));
     } else {
       const std::string now = registry_now();
       HONE_TRY(db_->run(
@@ -115,11 +120,13 @@ Result<ModelVersion> Registry::add_version(const ModelVersion& given, const Regi
                        "SELECT COALESCE(MAX(number), 0) FROM hone_versions WHERE model = ?",
                        {given.model}))[0][0]);
       HONE_TRY(db_->run(
-          fmt::format("INSERT INTO hone_versions({}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          fmt::format("INSERT INTO hone_versions({}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                      "?)",
                       kVersionColumns),
           {given.model, number, redact_text(given.source), given.hash, given.run_id, given.task,
            json_column(given.metrics), redact_text(given.parent), given.data_hash,
-           labels_column(given.labels), now, redact_text(given.evaluation)}));
+           labels_column(given.labels), now, redact_text(given.evaluation),
+           dump_json(given.files)}));
     }
     return alias.empty() ? Status(Ok{}) : set_alias(given.model, alias, number);
   }));

@@ -12,6 +12,11 @@ OrderedJson column_json(const SqlValue& value) {
   return parsed.ok() && parsed->is_object() ? std::move(*parsed) : OrderedJson::object();
 }
 
+OrderedJson column_list(const SqlValue& value) {
+  Result<OrderedJson> parsed = parse_ordered_json(sql_text(value), "registry");
+  return parsed.ok() && parsed->is_array() ? std::move(*parsed) : OrderedJson::array();
+}
+
 std::string labels_column(const Labels& labels) {
   OrderedJson all = OrderedJson::object();
   for (const auto& [key, value] : labels) all[key] = value;

@@ -43,7 +43,8 @@ const std::vector<std::vector<const char*>>& migrations() {
       {"ALTER TABLE hone_versions ADD COLUMN evaluation TEXT NOT NULL DEFAULT ''"},
       {"ALTER TABLE hone_deployed ADD COLUMN position BIGINT NOT NULL DEFAULT 0"},
       {"ALTER TABLE hone_endpoints ADD COLUMN serving TEXT NOT NULL DEFAULT '{}'",
-       "ALTER TABLE hone_endpoints ADD COLUMN server TEXT NOT NULL DEFAULT '{}'"}};
+       "ALTER TABLE hone_endpoints ADD COLUMN server TEXT NOT NULL DEFAULT '{}'"},
+      {"ALTER TABLE hone_versions ADD COLUMN files TEXT NOT NULL DEFAULT '[]'"}};
   return all;
 }
 

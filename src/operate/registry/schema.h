@@ -5,7 +5,7 @@
 
 namespace hone {
 
-inline constexpr int64_t kRegistrySchema = 4;  // the number of migrations
+inline constexpr int64_t kRegistrySchema = 5;  // the number of migrations
 
 // Runs the missing migrations in one transaction. Errors: H3134, those of the database.
 Status migrate_registry(Database& db);

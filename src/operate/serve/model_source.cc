@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "operate/registry/pinned_files.h"
 #include "operate/serve/errors.h"
 
 namespace hone {
@@ -32,7 +33,8 @@ std::string label_of(const ModelVersion& v, const char* key) {
 
 }  // namespace
 
-ModelSource registered_source(const ModelVersion& v) {
+Result<ModelSource> registered_source(const ModelVersion& v) {
+  HONE_TRY(check_pinned(v));
   ModelSource m{v.model, std::to_string(v.number), v.source};
   m.task = v.task.empty() ? label_of(v, "task") : v.task;
   if (std::string prefix = label_of(v, "source_prefix"); !prefix.empty())
@@ -61,7 +63,7 @@ Result<ModelSource> model_source(const std::string& text, const std::string& reg
         slash != std::string::npos && is_number(reference.substr(slash + 1)))
       reference[slash] = ':';
     Registry r = HONE_TRY(Registry::open(registry));
-    ModelSource own = registered_source(HONE_TRY(resolve_model(r, reference)));
+    ModelSource own = HONE_TRY(registered_source(HONE_TRY(resolve_model(r, reference))));
     if (!m.name.empty()) own.name = m.name;
     if (!m.version.empty()) own.version = m.version;
     return own;

@@ -21,8 +21,8 @@ struct ModelSource {
 // "models:/NAME" of the registry. H3402; errors of the registry.
 Result<ModelSource> model_source(const std::string& text, const std::string& registry);
 // The source of a registered version, with its task, and with its label source_prefix as the prefix
-// of texts. Labels cannot end with a blank, so the blank at the end of the prefix is added.
-ModelSource registered_source(const ModelVersion& version);
+// of texts. Labels cannot end with a blank, so the blank at the end of the prefix is added. H3145.
+Result<ModelSource> registered_source(const ModelVersion& version);
 
 // A model in Triton's layout: FOLDER/NAME/VERSION/ with numbers as versions (default: the largest),
 // or a model's files directly in FOLDER/NAME/. Files of other backends are ignored. H3416.

@@ -26,7 +26,8 @@ Status ModelSources::find_models() {
     Registry registry = HONE_TRY(Registry::open(options_.registry));
     endpoint_ = HONE_TRY(registry.endpoint(options_.endpoint));
     for (const DeployedModel& d : endpoint_.deployed) {
-      first_.push_back(registered_source(HONE_TRY(registry.version(d.model, d.version))));
+      const ModelVersion version = HONE_TRY(registry.version(d.model, d.version));
+      first_.push_back(HONE_TRY(registered_source(version)));
       traffic_[d.model][std::to_string(d.version)] = d.traffic;
       first_.back().deployed_id = d.id;
     }

@@ -1,6 +1,7 @@
 // hone models VERB ...: models, their versions and aliases in the registry.
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "operate/pipeline/published.h"
 #include "operate/registry/mlflow_registry.h"
 #include "operate/registry/register_model.h"
 #include "operate/registry/registry_json.h"
@@ -51,6 +52,7 @@ Result<int> register_one(const ModelsSettings& s, Registry& registry) {
   given.labels = HONE_TRY(labels_of(s.label));
   given.alias = s.alias;
   given.hone_version = version();
+  given.published = published_place;
   const ModelVersion v = HONE_TRY(register_model(registry, given));
   if (s.json)
     print_json(version_json(v));

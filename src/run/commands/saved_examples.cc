@@ -10,6 +10,7 @@
 #include "base/store/hash.h"
 #include "base/store/store.h"
 #include "learn/data/rows/files.h"
+#include "operate/pipeline/published.h"
 #include "operate/registry/evaluation.h"
 #include "operate/registry/model_hash.h"
 #include "run/commands/command.h"
@@ -102,10 +103,10 @@ Status save_examples(const ChosenTask& chosen, const TaskRun& run, const Example
     if (!slices.empty()) line["slices"] = slices[i];
     lines += dump_json(line) + "\n";
   }
-  OrderedJson settings = chosen.schema.dump();
+  OrderedJson settings = published_places(chosen.schema.dump());
   const OrderedJson told = {{"hone", version()},
                             {"task", chosen.task->name},
-                            {"model", s.model_name_or_path},
+                            {"model", published_place(s.model_name_or_path)},
                             {"folder", std::filesystem::current_path().string()},
                             {"data", data},
                             {"examples", scores.rows().size()},

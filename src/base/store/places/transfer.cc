@@ -135,6 +135,11 @@ Result<bool> are_same(Store& store, const std::string& a, const std::string& b) 
 
 }  // namespace
 
+Result<bool> have_same_bytes(Store& store, const std::string& a, const std::string& b) {
+  const int64_t bytes = HONE_TRY(store.bytes(a));
+  return bytes == HONE_TRY(store.bytes(b)) && HONE_TRY(are_same(store, a, b));
+}
+
 Result<std::vector<TransferFile>> files_below(Store& store, const std::string& given,
                                               std::vector<TransferFile>* not_files) {
   const std::string folder = without_end_slash(given);

@@ -21,6 +21,10 @@ Result<std::vector<TransferFile>> files_below(Store& store, const std::string& f
 // H0106 that names keys which were left out.
 Error left_out(const std::string& folder, const std::vector<TransferFile>& not_files);
 
+// Whether two files are equal by size and checksum. False if a store knows no checksum of an object.
+// Errors: those of both stores.
+Result<bool> have_same_bytes(Store& store, const std::string& a, const std::string& b);
+
 using OnBytes = std::function<void(int64_t bytes)>;  // called when more bytes are copied
 
 // Copies one file and returns its bytes; reading and writing overlap, in two blocks of 32 MiB. "-"

@@ -4,6 +4,7 @@
 #include "base/core/text.h"
 #include "operate/pipeline/compile/compile.h"
 #include "operate/pipeline/compile/errors.h"
+#include "operate/pipeline/published.h"
 
 namespace hone {
 namespace {
@@ -113,6 +114,9 @@ class ArgoCompiler {
     };
     const auto file = [](const std::string& member) { return kResultFolder + identifier(member); };
     t["container"]["image"] = o_.image;
+    if (o_.root.starts_with("gs://") || o_.root.starts_with("s3://"))
+      t["container"]["env"] = compile::variables_of(
+          published_environment(kInFolder, without_end_slash(o_.root) + "/{{workflow.name}}"));
     t["container"]["command"] = HONE_TRY(compile::container_command(p_, step, o_, meaning, file));
     const StepMachine& m = step.machine;
     const compile::MachineSize size = compile::machine_size(m.machine_type);

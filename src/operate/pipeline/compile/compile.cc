@@ -136,6 +136,12 @@ MachineSize machine_size(const std::string& type) {
   return {};
 }
 
+OrderedJson variables_of(const std::map<std::string, std::string>& environment) {
+  OrderedJson list = OrderedJson::array();
+  for (const auto& [name, value] : environment) list.push_back({{"name", name}, {"value", value}});
+  return list;
+}
+
 bool deploys(const PipelineStep& step) {
   return step.command.size() > 1 && step.command[0] == "hone" && step.command[1] == "deploy";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,9 @@ struct MachineSize {
   double processors = 0, gigabytes = 0;
 };
 MachineSize machine_size(const std::string& machine_type);
+
+// Variables as a container takes them: [{"name", "value"}].
+OrderedJson variables_of(const std::map<std::string, std::string>& environment);
 
 bool deploys(const PipelineStep& step);  // runs hone deploy: each target has another way
 // The flags of hone serve in a step's --serve_flags: {"--prefix", "summarize: "}.

@@ -45,6 +45,22 @@ TEST(Compile, DeploymentsNeedABucketAndARegistry) {
   EXPECT_THAT(compile::serve_flags(*news.find("deploy")), ElementsAre("--prefix", "summarize: "));
 }
 
+TEST(Compile, StepsKnowTheUrlsOfTheirFolders) {
+  const Pipeline steps = steps_of("  - {name: train, run: 'hone train --output_dir ${out}'}\n");
+  const CompileOptions options{.image = "i", .deploy_image = {}, .root = "gs://B/r"};
+  const auto variable = [](const std::string& name, const std::string& value) {
+    return OrderedJson{{"name", name}, {"value", value}};
+  };
+  const OrderedJson argo = compile_pipeline("argo", steps, options).value().document;
+  EXPECT_EQ(argo["spec"]["templates"][1]["container"]["env"],
+            OrderedJson::array({variable("HONE_PUBLISHED_FOLDER", "/hone/in"),
+                                variable("HONE_PUBLISHED_URL", "gs://B/r/{{workflow.name}}")}));
+  const OrderedJson kfp = compile_pipeline("kfp", steps, options).value().document;
+  EXPECT_EQ(kfp["deploymentSpec"]["executors"]["exec-train"]["container"]["env"],
+            OrderedJson::array({variable("HONE_PUBLISHED_FOLDER", "/gcs/B/r"),
+                                variable("HONE_PUBLISHED_URL", "gs://B/r")}));
+}
+
 TEST(Compile, EnginesAreTheFilesOfTheRoom) {
   EXPECT_THAT(pipeline_engine_names(), ElementsAre("argo", "kfp", "vertex"));
 }

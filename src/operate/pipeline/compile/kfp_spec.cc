@@ -4,6 +4,7 @@
 
 #include "base/core/text.h"
 #include "operate/pipeline/compile/errors.h"
+#include "operate/pipeline/published.h"
 
 namespace hone {
 namespace {
@@ -226,6 +227,9 @@ class KfpCompiler {
     c["image"] = o_.image;
     c["command"] = OrderedJson::array({words[0]});
     c["args"] = std::vector<std::string>(words.begin() + 1, words.end());
+    // Kubeflow's launcher and Vertex AI show the objects of Google's buckets as files.
+    if (o_.root.starts_with("gs://"))
+      c["env"] = compile::variables_of(published_environment("/gcs/" + o_.root.substr(5), o_.root));
     const OrderedJson resources = resources_of(step);
     if (!resources.empty()) c["resources"] = resources;
     return c;
