@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "base/core/text.h"
 
@@ -123,6 +124,14 @@ std::string redacted_word(const std::string& word) {
   return word;
 }
 
+// The closing quote of a text that begins after its opening one.
+size_t end_of_quoted(const std::string& text, size_t begin) {
+  const char quote = text[begin - 1];
+  size_t end = begin;
+  while (end < text.size() && text[end] != quote) end += text[end] == '\\' ? 2 : 1;
+  return std::min(end, text.size());
+}
+
 bool is_scheme_of_authorization(const std::string& word) {
   return word == "Bearer" || word == "bearer" || word == "Basic" || word == "basic";
 }
@@ -133,7 +142,8 @@ std::string redact_address(const std::string& address) { return redacted_url(add
 
 bool may_hold_a_secret(std::string_view text) {
   const auto holds = [&](std::string_view mark) { return text.find(mark) != text.npos; };
-  static constexpr std::array<std::string_view, 5> kMarks = {"://", "=", "--", "earer ", "asic "};
+  static constexpr std::array<std::string_view, 7> kMarks = {"://",   "=",   "--", "earer ",
+                                                             "asic ", "\":", "':"};
   return std::any_of(kMarks.begin(), kMarks.end(), holds) ||
          std::any_of(kBeginnings.begin(), kBeginnings.end(), holds);
 }
@@ -142,17 +152,24 @@ std::string redact_text(const std::string& text) {
   if (text.starts_with("Bearer ") || text.starts_with("Basic ")) return kRedacted;
   std::string redacted, before;
   bool next_is_secret = false;  // after --token
+  bool next_member_is = false;  // after "token":
+  bool before_quoted = false;
   size_t begin = 0;
   while (begin <= text.size()) {
-    const size_t end = std::min(text.find_first_of(" \n\t\"'", begin), text.size());
+    const bool quoted = begin > 0 && (text[begin - 1] == '"' || text[begin - 1] == '\'');
+    const bool secret_value = std::exchange(next_member_is, next_member_is && !quoted) && quoted;
+    const size_t end = secret_value ? end_of_quoted(text, begin)
+                                    : std::min(text.find_first_of(" \n\t\"'", begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    redacted += next_is_secret && !word.empty() ? kRedacted : redacted_word(word);
+    redacted += (next_is_secret || secret_value) && !word.empty() ? kRedacted : redacted_word(word);
     if (!word.empty()) {
+      next_member_is = word == ":" && before_quoted && names_a_secret(before);
       const bool flag = word.starts_with("--") && word.find('=') == std::string::npos;
       const bool authorization =
           is_scheme_of_authorization(word) && before.ends_with(':') && names_a_secret(before);
       next_is_secret = (flag && names_a_secret(word.substr(2))) || authorization;
       before = word;
+      before_quoted = quoted;
     }
     if (end < text.size()) redacted += text[end];
     begin = end + 1;

@@ -27,6 +27,21 @@ TEST(Redact, KnowsFlagsVariablesAndHeaders) {
   EXPECT_FALSE(may_hold_a_secret("step 10/100  loss 2.35  rate 5e-05"));
 }
 
+// Quoted values after their names, as JSON and Python write them.
+TEST(Redact, KnowsMembersOfJson) {
+  for (const auto& [text, redacted] :
+       {std::pair{R"({"password": "a b \" c", "n": 1})", R"({"password": "***", "n": 1})"},
+        std::pair{R"({"password":"","user":"u"})", R"({"password":"","user":"u"})"},
+        std::pair{R"({'hub_token': 'abc'})", R"({'hub_token': '***'})"},
+        std::pair{R"("password": "open)", R"("password": "***)"},
+        std::pair{R"({"password": 5, "tokens": "x"})", R"({"password": 5, "tokens": "x"})"},
+        std::pair{R"({"eos_token": "</s>", "text": "password: x"})",
+                  R"({"eos_token": "</s>", "text": "password: x"})"}}) {
+    EXPECT_EQ(redact_text(text), redacted);
+    EXPECT_TRUE(may_hold_a_secret(text));
+  }
+}
+
 TEST(Redact, KnowsTheNamesOfCredentials) {
   for (const char* name :
        {"token", "hub_token", "hubToken", "accesstoken", "jwt", "auth", "sessionid", "session-id",
