@@ -10,6 +10,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/text.h"
+#include "base/store/private_file.h"
 
 namespace hone {
 namespace {
@@ -74,12 +75,12 @@ Result<Child> start_child(const ChildRequest& r, const std::function<Status(pid_
   ChildSpec spec{.command = r.command,
                  .environment = r.environment,
                  .in = {ChildStream::kNull},
-                 .out = {ChildStream::kNewFile, r.out_file},
+                 .out = {ChildStream::kNewFile, r.out_file, kPrivateFile},
                  .group = ChildSpec::kOwnGroup,
                  .closes_files = true,  // a lock of this process would outlive it
                  .record = record};
   spec.environment[kTokenVariable] = r.token;
-  if (!r.log_file.empty()) spec.err = {ChildStream::kAppend, r.log_file};
+  if (!r.log_file.empty()) spec.err = {ChildStream::kAppend, r.log_file, kPrivateFile};
   spec.before_start = [&r, parent = ::getpid()](std::span<const int> needed) {
     return guard_command(r, parent, needed);
   };

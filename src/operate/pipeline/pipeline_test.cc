@@ -21,6 +21,7 @@
 #include "operate/pipeline/run_record.h"
 #include "operate/pipeline/runner.h"
 #include "operate/pipeline/state.h"
+#include "operate/pipeline/step_logs.h"
 
 namespace hone {
 namespace {
@@ -276,6 +277,67 @@ TEST(Runner, TimeoutsConditionsAndMissingResults) {
   const Pipeline gone = steps_of("  - {name: a, run: echo, inputs: {x: /nowhere/at/all}}\n");
   EXPECT_EQ(std::string(run_pipeline(gone, options_in(folder)).value().error->code()),
             err::kStepInput.id);
+}
+
+// Whatever a step echoes: its log, its result, the message of its error. A file that the step makes itself is its own.
+TEST(Runner, SecretsOfAStepAreNotKept) {
+  const TemporaryFolder folder;
+  const std::string script = folder.path + "/echo.sh";
+  ASSERT_TRUE(file_store()
+                  .write(script,
+                         "echo 'step HUB_TOKEN=sesame1 https://me:sesame2@host/x?sig=sesame3' >&2\n"
+                         "echo 'loss 2.5 Authorization: Bearer sesame4' >&2\n"
+                         "echo '{\"v\": 7, \"url\": \"https://host/x?X-Amz-Signature=sesame5\", "
+                         "\"password\": \"sesame6\"}'\n"
+                         "exit $1\n")
+                  .ok());
+  const std::string run = "run: sh " + script;
+  const PipelineOutcome good =
+      run_pipeline(steps_of("  - {name: a, " + run +
+                            " 0}\n  - {name: b, run: 'echo ${steps.a.v}', after: a}\n"),
+                   options_in(folder))
+          .value();
+  EXPECT_EQ(status_text(good), "finished a:done b:done");
+  const PipelineOutcome bad =
+      run_pipeline(steps_of("  - {name: a, " + run + " 3}\n"), options_in(folder)).value();
+  EXPECT_EQ(status_text(bad), "failed a:failed");
+  const PipelineOutcome uses =
+      run_pipeline(steps_of("  - {name: a, " + run +
+                            " 0}\n  - {name: b, run: 'echo ${steps.a.url}', after: a}\n"),
+                   options_in(folder))
+          .value();
+  EXPECT_THAT(uses.error->text(), HasSubstr("'url' of step 'a' holds a secret"));
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path + "/runs")) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    const std::string text = file_store().read(entry.path().string()).value();
+    EXPECT_EQ(text.find("sesame"), std::string::npos) << entry.path() << text;
+  }
+  EXPECT_GE(files, 10);
+  const std::string logs = folder.path + "/runs/" + good.run + "/logs";
+  EXPECT_EQ(file_store().read(logs + "/a.log").value(),
+            "step HUB_TOKEN=*** https://host/x?sig=***\nloss 2.5 Authorization: Bearer ***\n");
+  using std::filesystem::perms;
+  for (const std::string& closed :
+       {logs, logs + "/a.log", logs + "/b.out", folder.path + "/runs/pipeline.db"})
+    EXPECT_EQ(std::filesystem::status(closed).permissions() & perms::others_all, perms::none)
+        << closed;
+}
+
+TEST(StepLogs, LinesOfAnyLengthAreLookedAt) {
+  const auto store = make_memory_store();
+  const auto redacted = [&](const std::string& text) {
+    EXPECT_TRUE(store->write("x", text).ok());
+    EXPECT_TRUE(redact_file(*store, "x").ok());
+    return store->read("x").value();
+  };
+  const std::string part(3 << 20, 'a');
+  EXPECT_EQ(redacted(part + " --token b\nc"), part + " --token ***\nc");
+  EXPECT_EQ(redacted(part + "\nAPI_KEY=b"), part + "\nAPI_KEY=***");
+  for (const std::string& same : {std::string(), std::string("\n"), std::string("a\n\nb"), part})
+    EXPECT_EQ(redacted(same), same);
+  EXPECT_TRUE(redact_file(*store, "none").ok());
 }
 
 TEST(Runner, OneProcessAtATimeHoldsARun) {

@@ -11,14 +11,17 @@
 #include "base/core/log.h"
 #include "base/core/redact.h"
 #include "base/core/text.h"
+#include "base/store/private_file.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
+#include "operate/pipeline/step_logs.h"
 
 namespace hone {
 namespace {
 
-constexpr double kPatience = 30;  // of what a killed process left, in seconds
+constexpr const char* kRedacted = "***";  // of redact.h
+constexpr double kPatience = 30;          // of what a killed process left, in seconds
 constexpr int64_t kMostResultBytes = 16 << 20;
 
 }  // namespace
@@ -49,6 +52,7 @@ RunRecord::~RunRecord() {
 
 Status RunRecord::take_lock() {
   HONE_TRY(store_.make_dirs(folder() + "/logs"));
+  close_to_others(folder() + "/logs");
   const std::string path = folder() + "/.lock";
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0)
@@ -72,6 +76,7 @@ Status RunRecord::recover(const Pipeline& pipeline) {
     row.pid = 0;
     row.pid_start.clear();
     HONE_TRY(state_.put(row));
+    HONE_TRY(redact_logs(name));
   }
   for (const PipelineStep& step : pipeline.steps) {
     StepRow& row = rows[step.name];
@@ -80,6 +85,11 @@ Status RunRecord::recover(const Pipeline& pipeline) {
     if (row.status == "running" || row.status == "failed" || row.status == "skipped")
       row.status = "pending";
   }
+  return Ok{};
+}
+
+Status RunRecord::redact_logs(const std::string& step) {
+  for (const char* end : {".log", ".out"}) HONE_TRY(redact_file(store_, log_of(step, end)));
   return Ok{};
 }
 
@@ -109,7 +119,12 @@ Result<std::string> RunRecord::member_of(const StepReference& r) const {
     return Error(err::kPipelineFile, fmt::format("step '{}' printed no '{}'", r.name, r.member))
         .at(log_of(r.name, ".out"))
         .todo("a step that others refer to prints one JSON object, as hone does with --json");
-  return value->is_string() ? value->get<std::string>() : dump_json(*value);
+  std::string text = value->is_string() ? value->get<std::string>() : dump_json(*value);
+  if (text.find(kRedacted) == std::string::npos) return text;
+  return Error(err::kPipelineFile,
+               fmt::format("'{}' of step '{}' holds a secret, which is not kept", r.member, r.name))
+      .at(log_of(r.name, ".out"))
+      .todo("give the step that needs it the secret by a variable of the environment");
 }
 
 Result<bool> RunRecord::take_from_earlier(const PipelineStep& step) {
@@ -139,7 +154,8 @@ Status RunRecord::commit(const PipelineStep& step) {
     const std::string out = log_of(step.name, ".out");
     row.result = nullptr;
     if (const auto bytes = store_.bytes(out); bytes.ok() && *bytes <= kMostResultBytes)
-      row.result = printed_result(HONE_TRY(store_.read(out)));
+      row.result = redact_secrets(printed_result(HONE_TRY(store_.read(out))));
+    HONE_TRY(redact_logs(step.name));
     row.ended_s = system_clock().wall_seconds();
   }
   row.status = "committing";

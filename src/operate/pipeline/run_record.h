@@ -34,6 +34,8 @@ class RunRecord {
   Status take_lock();
   // Ends the remains of a killed process, and reads its progress.
   Status recover(const Pipeline& pipeline);
+  // Takes secrets out of what the step's command wrote; it has ended.
+  Status redact_logs(const std::string& step);
   // Writes run.json: the graph and its progress, for readers outside.
   Status describe(const Pipeline& pipeline);
 

@@ -313,7 +313,7 @@ class PipelineRunner {
       }
       if (now - r.last_tail > kTail) {
         r.last_tail = now;
-        display_->tell(name, last_line_of(tail_of(name, r.log_from)));
+        display_->tell(name, redact_text(last_line_of(tail_of(name, r.log_from))));
       }
     }
     std::vector<std::pair<RunningStep, int>> all;
@@ -339,6 +339,8 @@ class PipelineRunner {
     row.pid = 0;
     row.pid_start.clear();
     const std::optional<Error> error = r.child.error();
+    const std::string tail = redact_text(tail_of(step.name, r.log_from));
+    HONE_TRY(record_->redact_logs(step.name));
     if (stop_requested()) {
       row.status = "pending";
       display_->set(step.name, "stopped", "");
@@ -348,7 +350,7 @@ class PipelineRunner {
         r.asked_to_end > 0 ? fmt::format("took longer than {}", format_duration(step.timeout_s))
         : status > 128 && status < 193 ? fmt::format("was ended by signal {}", status - 128)
                                        : fmt::format("failed with status {}", status);
-    const std::vector<std::string> said = lines_of_failure(error, tail_of(step.name, r.log_from));
+    const std::vector<std::string> said = lines_of_failure(error, tail);
     int64_t& tries = tries_[step.name];
     if (tries < step.retries &&
         (r.asked_to_end > 0 || may_be_repeated(step.command, status, error))) {
@@ -376,7 +378,7 @@ class PipelineRunner {
     StepRow& row = record_->rows.at(step.name);
     // A step that is done stays done if only its publication failed.
     if (row.status != "committing") row.status = "failed";
-    row.message = error.what();
+    row.message = redact_text(error.what());
     row.ended_s = system_clock().wall_seconds();
     row.pid = 0;
     display_->set(step.name, "failed", error.what());
@@ -416,7 +418,7 @@ class PipelineRunner {
     o.stop_signal = stop_signal();
     const auto now = state_->run(run.id);
     run.status = now.ok() && *now && (*now)->status == "cancelled" ? "cancelled" : o.status;
-    run.message = error_ ? error_->what() : "";
+    run.message = error_ ? redact_text(error_->what()) : "";
     run.ended_s = system_clock().wall_seconds();
     run.pid = 0;
     // If that cannot be written either, the known error still counts.

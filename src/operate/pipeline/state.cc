@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "base/store/private_file.h"
 #include "operate/pipeline/errors.h"
 
 namespace hone {
@@ -89,6 +90,7 @@ Result<int64_t> PipelineState::connect(int flags) {
 Result<std::unique_ptr<PipelineState>> PipelineState::open(const std::string& path) {
   std::unique_ptr<PipelineState> s(new PipelineState(path));
   const int64_t version = HONE_TRY(s->connect(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  close_to_others(path);
   if (version > kStateVersion)
     return Error(err::kPipelineState, "a newer hone wrote the pipeline's state")
         .at(path)

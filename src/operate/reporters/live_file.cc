@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/core/clock.h"
+#include "base/store/private_file.h"
 
 namespace hone {
 namespace {
@@ -32,6 +33,7 @@ Result<LiveFile> LiveFile::open(std::string path) {
     file.bucket_ = std::make_unique<Bucket>(Bucket{file.path_, {}, {}});
   else
     file.writer_ = HONE_TRY(file_store().append(file.path_));
+  close_to_others(file.path_);
   return file;
 }
 

@@ -15,7 +15,7 @@ namespace hone {
 // background; a failure there is kept once for take_failure() and does not end the run.
 class LiveFile {
  public:
-  // Creates the file, or appends if it exists.
+  // Creates the file, or appends if it exists. Others may not read it.
   static Result<LiveFile> open(std::string path);
   LiveFile(LiveFile&&) noexcept;
   LiveFile& operator=(LiveFile&&) = delete;
