@@ -80,6 +80,13 @@ def check_summaries(hone, name, *more):
     hone("predict", "--task", "summarization", "--model_name_or_path", name, "--test_file", TEXTS, "--output_dir", name + "_predicted")
     with open(os.path.join(hone.folder, name + "_predicted", "generated_predictions.txt")) as f:
         assert len(f.read().split("\n")) == len(texts)
+    # hone generate puts the same prefix before a prompt, and cuts nothing.
+    short = "The ferry leaves."
+    for more in ([], ["--prefix", ""]):
+        said = hone("generate", "--model_name_or_path", name, "--prompt", short, "--threads", "1", *more)
+        served = hone.served(name, [short], *more, parameters={"truncation": False})
+        assert said.stdout.strip() == served[0].strip(), (more, said.stdout, served)
+        assert ("prefix 'summarize: '" in said.stderr) == (not more), said.stderr
     # A flag says otherwise, for all of them alike.
     other, _, _ = evaluated(hone, "summarization", name, TEXTS, "--source_prefix", "", "--num_beams", "1")
     assert other != texts

@@ -163,4 +163,8 @@ Result<std::string> apply_task_params(GenerationConfig& c, const Pretrained& mod
   return chosen;
 }
 
+std::string prompt_prefix(const Pretrained& model, const std::optional<std::string>& given) {
+  return given ? *given : model.trained.text("source_prefix");
+}
+
 }  // namespace hone

@@ -41,6 +41,9 @@ std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_
 // config.json, and for encoder-decoders every key that older folders keep there.
 Result<GenerationConfig> generation_of(const Pretrained& model);
 
+// The text before each prompt: the given one, else the source_prefix of the model's training (hone_task.json).
+std::string prompt_prefix(const Pretrained& model, const std::optional<std::string>& given);
+
 // Maximum length of an encoder-decoder's text if no file or flag gives one: run_summarization's
 // default target length.
 inline constexpr int64_t kDefaultTargetLength = 128;

@@ -97,6 +97,11 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
     model.tokenizer =
         HONE_TRY(open_tokenizer(s.tokenizer_name.empty() ? s.model_name_or_path : s.tokenizer_name,
                                 open, {false, s.source_lang, s.target_lang}));
+  if (!as_script && !schema.given("prefix")) {
+    s.prefix = prompt_prefix(model, {});
+    if (!s.prefix.empty())
+      log_info("{:<11} prefix '{}' (from {})", "as trained", s.prefix, kTrainedTaskFile);
+  }
   std::vector<PromptRow> rows = HONE_TRY(prompts_of(s, args, as_script));
   for (PromptRow& row : rows)
     if (row.text) row.text = s.prefix + *row.text;
