@@ -27,6 +27,7 @@ Status add_texts(const Json& data, InferTensor& t) {
 // `tail`: the bytes of binary tensors that no input before has taken.
 Result<InferTensor> input_of(const Json& j, std::string_view& tail) {
   if (!j.is_object()) return bad_tensor("an input is not an object");
+  HONE_TRY(check_keys(j, {"name", "datatype", "shape", "parameters", "data"}, "inputs"));
   InferTensor t{text_at(j, "name"), text_at(j, "datatype")};
   const auto shape = j.find("shape");
   if (t.name.empty() || shape == j.end() || !shape->is_array())
@@ -36,8 +37,12 @@ Result<InferTensor> input_of(const Json& j, std::string_view& tail) {
       return bad_tensor(fmt::format("the shape of {} is not a list of whole numbers", t.name));
     t.shape.push_back(d.get<int64_t>());
   }
-  const Json parameters = j.value("parameters", Json::object());
-  if (parameters.is_object() && parameters.contains("binary_data_size")) {
+  const Json parameters = HONE_TRY(parameters_of(j));
+  HONE_TRY(check_keys(parameters, {"binary_data_size"}, t.name));
+  if (parameters.contains("binary_data_size")) {
+    if (j.contains("data"))
+      return bad_tensor(fmt::format("{} has data and binary_data_size", t.name))
+          .todo("send one of them");
     const Json& size = parameters["binary_data_size"];
     if (!size.is_number_integer() || size.get<int64_t>() < 0 ||
         static_cast<uint64_t>(size.get<int64_t>()) > tail.size())
@@ -51,9 +56,25 @@ Result<InferTensor> input_of(const Json& j, std::string_view& tail) {
   return t;
 }
 
-bool asks_for(const Json& at, const char* key) {
-  const Json p = at.value("parameters", Json::object());
-  return p.is_object() && p.contains(key) && p[key].is_boolean() && p[key].get<bool>();
+// A parameter that is true or false; false if there is none.
+Result<bool> asks_for(const Json& parameters, const char* key) {
+  const auto it = parameters.find(key);
+  if (it == parameters.end()) return false;
+  if (!it->is_boolean()) return bad_tensor(fmt::format("{} is not true or false", key));
+  return it->get<bool>();
+}
+
+Status add_output(const Json& o, TensorBody& b) {
+  if (!o.is_object()) return bad_tensor("an output is not an object");
+  HONE_TRY(check_keys(o, {"name", "parameters"}, "outputs"));
+  const Json parameters = HONE_TRY(parameters_of(o));
+  HONE_TRY(check_keys(parameters, {"binary_data"}, "outputs"));
+  const std::string name = HONE_TRY(text_member(o, "name"));
+  if (name.empty()) return bad_tensor("an output has no name");
+  b.request.wanted.push_back(name);
+  b.binary[name] =
+      parameters.empty() ? b.all_binary : HONE_TRY(asks_for(parameters, "binary_data"));
+  return Ok{};
 }
 
 }  // namespace
@@ -92,7 +113,8 @@ Result<TensorBody> read_tensor_body(std::string_view body, std::string_view json
   const Json json = HONE_TRY(json_object(body));
   TensorBody b;
   TensorRequest& r = b.request;
-  r.id = text_at(json, "id");
+  HONE_TRY(check_keys(json, {"id", "parameters", "inputs", "outputs"}));
+  r.id = HONE_TRY(text_member(json, "id"));
   const auto inputs = json.find("inputs");
   if (inputs == json.end() || !inputs->is_array())
     return bad_tensor("the body has no list \"inputs\"");
@@ -100,16 +122,13 @@ Result<TensorBody> read_tensor_body(std::string_view body, std::string_view json
     InferTensor tensor = HONE_TRY(input_of(i, tail));
     r.inputs.push_back(std::move(tensor));
   }
-  b.all_binary = asks_for(json, "binary_data_output");
-  if (const auto outputs = json.find("outputs"); outputs != json.end() && outputs->is_array())
-    for (const Json& o : *outputs) {
-      if (!o.is_object()) return bad_tensor("an output is not an object");
-      r.wanted.push_back(text_at(o, "name"));
-      b.binary[r.wanted.back()] = asks_for(o, "binary_data");
-    }
-  if (const Json p = json.value("parameters", Json::object()); p.is_object())
-    for (const auto& [key, value] : p.items())
-      if (key != "binary_data_output") r.settings[key] = value;
+  r.settings = HONE_TRY(parameters_of(json));
+  b.all_binary = HONE_TRY(asks_for(r.settings, "binary_data_output"));
+  r.settings.erase("binary_data_output");
+  if (const auto outputs = json.find("outputs"); outputs != json.end() && !outputs->is_null()) {
+    if (!outputs->is_array()) return bad_tensor("the outputs are not a list");
+    for (const Json& o : *outputs) HONE_TRY(add_output(o, b));
+  }
   return b;
 }
 
