@@ -167,6 +167,15 @@ def check_triton_http(url):
         sys.exit("an output that is not there was not refused")
     except http.InferenceServerException as e:
         assert "other" in str(e)
+    before = client.get_inference_statistics("bert")["model_stats"][0]
+    client.infer("bert", [text])
+    after = client.get_inference_statistics("bert", "1")["model_stats"][0]
+    assert after["inference_count"] == before["inference_count"] + 2, (before, after)
+    for part, texts in (("success", 1), ("queue", 2), ("compute_input", 2), ("compute_infer", 2), ("compute_output", 2), ("cache_hit", 0)):
+        counts = [s["inference_stats"][part]["count"] for s in (before, after)]
+        assert counts[1] == counts[0] + texts, (part, counts)
+    assert after["execution_count"] == sum(b["compute_infer"]["count"] for b in after["batch_stats"]), after
+    assert len(client.get_inference_statistics()["model_stats"]) == 2
 
 
 def check_triton_grpc(port):
@@ -184,7 +193,8 @@ def check_triton_grpc(port):
     assert [m.name for m in client.get_model_repository_index().models] == ["tiny", "bert"]
     text = grpc.InferInput("text_input", [2], "BYTES")
     text.set_data_from_numpy(numpy.array([b"Hello, world", b"the cat sat"], dtype=object))
-    result = client.infer("tiny", [text], parameters={"max_new_tokens": 4}, request_id="r1")
+    result = client.infer("tiny", [text], parameters={"max_new_tokens": 4}, request_id="r1",
+                          headers={"x-request-id": "grpc-1"})
     assert list(result.as_numpy("text_output")) == [TEXT.encode(), b"selfselfselfself"] and result.get_response().id == "r1"
     assert client.infer("bert", [text], outputs=[grpc.InferRequestedOutput("score")]).as_numpy("score").shape == (2,)
     for model, wanted in (("none", "StatusCode.NOT_FOUND"), ("tiny", "StatusCode.INVALID_ARGUMENT")):
@@ -193,6 +203,10 @@ def check_triton_grpc(port):
             sys.exit("a wrong call was not refused")
         except grpc.InferenceServerException as e:
             assert e.status() == wanted, e
+    stats = client.get_inference_statistics("tiny").model_stats[0]
+    assert stats.name == "tiny" and stats.inference_count >= 2 and stats.inference_stats.success.ns > 0, stats
+    assert sum(b.compute_infer.count for b in stats.batch_stats) == stats.execution_count > 0, stats
+    assert len(client.get_inference_statistics().model_stats) == 2
     answers = queue.Queue()
     client.start_stream(lambda result, error: answers.put((result, error)))
     for _ in range(5):
@@ -204,6 +218,19 @@ def check_triton_grpc(port):
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         ask = lambda i: client.infer("tiny", [text], parameters={"max_new_tokens": 4}).as_numpy("text_output")[0]
         assert set(pool.map(ask, range(64))) == {TEXT.encode()}
+
+
+def check_access(path, with_grpc):
+    """Requests of every transport are lines of the access log."""
+    with open(path) as f:
+        lines = [json.loads(line) for line in f]
+    assert all(line["peer"] == "127.0.0.1" and line["request_id"] for line in lines), lines
+    assert any(line["first_seconds"] for line in lines if line["path"] == "/v1/completions"), lines
+    if with_grpc:
+        named = [line for line in lines if line["request_id"] == "grpc-1"]
+        assert len(named) == 1 and named[0] | {"protocol": "gRPC", "path": "/v2/models/tiny/infer", "status": 200, "model": "tiny",
+                                               "tokens_out": 8} == named[0], named
+        assert {"/v2/health/live", "/v2/models/stats", "/v2/models/bert"} <= {line["path"] for line in lines if line["protocol"] == "gRPC"}
 
 
 def check_metrics(url):
@@ -271,7 +298,8 @@ def main():
     try:
         module = os.path.join(os.path.dirname(os.path.realpath(hone)), "libhone_grpc.so")
         port = free_port() if os.path.exists(module) else None
-        process, url = serve(hone, folder, "tiny=" + TINY, "bert=" + CLASSIFIER, *(["--grpc_port", str(port)] if port else []))
+        process, url = serve(hone, folder, "tiny=" + TINY, "bert=" + CLASSIFIER, "--access_log", "access.log",
+                             "--access_log_format", "json", *(["--grpc_port", str(port)] if port else []))
         try:
             check_openai(url)
             check_triton_http(url)
@@ -282,6 +310,7 @@ def main():
             check_metrics(url)
         finally:
             stop(process)
+        check_access(os.path.join(folder, "access.log"), port)
         check_curl(hone, folder)
         chat = os.path.join(folder, "chat")
         shutil.copytree(TINY, chat)

@@ -32,6 +32,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     parser_->header_limit(static_cast<uint32_t>(shared_.options.most_header_bytes));
     parser_->on_chunk_header(on_chunk_);
     request_ = {};
+    request_.client = client_;
     open_bytes_.clear();
     extension_bytes_ = 0;
     admitted_ = no_room_ = false;
@@ -102,18 +103,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
       refuse(status, text);
       return false;
     }
-    request_.method = std::string(head.method_string());
-    const std::string_view target(head.target().data(), head.target().size());
-    const size_t question = target.find('?');
-    request_.path = std::string(target.substr(0, question));
-    if (question != std::string_view::npos)
-      request_.query = std::string(target.substr(question + 1));
-    for (const auto& field : head) {
-      std::string name(field.name_string());
-      for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      request_.headers.emplace_back(std::move(name), std::string(field.value()));
-    }
-    request_.client = client_;
+    read_fields(head);
     std::optional<WebAnswer> refusal = shared_.refusal(request_);
     const auto length = parser_->content_length();
     if (!refusal && length && !open_bytes_.add(static_cast<size_t>(*length)))
@@ -129,6 +119,21 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
                    self->parse();
                  });
     return false;
+  }
+
+  void read_fields(const http::request_header<>& head) {
+    request_.method = std::string(head.method_string());
+    const std::string_view target(head.target().data(), head.target().size());
+    const size_t question = target.find('?');
+    request_.path = std::string(target.substr(0, question));
+    if (question != std::string_view::npos)
+      request_.query = std::string(target.substr(question + 1));
+    for (const auto& field : head) {
+      std::string name(field.name_string());
+      for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      request_.headers.emplace_back(std::move(name), std::string(field.value()));
+    }
+    request_.protocol = fmt::format("HTTP/{}.{}", head.version() / 10, head.version() % 10);
   }
 
   // RFC 9112, 3.2, 6.1 and 6.3. Beast treats a request with an unknown coding as one without a body,
@@ -157,6 +162,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     std::string text = "this is not a request of HTTP/1.1";
     const bool in_body = parser_->is_header_done();
     if (failed == http::error::body_limit) {
+      if (!admitted_) read_fields(parser_->get());  // a Content-Length: all fields are there
       status = 413;
       text =
           "the body is longer than " + std::to_string(shared_.options.most_body_bytes) + " bytes";
@@ -169,6 +175,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
   }
   void refuse(int status, const std::string& text) { refuse(web_error(status, text)); }
   void refuse(WebAnswer a) {
+    shared_.finish_refusal(request_, a);
     keep_alive_ = false;
     open_bytes_.clear();
     const bool no_body = parser_->is_header_done() && parser_->get().method() == http::verb::head;

@@ -108,7 +108,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       if (c.finishing_ && id > c.last_id_)
         nghttp2_submit_rst_stream(c.session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
       else
-        c.streams_.try_emplace(id, c.shared_).first->second.request.client = c.client_;
+        c.begin_stream(id);
     }
     return 0;
   }
@@ -189,8 +189,14 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
 
   static int on_close(nghttp2_session*, int32_t id, uint32_t error, void* user);
 
-  // For use within nghttp2's callbacks: take() sends it.
+  // For use within nghttp2's callbacks: take() sends what they have to send.
+  void begin_stream(int32_t id) {
+    WebRequest& r = streams_.try_emplace(id, shared_).first->second.request;
+    r.client = client_;
+    r.protocol = "HTTP/2.0";
+  }
   void refuse(int32_t id, Stream& s, WebAnswer a) {
+    shared_.finish_refusal(s.request, a);
     s.refused = true;
     forget_body(s);
     respond(id, s, a, std::move(a.body), true);

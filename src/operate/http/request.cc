@@ -1,5 +1,7 @@
 #include "operate/http/request.h"
 
+#include <algorithm>
+
 #include "base/core/json.h"
 
 namespace hone {
@@ -18,6 +20,11 @@ std::string_view header_of(const WebHeaders& headers, std::string_view name) {
   for (const auto& [key, value] : headers)
     if (key == name) return value;
   return {};
+}
+
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 WebAnswer web_error(int status, const std::string& text) {
@@ -49,7 +56,7 @@ std::optional<std::vector<std::string>> path_parts(std::string_view path) {
     const size_t slash = path.find('/');
     std::optional<std::string> part = percent_decoded(path.substr(0, slash), false);
     if (!part || part->empty() || *part == "." || *part == ".." ||
-        part->find('/') != std::string::npos || part->find('\0') != std::string::npos)
+        part->find('/') != std::string::npos || has_control_character(*part))
       return {};
     parts.push_back(std::move(*part));
     path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);

@@ -1,6 +1,7 @@
 // A request and its answer, for every version of HTTP. Names of headers are in lower case.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ struct WebRequest {
   WebHeaders headers;
   std::string body;
   std::string client;  // its address, "127.0.0.1"
+  std::string protocol = "HTTP/1.1";
 
   std::string_view header(std::string_view name) const { return header_of(headers, name); }
 };
@@ -33,10 +35,18 @@ struct WebAnswer {
   WebHeaders headers = {};
 };
 
+// Facts that the work for a request found out, for logs. "" and -1: unknown.
+struct WorkFacts {
+  std::string model = {}, version = {};
+  int64_t tokens_in = -1, tokens_out = -1;
+};
+
 // The client of a request, as seen by the code that works on the request. Any thread may use it.
 class WebClient {
  public:
   virtual ~WebClient() = default;
+  // Replaces the facts so far.
+  virtual void tell(const WorkFacts&) {}
   // True if the client has left, or reads too slowly: nothing that is written from now on reaches
   // it.
   virtual bool gone() const = 0;
@@ -62,13 +72,22 @@ using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
 // Checks each request after its headers, before its body is read. Returns an answer to refuse the
 // request. Runs on the server's thread, so it must be fast.
 using WebAdmission = std::function<std::optional<WebAnswer>(const WebRequest& head)>;
+// Sees each answer of the server that no handler gave: to what is malformed, too large or not admitted. It may change
+// the answer. A malformed request has a client and nothing else.
+using WebRefusal = std::function<void(const WebRequest& head, WebAnswer& answer)>;
+struct WebHooks {
+  WebAdmission admission = nullptr;  // none: all requests are let in
+  WebRefusal refusal = nullptr;
+};
+
+bool has_control_character(std::string_view text);
 
 // {"error": "..."} with a line for people.
 WebAnswer web_error(int status, const std::string& text);
 // Decodes "%2F" and "+" of a query or of a part of a path; nothing if an escape is malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
 // Splits "a/b/c" into decoded parts; nothing for an empty part in the middle, "." or "..", or a
-// part with a NUL or a slash.
+// part with a control character (NUL is one) or a slash.
 std::optional<std::vector<std::string>> path_parts(std::string_view path);
 
 }  // namespace hone

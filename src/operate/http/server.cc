@@ -127,6 +127,10 @@ size_t connections_of(size_t wanted) {
   return few;
 }
 
+asio::ip::address address_of_host(const std::string& host, beast::error_code& failed) {
+  return asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, failed);
+}
+
 bool lacks_descriptor(const beast::error_code& failed) {
   return failed.category() == boost::system::system_category() &&
          (failed.value() == EMFILE || failed.value() == ENFILE || failed.value() == ENOBUFS ||
@@ -134,6 +138,12 @@ bool lacks_descriptor(const beast::error_code& failed) {
 }
 
 }  // namespace
+
+bool is_reached_by_others(const std::string& host) {
+  beast::error_code failed;
+  const asio::ip::address address = address_of_host(host, failed);
+  return !failed && !address.is_loopback();
+}
 
 struct HttpServer::Impl {
   HttpShared shared;  // outlives the connections; they end with the context
@@ -207,18 +217,17 @@ struct HttpServer::Impl {
 };
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options,
-                                                      WebHandler handler, WebAdmission admission,
+                                                      WebHandler handler, WebHooks hooks,
                                                       const std::string& names) {
   auto impl = std::make_unique<Impl>();
   impl->shared.options = options;
   impl->shared.options.most_connections = connections_of(options.most_connections);
   impl->shared.options.most_open_bytes = std::max(options.most_open_bytes, options.most_body_bytes);
-  impl->shared.admission = std::move(admission);
+  impl->shared.hooks = std::move(hooks);
   impl->shared.handler = std::move(handler);
   impl->tls = HONE_TRY(tls_context(options));
   beast::error_code failed;
-  const asio::ip::address address =
-      asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, failed);
+  const asio::ip::address address = address_of_host(options.host, failed);
   const tcp::endpoint endpoint(address, static_cast<unsigned short>(options.port));
   if (!failed) impl->acceptor.open(endpoint.protocol(), failed);
   if (!failed) impl->acceptor.set_option(asio::socket_base::reuse_address(true), failed);

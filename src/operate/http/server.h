@@ -13,12 +13,15 @@
 
 namespace hone {
 
+// False: only this machine reaches a server that listens there.
+bool is_reached_by_others(const std::string& host);
+
 class HttpServer {
  public:
-  // Binds and starts the thread. `admission`: none lets all requests in. `names`: the flags of host
-  // and port, for errors. H3301 cannot listen, H3302 bad TLS files.
+  // Binds and starts the thread. `names`: the flags of host and port, for errors. H3301 cannot
+  // listen, H3302 bad TLS files.
   static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options, WebHandler handler,
-                                                   WebAdmission admission = nullptr,
+                                                   WebHooks hooks = {},
                                                    const std::string& names = "--host --port");
   // Ends all connections. Replies must be destroyed before.
   ~HttpServer();

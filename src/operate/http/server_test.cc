@@ -124,22 +124,35 @@ TEST(HttpServer, RefusesHeadersThatAreUnclear) {
 // Neither a body is read nor leave given for it.
 TEST(HttpServer, AdmitsByTheHead) {
   int handled = 0;
+  std::atomic<int> refused = 0;
+  WebHooks hooks;
+  hooks.admission = [](const WebRequest& head) -> std::optional<WebAnswer> {
+    if (head.header("x-api-key") == "k") return std::nullopt;
+    return web_error(401, "no key");
+  };
+  hooks.refusal = [&](const WebRequest& head, WebAnswer& answer) {
+    ++refused;
+    answer.headers.emplace_back("X-Seen", head.path + " " + head.client);
+  };
   const auto server = HttpServer::start(
                           {},
                           [&](WebRequest r, std::shared_ptr<WebReply> reply) {
                             ++handled;
                             echo(std::move(r), std::move(reply));
                           },
-                          [](const WebRequest& head) -> std::optional<WebAnswer> {
-                            if (head.header("x-api-key") == "k") return std::nullopt;
-                            return web_error(401, "no key");
-                          })
+                          hooks)
                           .value();
   for (const char* expect : {"", "Expect: 100-continue\r\n"}) {
     Client c(server->port());
     c.send(fmt::format("POST / HTTP/1.1\r\nHost: x\r\n{}Content-Length: 1000000\r\n\r\n", expect));
-    EXPECT_TRUE(c.read().starts_with("HTTP/1.1 401 "));
+    const std::string answer = c.read();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
+    EXPECT_NE(answer.find("X-Seen: / 127.0.0.1\r\n"), std::string::npos) << answer;
   }
+  Client malformed(server->port());
+  malformed.send("nothing\r\n\r\n");
+  EXPECT_NE(malformed.read().find("X-Seen: 127.0.0.1\r\n"), std::string::npos);
+  EXPECT_EQ(refused, 3);
   EXPECT_EQ(handled, 0);
   Client c(server->port());
   c.send(
@@ -347,7 +360,8 @@ TEST(WebRequestParts, DecodesPathsAndRefusesWaysOut) {
   using Parts = std::vector<std::string>;
   EXPECT_EQ(path_parts("/v1/models/a%20b"), (Parts{"v1", "models", "a b"}));
   EXPECT_EQ(path_parts("/"), Parts{});
-  for (const char* bad : {"", "v1", "/a//b", "/a/../b", "/%2e%2e", "/a%2fb", "/%0", "/a%00"})
+  for (const char* bad : {"", "v1", "/a//b", "/a/../b", "/%2e%2e", "/a%2fb", "/%0", "/a%00",
+                          "/a%0ab", "/a%1f", "/a%7f", "/a\x01"})
     EXPECT_FALSE(path_parts(bad)) << bad;
 }
 

@@ -58,13 +58,16 @@ class Wire {
 struct HttpShared {
   HttpOptions options;
   WebHandler handler;
-  WebAdmission admission;
+  WebHooks hooks;
   bool draining = false;
   std::atomic<int64_t> connections{0}, requests{0};
   std::atomic<size_t> open_bytes{0};
 
   std::optional<WebAnswer> refusal(const WebRequest& head) const {
-    return admission ? admission(head) : std::nullopt;
+    return hooks.admission ? hooks.admission(head) : std::nullopt;
+  }
+  void finish_refusal(const WebRequest& head, WebAnswer& answer) const {
+    if (hooks.refusal) hooks.refusal(head, answer);
   }
 };
 

@@ -25,7 +25,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Metrics& metri
     reply->send(metrics_answer(request, metrics));
   };
   auto http = HONE_TRY(HttpServer::start(
-      options, answer, nullptr, fmt::format("--metrics_host {} --metrics_port {}", host, port)));
+      options, answer, {}, fmt::format("--metrics_host {} --metrics_port {}", host, port)));
   return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(http)));
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/error.h"
+#include "operate/serve/model_statistics.h"
 #include "operate/telemetry/metrics.h"
 
 namespace hone {
@@ -16,8 +17,9 @@ using Deadline = double;  // seconds of the engine's clock
 inline constexpr Deadline kNoDeadline = std::numeric_limits<double>::infinity();
 
 struct EngineOptions {
-  int64_t most_waiting = 256;      // requests that wait for a place; more are refused
-  Clock* clock = &system_clock();  // of deadlines and latencies
+  int64_t most_waiting = 256;             // requests that wait for a place; more are refused
+  Clock* clock = &system_clock();         // of deadlines and latencies
+  ModelStatistics* statistics = nullptr;  // gets each execution; outlives the engine
 };
 
 struct EngineLoad {

@@ -8,92 +8,50 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "operate/serve/protocol/errors.h"
+#include "operate/serve/protocol/tensor_request.h"
 
 namespace hone {
 namespace {
 
-constexpr int kClientLeft = 499;  // as nginx counts it
 constexpr const char* kNoKey = "this server asks for a key";
 constexpr const char* kBug = "this is a bug in hone; its log says more";
+constexpr const char* kPreflight = "cors";  // label of metrics
 
 bool equal(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-WebAnswer no_key() {
-  WebAnswer a = web_error(401, kNoKey);
-  a.headers = {{"WWW-Authenticate", "Bearer"}};
-  return a;
+WebFault no_key() { return {401, kNoKey, "", {{"WWW-Authenticate", "Bearer"}}}; }
+
+bool asks_for_leave(const WebRequest& r) {
+  return r.method == "OPTIONS" && !r.header("access-control-request-method").empty();
+}
+
+// A body in a form that no route reads.
+std::optional<WebFault> unread_form(const WebRequest& r) {
+  const std::string coding = to_lower(r.header("content-encoding"));
+  if (!coding.empty() && coding != "identity")
+    return WebFault{415,
+                    fmt::format("Content-Encoding {} is not read; send the body as it is", coding),
+                    "",
+                    {{"Accept-Encoding", "identity"}}};
+  const std::string type = to_lower(r.header("content-type"));
+  if (type.starts_with("multipart/"))
+    return WebFault{415, fmt::format("Content-Type {} is not read; send application/json",
+                                     type.substr(0, type.find(';')))};
+  return {};
+}
+
+int64_t bytes_of_tensors(const std::vector<InferTensor>& tensors) {
+  size_t bytes = 0;
+  for (const InferTensor& t : tensors) {
+    bytes += t.bytes.size() + t.floats.size() * sizeof(float);
+    for (const std::string& text : t.texts) bytes += text.size();
+  }
+  return static_cast<int64_t>(bytes);
 }
 
 }  // namespace
-
-// A request, counted with the status and the route that it has when it goes.
-class InferenceServer::Counted {
- public:
-  Counted(ServeContext& server, LiveMetric& open)
-      : metrics_(server.metrics), open_(open), clock_(*server.clock), begun_(clock_.seconds()) {
-    open_.add(1);
-  }
-  ~Counted() {
-    open_.add(-1);
-    metrics_
-        .histogram("hone_serve_request_duration_seconds",
-                   "Time from a request to the end of its answer.", latency_bounds(),
-                   {{"route", route_}})
-        .observe(clock_.seconds() - begun_);
-    metrics_
-        .counter("hone_serve_requests_total", "Requests that were answered.",
-                 {{"route", route_}, {"code", std::to_string(status_.load())}})
-        .add(1);
-  }
-  void of(const std::string& route) { route_ = route; }
-  void status(int status) { status_ = status; }
-
- private:
-  Metrics& metrics_;
-  LiveMetric& open_;
-  const Clock& clock_;
-  const double begun_;
-  std::string route_ = "none";
-  std::atomic<int> status_{kClientLeft};  // until there is an answer
-};
-
-// A reply that is counted, and whose answers say who may read them.
-class InferenceServer::CountedReply : public WebReply {
- public:
-  CountedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, ServeContext& server,
-               LiveMetric& open)
-      : inner_(std::move(inner)), headers_(std::move(headers)), counted_(server, open) {}
-  void of(const std::string& route) { counted_.of(route); }
-
-  void send(WebAnswer a) override {
-    counted_.status(gone() ? kClientLeft : a.status);
-    add_headers(a);
-    inner_->send(std::move(a));
-  }
-  void begin(WebAnswer a) override {
-    counted_.status(a.status);
-    add_headers(a);
-    inner_->begin(std::move(a));
-  }
-  void write(std::string piece) override { inner_->write(std::move(piece)); }
-  void end() override {
-    if (gone()) counted_.status(kClientLeft);
-    inner_->end();
-  }
-  bool gone() const override { return inner_->gone(); }
-  void on_gone(std::function<void()> f) override { inner_->on_gone(std::move(f)); }
-
- private:
-  void add_headers(WebAnswer& a) {
-    a.headers.insert(a.headers.end(), headers_.begin(), headers_.end());
-  }
-
-  std::shared_ptr<WebReply> inner_;
-  WebHeaders headers_;
-  Counted counted_;
-};
 
 InferenceServer::InferenceServer(const InferenceOptions& options, const std::vector<Api>& apis,
                                  ServeContext& context)
@@ -109,12 +67,17 @@ Result<std::unique_ptr<InferenceServer>> InferenceServer::start(const InferenceO
                                                                 const std::vector<Api>& apis,
                                                                 ServeContext& context) {
   std::unique_ptr<InferenceServer> s(new InferenceServer(options, apis, context));
+  WebHooks hooks;
+  hooks.admission = [server = s.get()](const WebRequest& head) { return server->refusal(head); };
+  hooks.refusal = [server = s.get()](const WebRequest& head, WebAnswer& a) {
+    server->record_refusal(head, a);
+  };
   s->http_ = HONE_TRY(HttpServer::start(
       options.http,
       [server = s.get()](WebRequest r, const std::shared_ptr<WebReply>& reply) {
         server->take(std::move(r), reply);
       },
-      [server = s.get()](const WebRequest& head) { return server->refusal(head); }));
+      std::move(hooks)));
   return s;
 }
 
@@ -122,6 +85,7 @@ InferenceServer::~InferenceServer() { stop(); }
 
 void InferenceServer::stop() {
   context_.ready = false;
+  context_.ends = true;
   context_.loads.stop();
   // Replaced models too, which finish their running requests. Later requests of the pool are refused at once.
   for (const ModelSet::Model& model : context_.models.living()) model->join();
@@ -135,6 +99,7 @@ void InferenceServer::stop() {
 
 bool InferenceServer::drain(double delay_seconds, double seconds) {
   context_.ready = false;
+  context_.ends = true;
   context_.clock->sleep(delay_seconds);
   // The last part of the time is for telling those that still wait.
   const double last = std::min(2.0, seconds / 10), first = seconds - last;
@@ -154,7 +119,10 @@ WebHeaders InferenceServer::cors_of(const WebRequest& request) const {
   const std::string origin(request.header("origin"));
   if (origin.empty()) return {};
   for (const std::string& o : options_.origins)
-    if (o == "*" || o == origin) return {{"Access-Control-Allow-Origin", o}, {"Vary", "Origin"}};
+    if (o == "*" || o == origin)
+      return {{"Access-Control-Allow-Origin", o},
+              {"Access-Control-Expose-Headers", "X-Request-Id"},
+              {"Vary", "Origin"}};
   return {};
 }
 
@@ -169,76 +137,110 @@ bool InferenceServer::allowed(const WebHeaders& headers) const {
   return found;
 }
 
+ErrorShape InferenceServer::shape_of(const WebRequest& request) const {
+  return request.path == context_.predict_route ? ErrorShape::plain : error_shape_of(request.path);
+}
+
+std::unique_ptr<RequestRecord> InferenceServer::record_of(const WebRequest& request) {
+  return std::make_unique<RequestRecord>(context_, open_, request);
+}
+
 // A request without a key is refused before its body is read.
 std::optional<WebAnswer> InferenceServer::refusal(const WebRequest& head) {
   if (allowed(head.headers) || head.method == "OPTIONS") return std::nullopt;
   const std::optional<std::vector<std::string>> path = path_parts(head.path);
   if (path && routes_.find(head.method, *path, true)) return std::nullopt;
-  Counted(context_, open_).status(401);
-  WebAnswer a = no_key();
+  WebAnswer a = shaped_error(ErrorShape::plain, no_key());
   const WebHeaders cors = cors_of(head);
   a.headers.insert(a.headers.end(), cors.begin(), cors.end());
   return a;
 }
 
-// Runs on the server's thread: fast checks only.
-void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& reply) {
-  WebHeaders cors = cors_of(request);
-  if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty()) {
-    if (cors.empty()) return reply->send(web_error(403, "this origin may not ask"));
-    cors.emplace_back("Access-Control-Allow-Methods", "GET, POST");
-    cors.emplace_back("Access-Control-Allow-Headers", "authorization, content-type, x-api-key");
-    cors.emplace_back("Access-Control-Max-Age", "600");
-    return reply->send({204, "", "", cors});
-  }
-  const auto counted = std::make_shared<CountedReply>(reply, std::move(cors), context_, open_);
-  const std::optional<std::vector<std::string>> path = path_parts(request.path);
-  if (!path) return counted->send(web_error(400, "the path is not one"));
-  const bool may = allowed(request.headers);
-  const auto match = routes_.find(request.method, *path, !may);
-  if (!match && !may) return counted->send(no_key());
-  if (!match) return counted->send(web_error(404, "there is nothing at " + request.path));
-  counted->of(*match->api);
-  if (match->other_method) {
-    WebAnswer a = web_error(405, "only " + match->route->method);
-    a.headers = {{"Allow", match->route->method}};
-    return counted->send(std::move(a));
-  }
-  RouteCall call{std::move(request), match->names, counted, context_};
-  if (match->route->at_once) return answer(*match->route, call);
-  boost::asio::post(
-      pool_, [route = match->route, call = std::move(call)]() mutable { answer(*route, call); });
+// An answer of the web server itself, which knows no shapes.
+void InferenceServer::record_refusal(const WebRequest& head, WebAnswer& a) {
+  const std::unique_ptr<RequestRecord> record = record_of(head);
+  const auto body = parse_ordered_json(a.body, "the answer");
+  const std::string what = body.ok() ? text_at(*body, "error") : "";
+  a = shaped_error(shape_of(head), {a.status, what, "", std::move(a.headers)});
+  record->answer(a);
 }
 
-void InferenceServer::answer(const Route& route, RouteCall& call) {
+void InferenceServer::answer_preflight(const WebRequest& request, RecordedReply& reply) const {
+  reply.record().of(kPreflight);
+  if (cors_of(request).empty()) return reply.refuse({403, "this origin may not ask"});
+  reply.send(
+      {204,
+       "",
+       "",
+       {{"Access-Control-Allow-Methods", "GET, POST"},
+        {"Access-Control-Allow-Headers", "authorization, content-type, x-api-key, x-request-id"},
+        {"Access-Control-Max-Age", "600"}}});
+}
+
+// Runs on the server's thread: fast checks only.
+void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& inner) {
+  const auto reply = std::make_shared<RecordedReply>(inner, cors_of(request), shape_of(request),
+                                                     record_of(request));
+  if (asks_for_leave(request)) return answer_preflight(request, *reply);
+  const std::optional<std::vector<std::string>> path = path_parts(request.path);
+  if (!path)
+    return reply->refuse({400,
+                          "the path is not one: it has an empty part, a part of dots, a slash "
+                          "or a control character in a part"});
+  const bool may = allowed(request.headers);
+  const auto match = routes_.find(request.method, *path, !may);
+  if (!match && !may) return reply->refuse(no_key());
+  if (!match) return reply->refuse({404, "there is nothing at " + request.path});
+  reply->record().of(*match->api);
+  if (!match->allowed.empty())
+    return reply->refuse({405, "only " + match->allowed, "", {{"Allow", match->allowed}}});
+  if (const auto unread = unread_form(request)) return reply->refuse(*unread);
+  RouteCall call{std::move(request), match->names, reply, context_};
+  const std::string id = reply->record().id();
+  if (match->route->thread == RouteThread::server) return answer(*match->route, call, id);
+  boost::asio::post(pool_, [route = match->route, id, call = std::move(call)]() mutable {
+    answer(*route, call, id);
+  });
+}
+
+void InferenceServer::answer(const Route& route, RouteCall& call, const std::string& id) {
+  const ErrorShape shape = error_shape_of(call.request.path);
   try {
     route.handle(call);
   } catch (const std::bad_alloc&) {
-    call.reply->send(web_error(503, line_of(no_memory())));
+    call.reply->send(shaped_error(shape, no_memory()));
   } catch (const std::exception& e) {
-    log_warning("a request for {} ended in a bug of hone: {}", call.request.path, e.what());
-    call.reply->send(web_error(500, kBug));
+    log_warning("the request {} for {} ended in a bug of hone: {}", id, call.request.path,
+                e.what());
+    call.reply->send(shaped_error(shape, {500, kBug}));
   }
 }
 
-void InferenceServer::infer(WebHeaders headers, TensorRequest request,
+void InferenceServer::infer(WebRequest head, TensorRequest request,
                             std::shared_ptr<WebClient> client, std::function<void(Inferred)> done) {
-  const auto counted = std::make_shared<Counted>(context_, open_);
-  const auto finish = [counted, client, done = std::move(done)](Inferred i) {
-    counted->status(client->gone() ? kClientLeft : i.status);
+  head.path = "/v2/models/" + request.model +
+              (request.version.empty() ? "" : "/versions/" + request.version) + "/infer";
+  const auto recorded = std::make_shared<RecordedClient>(std::move(client), record_of(head));
+  recorded->record().read(bytes_of_tensors(request.inputs));
+  const auto finish = [recorded, done = std::move(done)](Inferred i) {
+    RequestRecord& record = recorded->record();
+    record.status(recorded->gone() ? kClientLeft : i.status);
+    record.wrote(static_cast<size_t>(bytes_of_tensors(i.answer.outputs)));
+    record.finish();
     done(std::move(i));
   };
-  boost::asio::post(pool_, [this, counted, client, finish, h = std::move(headers),
+  boost::asio::post(pool_, [this, recorded, finish, h = std::move(head.headers),
                             r = std::move(request)]() mutable {
     if (!allowed(h)) return finish({401, kNoKey});
-    counted->of(kTensorApi);
+    recorded->record().of(kTensorApi);
     try {
-      if (const Status s = ask(r, *client, finish); !s.ok())
+      if (const Status s = ask(r, *recorded, finish); !s.ok())
         finish({status_of(s.error()), line_of(s.error())});
     } catch (const std::bad_alloc&) {
       finish({503, line_of(no_memory())});
     } catch (const std::exception& e) {
-      log_warning("a request for {} ended in a bug of hone: {}", r.model, e.what());
+      log_warning("the request {} for {} ended in a bug of hone: {}", recorded->record().id(),
+                  r.model, e.what());
       finish({500, kBug});
     }
   });
@@ -248,6 +250,9 @@ Status InferenceServer::ask(TensorRequest& request, WebClient& client,
                             std::function<void(Inferred)> done) {
   if (request.model.empty()) return Error(err::kServeRequest, "the request names no model");
   const ModelSet::Model model = HONE_TRY(context_.models.find(request.model, request.version));
+  if (!request.unread.empty())
+    return Error(err::kServeRequest, fmt::format("inputs and outputs have no parameter '{}' here",
+                                                 request.unread.front()));
   for (InferTensor& t : request.inputs) HONE_TRY(read_tensor(t));
   hone::infer(model, request, context_.deadline(), client,
               [done = std::move(done)](Result<TensorAnswer> answer) {
@@ -261,6 +266,10 @@ Status InferenceServer::ask(TensorRequest& request, WebClient& client,
 // The metrics of the models as they are now.
 void InferenceServer::read_loads() {
   Metrics& m = context_.metrics;
+  if (context_.access)
+    m.counter("hone_serve_access_lines_lost_total",
+              "Lines of the access log that had no place among those that wait.")
+        .set(static_cast<double>(context_.access->lost()));
   for (const ModelSet::Model& model : context_.models.all()) {
     const EngineLoad l = model->load();
     const MetricLabels labels{{"model", model->name()}, {"version", model->version()}};

@@ -5,6 +5,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "operate/http/server.h"
+#include "operate/serve/request_record.h"
 #include "operate/serve/route_table.h"
 #include "operate/serve/tensors.h"
 
@@ -33,16 +34,16 @@ class InferenceServer {
                                                         const std::vector<Api>& apis,
                                                         ServeContext& context);
   ~InferenceServer();
-  // Shuts the server down; every end uses it, also the end of a failed start. First the loader
-  // stops, so no further model is added. Then each model finishes its running step, however long it
-  // takes, and drops its jobs, because a job holds a reply that uses the server. Then the doors and
-  // the connections are destroyed, which may hold models. The models are destroyed last.
+  // Shuts the server down; every end uses it, also the end of a failed start. First the loader gives
+  // up its load and stops, so no further model is added. Then each model finishes its running step,
+  // however long it takes, and drops its jobs, because a job holds a reply that uses the server. Then
+  // the doors and the connections are destroyed, which may hold models. The models are destroyed last.
   void stop();
 
   int port() const { return http_->port(); }
   std::string url() const { return http_->url(); }
   void add_door(std::unique_ptr<ServerDoor> door) { doors_.push_back(std::move(door)); }
-  // Handles a request that did not come over HTTP.
+  // Handles a request of HTTP, or one that came another way.
   void take(WebRequest request, const std::shared_ptr<WebReply>& reply);
 
   // The answer to infer().
@@ -52,9 +53,9 @@ class InferenceServer {
     TensorAnswer answer{};  // its outputs are packed
   };
   // Handles a request of tensors that did not come over HTTP, like an infer request of the v2
-  // protocol with these headers. A refusal has the HTTP status of its error: H3415, H3416 or an
-  // error of the model. `done` is called once, on any thread, unless the server ends first.
-  void infer(WebHeaders headers, TensorRequest request, std::shared_ptr<WebClient> client,
+  // protocol with the headers of `head`. A refusal has the HTTP status of its error: H3415, H3416 or
+  // an error of the model. `done` is called once, on any thread, unless the server ends first.
+  void infer(WebRequest head, TensorRequest request, std::shared_ptr<WebClient> client,
              std::function<void(Inferred)> done);
 
   // Reports "not ready" from now on. New requests are still answered during the delay, so that load
@@ -64,12 +65,14 @@ class InferenceServer {
   bool drain(double delay_seconds, double seconds);
 
  private:
-  class Counted;
-  class CountedReply;
   InferenceServer(const InferenceOptions& options, const std::vector<Api>& apis,
                   ServeContext& context);
   std::optional<WebAnswer> refusal(const WebRequest& head);
-  static void answer(const Route& route, RouteCall& call);
+  void record_refusal(const WebRequest& head, WebAnswer& answer);
+  ErrorShape shape_of(const WebRequest& request) const;
+  std::unique_ptr<RequestRecord> record_of(const WebRequest& request);
+  void answer_preflight(const WebRequest& request, RecordedReply& reply) const;
+  static void answer(const Route& route, RouteCall& call, const std::string& id);
   Status ask(TensorRequest& request, WebClient& client, std::function<void(Inferred)> done);
   bool allowed(const WebHeaders& headers) const;
   WebHeaders cors_of(const WebRequest& request) const;

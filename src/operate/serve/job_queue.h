@@ -128,8 +128,12 @@ class QueuedEngine : public Engine {
 
  protected:
   explicit QueuedEngine(const EngineOptions& options)
-      : clock_(*options.clock), queue_(options.most_waiting) {}
+      : clock_(*options.clock), statistics_(options.statistics), queue_(options.most_waiting) {}
+  void count(const ModelStatistics::Execution& e) {
+    if (statistics_ != nullptr) statistics_->add(e);
+  }
   Clock& clock_;
+  ModelStatistics* statistics_;
   JobQueue<Job> queue_;
 };
 

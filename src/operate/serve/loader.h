@@ -22,7 +22,7 @@ class Loader {
   // Queues a load. `done` is called once, on the loader's thread. H3412 after stop(), H3414: too
   // many wait.
   Status add(Load load, OnDone done);
-  // Finishes the running load; waiting ones get H3412. Must not be called on the loader's thread.
+  // Waits for the running load; waiting ones get H3412. Must not be called on the loader's thread.
   void stop();
 
  private:

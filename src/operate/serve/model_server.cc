@@ -20,6 +20,8 @@ Status ModelServer::start() {
   context_.health_route = options_.health_route;
   context_.endpoint = sources_.has_endpoint() ? sources_.endpoint_id() : options_.endpoint_id;
   options_.models.metrics = &context_.metrics;
+  if (!options_.access_log.empty())
+    context_.access = HONE_TRY(AccessLog::open(options_.access_log, options_.access_format));
   context_.models.loading(true);
   if (sources_.has_repository()) {
     context_.repository = [this] { return sources_.repository(); };
@@ -49,6 +51,12 @@ Status ModelServer::start() {
       return std::move(s.error()).at("--traffic");
   context_.ready = true;
   log_info("{:<11} {}", "listens", web_->url());
+  if (options_.web.keys.empty() && is_reached_by_others(options_.web.http.host))
+    log_warning(
+        "everybody who reaches {} may send requests: set a key in HONE_API_KEY, or name a file of "
+        "keys "
+        "by --api_key_file",
+        web_->url());
   if (door_port > 0) log_info("{:<11} {} port {}", "gRPC", options_.web.http.host, door_port);
   return Ok{};
 }
@@ -63,6 +71,7 @@ Status ModelServer::load(const ModelSource& m) {
   if (o.task.empty()) o.task = m.task;
   if (!o.prefix) o.prefix = m.prefix;
   o.deployed_id = m.deployed_id;
+  o.cancelled = [this] { return ends(); };
   auto model = HONE_TRY(ServedModel::load(m.name, m.version, m.source, o));
   log_info("{:<11} {} version {}: {}, {}", "model", m.name, m.version, name_of(model->task()),
            m.source);
@@ -75,6 +84,7 @@ Status ModelServer::load(const ModelSource& m) {
 Status ModelServer::reload(const LoadRequest& r) {
   std::lock_guard lock(loading_);
   if (!context_.ready) return server_ends();  // or its start failed
+  HONE_TRY(check_model_name(r.name, r.version));
   ModelSource m = HONE_TRY(sources_.source_of(r));
   m.deployed_id = r.deployed_id;
   const auto served = context_.models.look_up(m.name, m.version);

@@ -19,9 +19,12 @@ struct ModelServerOptions {
   std::string endpoint_id;  // numeric, where no endpoint of the registry is served
   std::string version;      // of hone
   std::string predict_route, health_route;
+  std::string access_log;  // path, or "-"; "": none
+  AccessFormat access_format = AccessFormat::combined;
   double request_seconds = 0, drain_seconds = 20;
   ClaimOptions claim;  // of sources.endpoint, whose names need not be given again
   std::function<void(const std::string& why)> on_lost;  // another server has the endpoint: drain
+  std::function<bool()> stops;  // true: the server is to end, and loads nothing more; none: never
   // Opens another door beside the web server at `door_port`; without a port none is opened.
   std::optional<int64_t> door_port;
   std::function<Result<std::unique_ptr<ServerDoor>>(const HttpOptions&, InferenceServer&)>
@@ -31,7 +34,7 @@ struct ModelServerOptions {
 class ModelServer {
  public:
   // Listens, then loads the first models, and is ready at the end. The log says what was loaded and where it listens.
-  // Errors of sources, models, ports and doors.
+  // Errors of sources, models, ports and doors; H3412: it was to end before all was loaded.
   static Result<std::unique_ptr<ModelServer>> start(ModelServerOptions options);
 
   std::string url() const { return web_->url(); }
@@ -41,6 +44,7 @@ class ModelServer {
  private:
   explicit ModelServer(ModelServerOptions options) : options_(std::move(options)) {}
   Status start();
+  bool ends() const { return context_.ends || (options_.stops && options_.stops()); }
   Status load(const ModelSource& source);
   Status reload(const LoadRequest& request);
 

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "base/core/text.h"
+#include "operate/http/request.h"
 #include "operate/serve/errors.h"
+#include "operate/serve/protocol/errors.h"
 
 namespace hone {
 
@@ -18,6 +20,14 @@ bool is_newer(const std::string& a, const std::string& b) {
   };
   const auto x = number(a), y = number(b);
   return x && y && *x > *y;
+}
+
+Status check_model_name(const std::string& name, const std::string& version) {
+  if (has_control_character(name))
+    return Error(err::kServeRequest, "the name of the model has a control character");
+  if (has_control_character(version) || version.find('/') != std::string::npos)
+    return Error(err::kServeRequest, "the version has a slash or a control character");
+  return Ok{};
 }
 
 Traffic with_share(Traffic now, const std::string& version, int64_t share) {
@@ -116,6 +126,7 @@ Status ModelSet::remove(const std::string& name, const std::string& version) {
 }
 
 Result<ModelSet::Model> ModelSet::find(const std::string& name, const std::string& version) {
+  HONE_TRY(check_model_name(name, version));
   std::lock_guard lock(mutex_);
   Named* n = named(name);
   if (n == nullptr) return unknown(name);
@@ -133,6 +144,7 @@ Result<ModelSet::Model> ModelSet::find(const std::string& name, const std::strin
 }
 
 Result<ModelSet::Model> ModelSet::look_up(const std::string& name, const std::string& version) {
+  HONE_TRY(check_model_name(name, version));
   std::lock_guard lock(mutex_);
   const Named* n = named(name);
   if (n == nullptr) return unknown(name);

@@ -16,6 +16,9 @@ bool is_newer(const std::string& a, const std::string& b);
 // Gives a version this share; the others share the rest in proportion. Without others it gets all.
 Traffic with_share(Traffic now, const std::string& version, int64_t share);
 
+// H3415: the name has a control character (NUL is one), or the version has one or a slash.
+Status check_model_name(const std::string& name, const std::string& version);
+
 class ModelSet {
  public:
   using Model = std::shared_ptr<ServedModel>;
@@ -33,9 +36,10 @@ class ModelSet {
   // has a share of requests. H3416.
   Status remove(const std::string& name, const std::string& version = "");
 
-  // Picks a version by the shares, unless one is given. "" is the name that was added first. H3416.
+  // Picks a version by the shares, unless one is given. "" is the name that was added first. H3416; errors of
+  // check_model_name().
   Result<Model> find(const std::string& name, const std::string& version = "");
-  // Looks a model up without counting a request. No version: the one with the largest share. H3416.
+  // Looks a model up without counting a request. No version: the one with the largest share. Errors of find().
   Result<Model> look_up(const std::string& name, const std::string& version = "");
   std::vector<Model> all() const;
   // All models of the set, and removed ones that still answer a request.

@@ -47,6 +47,34 @@ struct Gathered {
   std::function<void(Result<std::vector<TextAnswer>>)> done;
 };
 
+// A request to a model: its client and the model's statistics know of it.
+class Inquiry {
+ public:
+  Inquiry(WebClient& client, const ModelSet::Model& model)
+      : client_(client), model_(*model), begun_(model->clock().seconds()) {
+    client_.tell({model_.name(), model_.version()});
+  }
+  void answered(std::span<const TextAnswer> answers) {
+    WorkFacts facts{model_.name(), model_.version(), 0, 0};
+    for (const TextAnswer& a : answers) {
+      facts.tokens_in += a.prompt_tokens;
+      facts.tokens_out += a.new_tokens;
+    }
+    client_.tell(facts);
+    model_.statistics().ended(ModelStatistics::success, seconds(), std::ssize(answers),
+                              model_.clock().wall_seconds());
+  }
+  void failed() {
+    model_.statistics().ended(ModelStatistics::fail, seconds(), 0, model_.clock().wall_seconds());
+  }
+
+ private:
+  double seconds() const { return model_.clock().seconds() - begun_; }
+  WebClient& client_;
+  ServedModel& model_;
+  const double begun_;
+};
+
 }  // namespace
 
 Deadline ServeContext::deadline() const {
@@ -123,19 +151,21 @@ void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQu
   if (queries.empty()) return all->done(std::vector<TextAnswer>());
   const auto tickets = std::make_shared<Tickets>(model);
   client.on_gone([tickets] { tickets->end(); });
-  const auto fail = [all, tickets](Error e) {
+  const auto inquiry = std::make_shared<Inquiry>(client, model);
+  const auto fail = [all, tickets, inquiry](Error e) {
     {
       std::lock_guard lock(all->mutex);
       if (all->over) return;
       all->over = true;
     }
     tickets->end();
+    inquiry->failed();
     all->done(std::move(e));
   };
   for (size_t i = 0; i < queries.size(); ++i) {
     queries[i].follows = i > 0;
     Result<uint64_t> ticket =
-        model->ask(std::move(queries[i]), nullptr, [all, i, fail](Result<TextAnswer> one) {
+        model->ask(std::move(queries[i]), nullptr, [all, i, fail, inquiry](Result<TextAnswer> one) {
           if (!one.ok()) return fail(std::move(one.error()));
           {
             std::lock_guard lock(all->mutex);
@@ -143,6 +173,7 @@ void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQu
             if (--all->left > 0 || all->over) return;
             all->over = true;
           }
+          inquiry->answered(all->answers);
           all->done(std::move(all->answers));
         });
     if (!ticket.ok()) return fail(std::move(ticket.error()));
@@ -154,10 +185,18 @@ void ask_pieces(WebClient& client, const ModelSet::Model& model, TextQuery query
                 ServedModel::OnPiece on_piece, ServedModel::OnDone done) {
   const auto tickets = std::make_shared<Tickets>(model);
   client.on_gone([tickets] { tickets->end(); });
-  const auto shared = std::make_shared<ServedModel::OnDone>(std::move(done));
+  const auto inquiry = std::make_shared<Inquiry>(client, model);
+  const auto end = std::make_shared<ServedModel::OnDone>(
+      [inquiry, done = std::move(done)](Result<TextAnswer> a) {
+        if (a.ok())
+          inquiry->answered(std::span(&*a, 1));
+        else
+          inquiry->failed();
+        done(std::move(a));
+      });
   Result<uint64_t> ticket = model->ask(std::move(query), std::move(on_piece),
-                                       [shared](Result<TextAnswer> a) { (*shared)(std::move(a)); });
-  if (!ticket.ok()) return (*shared)(std::move(ticket.error()));
+                                       [end](Result<TextAnswer> a) { (*end)(std::move(a)); });
+  if (!ticket.ok()) return (*end)(std::move(ticket.error()));
   tickets->add(*ticket);
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "operate/http/request.h"
+#include "operate/serve/access_log.h"
 #include "operate/serve/loader.h"
 #include "operate/serve/model_set.h"
 #include "operate/telemetry/metrics.h"
@@ -23,9 +24,11 @@ struct LoadRequest {
 // State that routes share.
 struct ServeContext {
   Metrics metrics;
+  std::unique_ptr<AccessLog> access;  // null: none
   ModelSet models;
   Clock* clock = &system_clock();  // of deadlines and of the time of requests; that of the models
   std::atomic<bool> ready{false};  // false: no model yet, or it drains
+  std::atomic<bool> ends{false};   // it drains or stops: loads of models are given up
   double request_seconds = 0;      // 0: no limit
   std::string endpoint;            // its numeric id
   std::string version;             // of hone
@@ -56,6 +59,12 @@ struct RouteCall {
   std::string part(const std::string& name) const;
 };
 
+// The thread that answers a request.
+enum class RouteThread {
+  pool,    // it may wait and compute
+  server,  // it waits for nothing
+};
+
 struct Route {
   std::string method;  // "GET", which includes HEAD; "POST"; "*": any
   // "v1/models/{model}[/versions/{version}]:predict": a name in braces matches the rest of one part
@@ -63,8 +72,7 @@ struct Route {
   // matches patterns.
   std::string pattern;
   void (*handle)(RouteCall& call) = nullptr;  // answers, now or later
-  bool only = false;                          // other methods get status 405
-  bool at_once = false;                       // waits for nothing: answered on the server's thread
+  RouteThread thread = RouteThread::pool;
 };
 
 struct Api {
@@ -89,7 +97,8 @@ Error with_names_of(const Error& e, const Json& given, std::span<const KeyName> 
 std::string line_of(const Error& e);
 
 // Gives all queries to the model at once. `done` is called once: with all answers in order, or with
-// the first Error, which cancels the other queries. All are cancelled when the client leaves.
+// the first Error, which cancels the other queries. All are cancelled when the client leaves. The
+// client gets the facts: model and tokens. It must live until `done` was called: let `done` hold it.
 void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done);
 // Gives one query to the model; `on_piece` gets the pieces of its answer as they are generated.

@@ -1,5 +1,7 @@
 #include "operate/serve/route_table.h"
 
+#include <set>
+
 #include "base/core/text.h"
 
 namespace hone {
@@ -61,14 +63,20 @@ RouteTable::RouteTable(const std::vector<Api>& apis, const ServeContext& server)
 std::optional<RouteTable::Match> RouteTable::find(const std::string& method,
                                                   const std::vector<std::string>& path,
                                                   bool open_alone) const {
+  std::optional<Match> other;  // of another method
+  std::set<std::string> methods;
   for (const Entry& e : entries_) {
     if (open_alone && !e.open) continue;
-    const bool taken = takes(e.route, method);
-    if (!taken && !e.route.only) continue;
-    for (const PathPattern& p : e.patterns)
-      if (auto names = p.match(path)) return Match{&e.api, &e.route, std::move(*names), !taken};
+    for (const PathPattern& p : e.patterns) {
+      auto names = p.match(path);
+      if (!names) continue;
+      if (takes(e.route, method)) return Match{&e.api, &e.route, std::move(*names)};
+      methods.insert(e.route.method);
+      if (!other) other = Match{&e.api, &e.route, std::move(*names)};
+    }
   }
-  return {};
+  if (other) other->allowed = join(std::vector<std::string>(methods.begin(), methods.end()), ", ");
+  return other;
 }
 
 }  // namespace hone

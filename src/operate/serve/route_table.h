@@ -29,9 +29,11 @@ class RouteTable {
     const std::string* api = nullptr;  // its name
     const Route* route = nullptr;
     PathNames names;
-    bool other_method = false;  // the route takes this path by another method only
+    std::string allowed =
+        {};  // the methods of the path, "GET, POST", if the request has another one
   };
-  // The first route that fits, in the order of the APIs. `open_alone`: only among those that need no key.
+  // The first route that fits, in the order of the APIs; else the first whose path fits, with the methods that are
+  // allowed. `open_alone`: only among those that need no key.
   std::optional<Match> find(const std::string& method, const std::vector<std::string>& path,
                             bool open_alone) const;
 

@@ -91,14 +91,33 @@ std::vector<RowEngine::Waiting> RowEngine::take() {
 }
 
 void RowEngine::compute(std::vector<Waiting>& jobs) {
+  const double begun = clock_.seconds();
+  const Bound& b = bound_for(jobs);
+  fill(b, jobs);
+  const double filled = clock_.seconds();
+  session_->run(b.program);
+  const double computed = clock_.seconds();
+  answer(b, jobs);
+  count({.sequences = std::ssize(jobs),
+         .input = filled - begun,
+         .infer = computed - filled,
+         .output = clock_.seconds() - computed});
+}
+
+// The smallest program that takes all tokens.
+const RowEngine::Bound& RowEngine::bound_for(std::span<const Waiting> jobs) const {
   size_t tokens = 0;
   for (const Waiting& w : jobs) tokens += w.job.ids.size();
   const Bound* b = bound_.data();
   while (b->tokens < static_cast<int64_t>(tokens)) ++b;
-  const auto ids = b->inputs.get<int32_t>("ids"), positions = b->inputs.get<int32_t>("positions"),
-             cu = b->inputs.get<int32_t>("cu_seqlens"),
-             types = b->inputs.get_if<int32_t>("token_types"),
-             rows = b->inputs.get_if<int32_t>("label_rows");
+  return *b;
+}
+
+void RowEngine::fill(const Bound& b, std::span<const Waiting> jobs) {
+  const auto ids = b.inputs.get<int32_t>("ids"), positions = b.inputs.get<int32_t>("positions"),
+             cu = b.inputs.get<int32_t>("cu_seqlens"),
+             types = b.inputs.get_if<int32_t>("token_types"),
+             rows = b.inputs.get_if<int32_t>("label_rows");
   size_t at = 0, s = 0, place = 0;
   cu[0] = 0;
   for (const Waiting& w : jobs) {
@@ -117,18 +136,21 @@ void RowEngine::compute(std::vector<Waiting>& jobs) {
   if (!rows.empty()) std::fill(rows.begin() + static_cast<std::ptrdiff_t>(place), rows.end(), -1);
   std::fill(cu.begin() + static_cast<std::ptrdiff_t>(s) + 1, cu.end(), static_cast<int32_t>(at));
   count_positions(config_, ids, positions);
-  session_->run(b->program);
+}
+
+void RowEngine::answer(const Bound& b, std::span<Waiting> jobs) {
   if (!session_->check().ok()) {
     for (Waiting& w : jobs) std::exchange(w.job.done, {})(session_->check().error());
     return;
   }
-  const auto logits = b->outputs.get<const float>("logits");
+  const bool masks = !b.inputs.get_if<int32_t>("label_rows").empty();
+  const auto logits = b.outputs.get<const float>("logits");
   const size_t width = logits.size() / static_cast<size_t>(limits_.rows);
   size_t row = 0;
   for (Waiting& w : jobs) {
-    const size_t count = rows.empty() ? 1 : w.job.places.size();
-    const auto own = logits.subspan(row * width, count * width);
-    row += count;
+    const size_t own_rows = masks ? w.job.places.size() : 1;
+    const auto own = logits.subspan(row * width, own_rows * width);
+    row += own_rows;
     if (!std::all_of(own.begin(), own.end(), [](float x) { return std::isfinite(x); }))
       std::exchange(w.job.done, {})(
           Error(err::kLogitsNotFinite, "the logits of the text are not finite")
@@ -145,6 +167,8 @@ void RowEngine::run() {
     queue_.end_late(clock_.seconds());
     std::vector<Waiting> jobs = take();
     if (jobs.empty()) continue;
+    for (const Waiting& w : jobs)
+      if (w.job.begins) w.job.begins();
     load_.running = load_.used_rows = static_cast<int64_t>(jobs.size());
     queue_.tell(load_);
     const double start = clock_.seconds();

@@ -24,8 +24,9 @@ struct RowJob {
   std::vector<int32_t> places;  // masked language models: the tokens whose logits are wanted
   Deadline deadline = kNoDeadline;
   bool follows = false;  // another job of its request
-  // On the engine's thread, once: f32[labels] of a classifier, [places, V] of a masked language
-  // model. Errors: H2505, H3411, H3412.
+  // On the engine's thread: when the job no longer waits, and once f32[labels] of a classifier,
+  // [places, V] of a masked language model. Errors: H2505, H3411, H3412.
+  std::function<void()> begins = {};
   std::function<void(Result<std::vector<float>>)> done;
 };
 
@@ -51,6 +52,9 @@ class RowEngine : public QueuedEngine<RowJob> {
   void run() override;
   std::vector<Waiting> take();  // the first that fit one run
   void compute(std::vector<Waiting>& jobs);
+  const Bound& bound_for(std::span<const Waiting> jobs) const;
+  void fill(const Bound& b, std::span<const Waiting> jobs);
+  void answer(const Bound& b, std::span<Waiting> jobs);
 
   RowLimits limits_;
   ModelConfig config_;

@@ -141,6 +141,111 @@ TEST(ServedModelTest, EndsAtTheDeadlineAndMeasuresByItsClock) {
   EXPECT_EQ(latencies.first_token.read().sum, 0);
 }
 
+struct OneClient : WebClient {
+  bool gone() const override { return false; }
+  void on_gone(std::function<void()>) override {}
+  void tell(const WorkFacts& f) override { facts = f; }
+  WorkFacts facts;
+};
+
+// Time passes with each piece of text only: within runs of the model, and with the last piece while the answer is made.
+TEST(ServedModelTest, CountsInTritonsTerms) {
+  FakeClock clock;
+  ServedOptions o{.threads = 1, .batch_size = 2, .max_length = 48};
+  o.engine.clock = &clock;
+  const auto model = *ServedModel::load("tiny", "1", kTiny, o);
+  const auto ask = [&](const Json& settings) {
+    OneClient client;
+    std::promise<bool> ok;
+    ask_pieces(
+        client, model, {.text = "Hello, world", .settings = shared(settings)},
+        [&](size_t, const std::string&) { clock.advance(1); },
+        [&](const Result<TextAnswer>& a) { ok.set_value(a.ok()); });
+    EXPECT_EQ(client.facts.model, "tiny");
+    const bool answered = ok.get_future().get();
+    EXPECT_EQ(client.facts.tokens_out, answered ? 6 : -1);
+    return answered;
+  };
+  EXPECT_TRUE(ask({{"max_new_tokens", 6}}));
+  const double first = clock.seconds();
+  EXPECT_TRUE(ask({{"max_new_tokens", 6}}));
+  EXPECT_FALSE(ask({{"max_new_tokens", 0}}));
+  model->join();
+  const ModelStatistics::Reading s = model->statistics().read();
+  using S = ModelStatistics;
+  EXPECT_EQ(s.parts[S::success].count, 2);
+  EXPECT_EQ(s.parts[S::fail].count, 1);
+  for (const auto part : {S::queue, S::compute_input, S::compute_infer, S::compute_output})
+    EXPECT_EQ(s.parts[part].count, 2) << part;
+  EXPECT_EQ(s.texts, 2);
+  EXPECT_EQ(s.last_ended, clock.wall_seconds());
+  EXPECT_GE(first, 3);
+  EXPECT_EQ(s.parts[S::success].seconds, clock.seconds());
+  EXPECT_EQ(s.parts[S::queue].seconds + s.parts[S::compute_input].seconds, 0);
+  EXPECT_EQ(s.parts[S::compute_infer].seconds + s.parts[S::compute_output].seconds,
+            clock.seconds());
+  EXPECT_EQ(s.executions, 12);  // the first reads the prompt and gives a token
+  ASSERT_EQ(s.batches.size(), 1u);
+  EXPECT_EQ(s.batches.at(1).infer.count, 12);
+  EXPECT_EQ(s.batches.at(1).infer.seconds, clock.seconds());
+  const OrderedJson j = triton_statistics(*model);
+  EXPECT_EQ(j["inference_count"], 2);
+  EXPECT_EQ(j["inference_stats"]["success"]["ns"], static_cast<int64_t>(clock.seconds() * 1e9));
+  EXPECT_EQ(j["batch_stats"][0]["compute_infer"]["count"], 12);
+}
+
+TEST(ServedModelTest, CountsTheTextsOfARunOfRows) {
+  const std::string bert = std::string(HONE_SOURCE_DIR) + "/tests/goldens/classification/bert";
+  const auto model = *ServedModel::load("bert", "1", bert, {.threads = 1, .batch_size = 4});
+  OneClient client;
+  std::promise<bool> ok;
+  std::vector<TextQuery> queries(3, TextQuery{.text = "a b"});
+  ask_all(client, model, std::move(queries),
+          [&](const Result<std::vector<TextAnswer>>& a) { ok.set_value(a.ok()); });
+  EXPECT_TRUE(ok.get_future().get());
+  model->join();
+  const ModelStatistics::Reading s = model->statistics().read();
+  EXPECT_EQ(s.parts[ModelStatistics::success].count, 1);
+  EXPECT_EQ(s.parts[ModelStatistics::queue].count, 3);
+  EXPECT_EQ(s.texts, 3);
+  int64_t texts = 0;
+  for (const auto& [sequences, b] : s.batches) texts += sequences * b.infer.count;
+  EXPECT_EQ(texts, 3);
+  EXPECT_GE(client.facts.tokens_in, 3);
+}
+
+// At each of its steps, of which every weight is one.
+TEST(ServedModelTest, GivesUpALoadThatIsCancelled) {
+  int64_t steps = 0, last = INT64_MAX;
+  ServedOptions o{.threads = 1, .batch_size = 2, .max_length = 48};
+  o.cancelled = [&] { return ++steps > last; };
+  ASSERT_TRUE(ServedModel::load("tiny", "1", kTiny, o).ok());
+  const int64_t all = steps;
+  EXPECT_GT(all, 20);
+  for (const int64_t given : {int64_t{0}, int64_t{1}, int64_t{2}, all / 2, all - 1}) {
+    steps = 0, last = given;
+    const auto model = ServedModel::load("tiny", "1", kTiny, o);
+    ASSERT_FALSE(model.ok()) << given;
+    EXPECT_TRUE(model.error().is(err::kServeEnds)) << model.error().text();
+    EXPECT_EQ(steps, given + 1);
+  }
+}
+
+TEST(ModelSetTest, RefusesNamesAndVersionsThatAreNone) {
+  ModelSet models;
+  const auto code = [&](const std::string& name, const std::string& version) {
+    EXPECT_EQ(models.find(name, version).error().code(),
+              models.look_up(name, version).error().code());
+    return std::string(models.find(name, version).error().code());
+  };
+  const std::string nul("1\0", 2);
+  for (const std::string& bad : {nul, std::string("1\n"), std::string("\x7f"), std::string("\x01"),
+                                 std::string("../1"), std::string("a/b")})
+    EXPECT_EQ(code("m", bad), err::kServeRequest.id);
+  EXPECT_EQ(code(nul, ""), err::kServeRequest.id);
+  EXPECT_EQ(code("org/model", "1"), err::kServeNoModel.id);
+}
+
 TEST(ServedModelTest, RefusesLongTextsBeforeTheirTokensAreCounted) {
   const auto asked =
       tiny()->ask({.text = std::string((1 << 20) + 1, 'a')}, nullptr, [](Result<TextAnswer>) {});

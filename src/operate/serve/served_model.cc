@@ -10,6 +10,8 @@
 #include "learn/generate/prompts.h"
 #include "learn/models/adapter_config.h"
 #include "learn/pretrained/weights.h"
+#include "operate/serve/answer_watch.h"
+#include "operate/serve/cancellable_weights.h"
 #include "operate/serve/errors.h"
 #include "operate/serve/protocol/errors.h"
 
@@ -133,40 +135,59 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   m->clock_ = o.engine.clock;
   if (o.metrics)
     m->latencies_.emplace(*o.metrics, MetricLabels{{"model", name}, {"version", version}});
-  m->model_ = HONE_TRY(open_pretrained(source, o.open));
-  m->prefix_ = o.prefix.value_or(m->model_.trained.text("source_prefix"));
-  HONE_TRY(check_adapter(m->model_.config));
-  HONE_TRY(check_weights(*m->model_.weights, m->model_.config));
-  m->backend_ = HONE_TRY(open_device(o.device, {.threads = static_cast<int>(o.threads)}));
-  const ModelConfig& c = m->model_.config;
+  HONE_TRY(m->open(source, o));
+  if (writes_text(m->task_))
+    HONE_TRY(m->load_text(o));
+  else
+    HONE_TRY(m->load_rows(o));
+  m->loaded_at_ = m->clock_->wall_seconds();
+  return m;
+}
+
+// Everything that needs no program: config, tokenizer, names of weights, the device.
+Status ServedModel::open(const std::string& source, const ServedOptions& o) {
+  const auto check_cancelled = [&]() -> Status {
+    if (o.cancelled && o.cancelled()) return server_ends();
+    return Ok{};
+  };
+  HONE_TRY(check_cancelled());
+  model_ = HONE_TRY(open_pretrained(source, o.open));
+  HONE_TRY(check_cancelled());
+  prefix_ = prompt_prefix(model_, o.prefix);
+  HONE_TRY(check_adapter(model_.config));
+  HONE_TRY(check_weights(*model_.weights, model_.config));
+  if (o.cancelled) model_.weights = cancellable_weights(std::move(model_.weights), o.cancelled);
+  backend_ = HONE_TRY(open_device(o.device, {.threads = static_cast<int>(o.threads)}));
+  const ModelConfig& c = model_.config;
   const std::optional<ServedTask> task = task_of(c.head);
   if (!task)
     return Error(err::kServeModel,
                  fmt::format("a model with the head {} is not served", name_of(c.head)))
         .at(source)
         .todo("serve a causal, masked or encoder-decoder language model, or a classifier of texts");
-  m->task_ = *task;
-  int64_t usual = writes_text(*task) ? kLongest : kLongestRow;
+  task_ = *task;
+  int64_t usual = writes_text(task_) ? kLongest : kLongestRow;
   // Rows of a classifier are cut where those of its training were.
-  if (const int64_t trained = m->model_.trained.number("max_seq_length");
-      trained > 0 && *task == ServedTask::classification)
+  if (const int64_t trained = model_.trained.number("max_seq_length");
+      trained > 0 && task_ == ServedTask::classification)
     usual = trained;
-  if (*task == ServedTask::text2text)
-    usual = std::max(usual, m->model_.trained.number("max_source_length"));
-  m->longest_ = std::min(o.max_length > 0 ? o.max_length : usual, c.max_positions);
-  if (writes_text(*task))
-    HONE_TRY(m->load_text(o));
-  else
-    HONE_TRY(m->load_rows(o));
-  if (*task == ServedTask::fill_mask) {
-    m->mask_ = m->tokenizer().mask_id().value_or(-1);
-    if (m->mask_ < 0)
+  if (task_ == ServedTask::text2text)
+    usual = std::max(usual, model_.trained.number("max_source_length"));
+  longest_ = std::min(o.max_length > 0 ? o.max_length : usual, c.max_positions);
+  if (task_ == ServedTask::fill_mask) {
+    mask_ = tokenizer().mask_id().value_or(-1);
+    if (mask_ < 0)
       return Error(err::kServeModel, "the tokenizer has no mask token")
           .at(source)
           .todo("serve a model whose tokenizer has one, such as [MASK]");
   }
-  m->loaded_at_ = m->clock_->wall_seconds();
-  return m;
+  return check_cancelled();
+}
+
+EngineOptions ServedModel::engine_options(const ServedOptions& o) {
+  EngineOptions e = o.engine;
+  e.statistics = &statistics_;
+  return e;
 }
 
 Status ServedModel::load_text(const ServedOptions& o) {
@@ -194,7 +215,7 @@ Status ServedModel::load_text(const ServedOptions& o) {
     if (*chat && !(*chat)->ok())
       log_warning("{} cannot answer chats: {}", name_, (*chat)->error().text());
   const CacheLimits limits = HONE_TRY(cache_limits(model_.config, o, longest_, *backend_));
-  auto engine = HONE_TRY(TextEngine::make(model_, limits, *backend_, o.engine));
+  auto engine = HONE_TRY(TextEngine::make(model_, limits, *backend_, engine_options(o)));
   ask_ = [this, &e = *engine](TextQuery query, OnPiece on_piece,
                               OnDone on_done) -> Result<uint64_t> {
     HONE_TRY(check_bytes(query));
@@ -207,7 +228,7 @@ Status ServedModel::load_text(const ServedOptions& o) {
 Status ServedModel::load_rows(const ServedOptions& o) {
   const RowLimits limits{
       .rows = o.batch_size, .tokens = std::max(longest_, kLongestRow), .weights = o.weights};
-  auto engine = HONE_TRY(RowEngine::make(model_, limits, *backend_, o.engine));
+  auto engine = HONE_TRY(RowEngine::make(model_, limits, *backend_, engine_options(o)));
   ask_ = [this, &e = *engine](TextQuery query, const OnPiece&, OnDone on_done) -> Result<uint64_t> {
     HONE_TRY(check_bytes(query));
     return ask_rows(e, std::move(query), std::move(on_done));
@@ -215,30 +236,6 @@ Status ServedModel::load_rows(const ServedOptions& o) {
   engine_ = std::move(engine);
   return Ok{};
 }
-
-// Measures one answer; used on the model's thread.
-class ServedModel::Watch {
- public:
-  Watch(const std::optional<ModelLatencies>& to, const Clock& clock)
-      : to_(to), clock_(clock), begun_(clock.seconds()) {}
-  void token() {
-    if (++tokens_ == 1) first_ = clock_.seconds();
-  }
-  void done() const {
-    if (!to_) return;
-    const double now = clock_.seconds();
-    to_->answer.observe(now - begun_);
-    if (tokens_ > 0) to_->first_token.observe(first_ - begun_);
-    if (tokens_ > 1) to_->per_token.observe((now - first_) / static_cast<double>(tokens_ - 1));
-  }
-
- private:
-  const std::optional<ModelLatencies>& to_;
-  const Clock& clock_;
-  const double begun_;
-  double first_ = 0;
-  int64_t tokens_ = 0;
-};
 
 Result<const ChatTemplate*> ServedModel::chat_template(bool tools) const {
   const auto& chat = tools && tool_chat_ ? tool_chat_ : chat_;
@@ -265,6 +262,8 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
     std::lock_guard lock(settings_mutex_);
     if (auto last = last_settings_.lock(); last && last->json.lock() == json) return last;
   }
+  if (json && !json->is_null() && !json->is_object())
+    return Error(err::kServeRequest, "the parameters are not an object");
   auto s = std::make_shared<Settings>(Settings{json, defaults_, source_tokens_});
   if (json && json->is_object() && !json->empty()) {
     Json rest = *json;
@@ -374,9 +373,11 @@ class ServedModel::Pieces {
 
 Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece,
                                        OnDone on_done) {
+  const auto watch = std::make_shared<AnswerWatch>(statistics_, latencies_, *clock_);
   const auto settings = HONE_TRY(read_settings(query));
   const std::shared_ptr<const GenerationConfig> config(settings, &settings->config);
   TextJob job;
+  job.begins = [watch] { watch->begins(); };
   job.prompt = HONE_TRY(prompt_of(query, *settings));
   HONE_TRY(engine.check(job.prompt, *config));
   job.follows = query.follows;
@@ -385,7 +386,6 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
   const bool whole_text = !job.prompt.source.empty();
   std::vector<int32_t> before = whole_text ? std::vector<int32_t>() : job.prompt.tokens;
   const auto read = static_cast<int64_t>(whole_text ? job.prompt.source.size() : before.size());
-  const auto watch = std::make_shared<Watch>(latencies_, *clock_);
   std::shared_ptr<Pieces> pieces;
   if (on_piece)
     pieces = std::make_shared<Pieces>(tokenizer(), before,
@@ -400,7 +400,7 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
   job.done = [self = shared_from_this(), watch, read, before = std::move(before), pieces, config,
               on_done = std::move(on_done)](Result<std::vector<Generated>> all) {
     if (!all.ok()) return on_done(std::move(all.error()));
-    watch->done();
+    watch->computed();
     TextAnswer answer;
     answer.prompt_tokens = read;
     if (config->prompt_logprobs) {
@@ -414,8 +414,10 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
                               std::move(g.tokens), g.ended, g.score, std::move(g.logprobs)});
       if (pieces) pieces->end(i, answer.texts.back().text);
     }
+    watch->answered();
     on_done(std::move(answer));
   };
+  watch->ready();
   return engine.submit(std::move(job));
 }
 
@@ -458,6 +460,7 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
 }
 
 Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDone on_done) {
+  const auto watch = std::make_shared<AnswerWatch>(statistics_, latencies_, *clock_);
   const bool masks = task_ == ServedTask::fill_mask;
   const int64_t top_k = HONE_TRY(top_k_of(query.settings, masks ? 5 : 1));
   RowJob job;
@@ -487,16 +490,18 @@ Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDon
   }
   job.deadline = query.deadline;
   const auto read = static_cast<int64_t>(job.ids.size());
-  const auto watch = std::make_shared<Watch>(latencies_, *clock_);
+  job.begins = [watch] { watch->begins(); };
   job.done = [self = shared_from_this(), watch, read, top_k,
               on_done = std::move(on_done)](Result<std::vector<float>> logits) {
     if (!logits.ok()) return on_done(std::move(logits.error()));
-    watch->done();
+    watch->computed();
     TextAnswer answer;
     answer.prompt_tokens = read;
     answer.labels = self->best_of(*logits, top_k);
+    watch->answered();
     on_done(std::move(answer));
   };
+  watch->ready();
   return engine.submit(std::move(job));
 }
 

@@ -26,6 +26,8 @@ struct ServedOptions {
   EngineOptions engine = {};
   Metrics* metrics = nullptr;  // receives the latencies; outlives the model
   OpenOptions open = {};
+  // Asked between the steps of loading and before each weight; true: the load ends with H3412. None: never.
+  std::function<bool()> cancelled = {};
 };
 
 enum class ServedTask { generation, text2text, classification, fill_mask };
@@ -78,7 +80,7 @@ struct TextAnswer {
 
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
  public:
-  // H3401: this kind of model cannot be served. Errors of models and devices.
+  // H3401: this kind of model cannot be served. H3412: it was cancelled. Errors of models and devices.
   static Result<std::shared_ptr<ServedModel>> load(const std::string& name,
                                                    const std::string& version,
                                                    const std::string& source,
@@ -91,6 +93,9 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   double loaded_at() const { return loaded_at_; }  // seconds since 1970
   EngineLoad load() const { return engine_->load(); }
+  ModelStatistics& statistics() { return statistics_; }
+  const ModelStatistics& statistics() const { return statistics_; }
+  const Clock& clock() const { return *clock_; }
   // The chat template for chats with tools, or without. H3415: the model has none. H2911, H2913: it
   // cannot be run.
   Result<const ChatTemplate*> chat_template(bool tools) const;
@@ -111,12 +116,13 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   void join() { engine_->join(); }
 
  private:
-  class Watch;
   class Pieces;
   struct Settings;
   ServedModel() = default;
   static void unload(ServedModel* m);
+  Status open(const std::string& source, const ServedOptions& options);
   Status load_text(const ServedOptions& options);
+  EngineOptions engine_options(const ServedOptions& options);
   Status load_rows(const ServedOptions& options);
   Result<std::shared_ptr<const Settings>> read_settings(const TextQuery& query);
   Status read_form(GenerationConfig& config, const AnswerForm& form);
@@ -143,6 +149,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   std::unique_ptr<Backend> backend_;
   Clock* clock_ = &system_clock();
   std::optional<ModelLatencies> latencies_;
+  ModelStatistics statistics_;
   std::unique_ptr<Engine> engine_;
   std::function<Result<uint64_t>(TextQuery, OnPiece, OnDone)> ask_;  // by the kind of engine_
 };

@@ -1,6 +1,7 @@
 #include "operate/serve/tensors.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
@@ -27,6 +28,35 @@ OrderedJson triton_config(const ServedModel& model) {
           {"max_batch_size", model.load().rows},
           {"input", OrderedJson::array({entry("text_input", "BYTES")})},
           {"output", outputs}};
+}
+
+OrderedJson triton_statistics(const ServedModel& model) {
+  const auto time = [](const CountedTime& t) {
+    return OrderedJson{{"count", t.count}, {"ns", std::llround(t.seconds * 1e9)}};
+  };
+  const ModelStatistics::Reading s = model.statistics().read();
+  OrderedJson batches = OrderedJson::array();
+  for (const auto& [sequences, b] : s.batches)
+    batches.push_back({{"batch_size", sequences},
+                       {"compute_input", time(b.input)},
+                       {"compute_infer", time(b.infer)},
+                       {"compute_output", time(b.output)}});
+  const auto part = [&](ModelStatistics::Part p) { return time(s.parts[p]); };
+  return {{"name", model.name()},
+          {"version", model.version()},
+          {"last_inference", std::llround(s.last_ended * 1000)},
+          {"inference_count", s.texts},
+          {"execution_count", s.executions},
+          {"inference_stats",
+           {{"success", part(ModelStatistics::success)},
+            {"fail", part(ModelStatistics::fail)},
+            {"queue", part(ModelStatistics::queue)},
+            {"compute_input", part(ModelStatistics::compute_input)},
+            {"compute_infer", part(ModelStatistics::compute_infer)},
+            {"compute_output", part(ModelStatistics::compute_output)},
+            {"cache_hit", time({})},
+            {"cache_miss", time({})}}},
+          {"batch_stats", batches}};
 }
 
 Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,

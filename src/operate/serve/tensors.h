@@ -15,6 +15,9 @@ std::vector<TensorForm> outputs_of(const ServedModel& model);
 // Triton's config of a model, for its clients.
 OrderedJson triton_config(const ServedModel& model);
 
+// Triton's statistics of a model: an entry of "model_stats". hone has no cache of answers.
+OrderedJson triton_statistics(const ServedModel& model);
+
 inline constexpr const char* kTensorApi = "v2";  // label of metrics, whatever carries a request
 
 // Asks the model; the request's tensors were read (read_tensor). `done` is called once, on any thread. H3415, and the

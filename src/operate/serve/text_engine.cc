@@ -75,6 +75,7 @@ void TextEngine::begin_waiting() {
       ++requests_;
       done(std::move(all));
     };
+    if (job.begins) job.begins();
     running_[ticket] = {batcher_->add(std::move(r)), job.deadline, std::move(job.done)};
   }
   tell_load();
@@ -94,12 +95,23 @@ void TextEngine::end_late() {
   }
 }
 
+// Sequences that begin and end within a step count too.
+void TextEngine::step() {
+  const double begun = clock_.seconds();
+  begin_waiting();
+  const double taken = clock_.seconds();
+  const int64_t before = batcher_->used_rows();
+  if (batcher_->step())
+    count({.sequences = std::max({before, batcher_->used_rows(), int64_t{1}}),
+           .input = taken - begun,
+           .infer = clock_.seconds() - taken});
+  end_late();
+}
+
 void TextEngine::run() {
   while (queue_.wait(!running_.empty())) {
     try {
-      begin_waiting();
-      batcher_->step();
-      end_late();
+      step();
     } catch (const std::bad_alloc&) {
       end_running(no_memory());
     }

@@ -14,8 +14,9 @@ struct TextJob {
   std::shared_ptr<const GenerationConfig> config;
   Deadline deadline = kNoDeadline;
   bool follows = false;  // another job of its request
-  // On the engine's thread: tokens as they come (not for beams), and once the end, which is an Error
-  // where the time ran out (H3411) or the engine was stopped (H3412).
+  // On the engine's thread: when the job no longer waits, tokens as they come (not for beams), and once
+  // the end, which is an Error where the time ran out (H3411) or the engine was stopped (H3412).
+  std::function<void()> begins = {};
   std::function<void(size_t sequence, int32_t token, const TokenLogprobs* logprobs)> token = {};
   std::function<void(Result<std::vector<Generated>>)> done;
 };
@@ -37,6 +38,7 @@ class TextEngine : public QueuedEngine<TextJob> {
   explicit TextEngine(const EngineOptions& options) : QueuedEngine(options) {}
   void run() override;
   void begin_waiting();
+  void step();
   void end_late();
   void tell_load();
   void end_running(const Error& why);

@@ -105,6 +105,9 @@ Result<ModelServerOptions> server_options(const ServeSettings& s, const Schema& 
   o.claim.awaited = environment(kAwaitedVariable);
   o.claim.take_over = s.take_over;
   o.claim.take_over_seconds = s.drain_delay + s.drain_timeout + 10;
+  o.access_log = s.access_log;
+  o.access_format = s.access_log_format == "json" ? AccessFormat::json : AccessFormat::combined;
+  o.stops = stop_requested;
   o.on_lost = [](const std::string& why) {
     log_warning("{}: this server ends", why);
     request_stop(SIGTERM);
@@ -142,7 +145,12 @@ Result<int> run_serve(const std::vector<std::string>& args) {
   ModelServerOptions options = HONE_TRY(server_options(s, schema));
   if (endpoint)
     options.claim.serving = HONE_TRY(serving_at(*endpoint, schema, !options.web.keys.empty()));
-  const auto server = HONE_TRY(ModelServer::start(std::move(options)));
+  auto started = ModelServer::start(std::move(options));
+  if (!started.ok() && stop_requested()) {
+    log_info("{:<11} before all models were loaded", "stopped");
+    return kExitDone;
+  }
+  const auto server = HONE_TRY(std::move(started));
   wait_for_stop();
   const double delay = stop_signal() == SIGINT ? 0 : s.drain_delay;
   log_info("{:<11} not ready; new requests are answered for {:.4g} s more", "stopping", delay);

@@ -8,11 +8,11 @@
 namespace hone {
 namespace {
 
-// Another hone may start the server in another folder.
+// Another hone may start the server in another folder. "-" is standard output.
 std::string absolute(const std::string& path) {
   std::error_code failed;
   const auto whole = std::filesystem::absolute(path, failed);
-  return path.empty() || failed ? path : whole.lexically_normal().string();
+  return path.empty() || path == "-" || failed ? path : whole.lexically_normal().string();
 }
 
 Schema described_serve(ServeSettings& s) {

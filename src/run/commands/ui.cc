@@ -31,6 +31,11 @@ Result<int> run_ui(const std::vector<std::string>& args) {
   o.version = version();
   const auto ui = HONE_TRY(WebUi::start(o));
   log_info("{:<11} {}", "listens", ui->url());
+  if (is_reached_by_others(s.host))
+    log_warning(
+        "everybody who reaches {} sees the runs, models and data files of {}: pages have no keys; "
+        "listen at 127.0.0.1 and reach it by ssh -L, or put a proxy with a login before it",
+        ui->url(), s.folder);
   wait_for_stop();
   return kExitDone;
 }

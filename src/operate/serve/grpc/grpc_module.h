@@ -16,7 +16,7 @@
 
 namespace hone {
 
-inline constexpr int kGrpcModuleVersion = 2;
+inline constexpr int kGrpcModuleVersion = 3;
 
 // Limits for clients. A connection may run this number of calls at once, as over HTTP/2. gRPC may
 // hold 256 MiB of messages for all connections together, or 8 messages of GrpcRequest::most_bytes
@@ -28,13 +28,19 @@ inline constexpr int64_t kGrpcLeastBytes = int64_t{256} << 20, kGrpcMostMessages
 class GrpcDoor {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
+  struct Caller {
+    Headers headers;     // x-request-id among them
+    std::string client;  // as gRPC names it: "ipv4:127.0.0.1:41234"
+  };
+  // The id of a request with these headers, for the caller and for the answer.
+  virtual std::string request_id(const Headers& headers) = 0;
   struct Answer {
     int status = 500;
     std::string body = {};
   };
   // Asks a route. `done` is called once, on any thread; calling the result ends the request (the
   // client left).
-  virtual std::function<void()> ask(std::string method, std::string path, Headers headers,
+  virtual std::function<void()> ask(std::string method, std::string path, Caller caller,
                                     std::string body, std::function<void(Answer)> done) = 0;
 
   // A request of tensors, whose values may be packed, and its answer, whose values are.
@@ -46,7 +52,7 @@ class GrpcDoor {
     TensorAnswer answer = {};
   };
   virtual std::function<void()> infer(TensorQuestion question, const Parameters& parameters,
-                                      Headers headers, std::function<void(Inferred)> done) = 0;
+                                      Caller caller, std::function<void(Inferred)> done) = 0;
 
  protected:
   ~GrpcDoor() = default;

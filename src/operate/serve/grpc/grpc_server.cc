@@ -8,6 +8,7 @@
 #include "operate/serve/grpc/errors.h"
 #include "operate/serve/grpc/grpc_module.h"
 #include "operate/serve/protocol/json_body.h"
+#include "operate/serve/request_id.h"
 
 namespace hone {
 namespace {
@@ -73,6 +74,24 @@ std::function<void()> leave_of(const std::shared_ptr<Client>& client) {
   };
 }
 
+// "ipv6:%5B::1%5D:41234" -> "::1"
+std::string address_of(const std::string& client) {
+  std::string text = percent_decoded(client, false).value_or(client);
+  const size_t scheme = text.find(':'), port = text.rfind(':');
+  if (scheme == std::string::npos || port == scheme) return text;
+  text = text.substr(scheme + 1, port - scheme - 1);
+  return text.starts_with('[') && text.ends_with(']') ? text.substr(1, text.size() - 2) : text;
+}
+
+WebRequest request_of(std::string method, GrpcDoor::Caller caller) {
+  WebRequest r;
+  r.method = std::move(method);
+  r.headers = std::move(caller.headers);
+  r.client = address_of(caller.client);
+  r.protocol = "gRPC";
+  return r;
+}
+
 Json settings_of(const GrpcDoor::Parameters& parameters) {
   Json settings = Json::object();
   for (const auto& [key, value] : parameters)
@@ -87,22 +106,22 @@ Json settings_of(const GrpcDoor::Parameters& parameters) {
 class GrpcServer::Door : public GrpcDoor {
  public:
   explicit Door(InferenceServer& server) : server_(server) {}
-  std::function<void()> ask(std::string method, std::string path, Headers headers, std::string body,
+  std::string request_id(const Headers& headers) override { return request_id_of(headers); }
+  std::function<void()> ask(std::string method, std::string path, Caller caller, std::string body,
                             std::function<void(Answer)> done) override {
-    WebRequest r;
-    r.method = std::move(method);
+    WebRequest r = request_of(std::move(method), std::move(caller));
     r.path = std::move(path);
-    r.headers = std::move(headers);
     r.body = std::move(body);
     const auto reply = std::make_shared<GatheredReply>(std::move(done));
     server_.take(std::move(r), reply);
     return leave_of(reply);
   }
-  std::function<void()> infer(TensorQuestion question, const Parameters& parameters,
-                              Headers headers, std::function<void(Inferred)> done) override {
+  std::function<void()> infer(TensorQuestion question, const Parameters& parameters, Caller caller,
+                              std::function<void(Inferred)> done) override {
     const auto client = std::make_shared<GrpcClient>();
     const auto once = std::make_shared<Once<Inferred>>(std::move(done));
-    server_.infer(std::move(headers), {std::move(question), settings_of(parameters)}, client,
+    server_.infer(request_of("POST", std::move(caller)),
+                  {std::move(question), settings_of(parameters)}, client,
                   [once](InferenceServer::Inferred i) {
                     (*once)({i.status, std::move(i.error), std::move(i.answer)});
                   });

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "operate/serve/error_shape.h"
 #include "operate/serve/protocol/chat_request.h"
-#include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
 
 namespace hone {
@@ -71,22 +71,7 @@ std::string new_openai_id(const std::string& prefix, double wall_seconds) {
   return fmt::format("{}{:x}{:08x}", prefix, static_cast<uint64_t>(wall_seconds * 1e6), ++count);
 }
 
-WebAnswer openai_error(const Error& e) {
-  const int status = status_of(e);
-  const char* type = "invalid_request_error";
-  if (status == 429) type = "rate_limit_exceeded";
-  if (status >= 500) type = "server_error";
-  // The key of the body that is wrong, where the error has one.
-  const bool names_key =
-      e.is(err::kServeRequest) && !e.where().empty() && e.where()[0].find(' ') == std::string::npos;
-  const OrderedJson body{
-      {"error",
-       {{"message", line_of(e)},
-        {"type", type},
-        {"param", names_key ? OrderedJson(e.where()[0]) : OrderedJson()},
-        {"code", status == 404 ? OrderedJson("model_not_found") : OrderedJson(e.code())}}}};
-  return {status, dump_json(body) + "\n", "application/json", headers_of(e)};
-}
+WebAnswer openai_error(const Error& e) { return shaped_error(ErrorShape::openai, e); }
 
 Error named_as_in(const Json& body, const Error& e) {
   return with_names_of(e, body, openai_names());

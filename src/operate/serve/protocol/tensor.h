@@ -20,6 +20,8 @@ struct TensorQuestion {
   std::string model, version, id;  // version "": drawn by the versions' shares of requests
   std::vector<InferTensor> inputs;
   std::vector<std::string> wanted;  // names of outputs; none: all
+  std::vector<std::string> unread =
+      {};  // parameters of inputs and outputs, none of which hone has here
 };
 
 struct TensorAnswer {

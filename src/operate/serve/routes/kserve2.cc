@@ -1,6 +1,7 @@
 // The Open Inference Protocol over HTTP (KServe v2), with Triton's extensions: binary tensors, generate,
 // config, the repository of models.
 //   https://github.com/triton-inference-server/server/tree/main/docs/protocol
+#include "operate/serve/error_shape.h"
 #include "operate/serve/errors.h"
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
@@ -11,9 +12,7 @@ namespace hone {
 namespace {
 
 void refuse_v2(const std::shared_ptr<WebReply>& reply, const Error& e) {
-  WebAnswer a = web_error(status_of(e), line_of(e));
-  a.headers = headers_of(e);
-  reply->send(std::move(a));
+  reply->send(shaped_error(ErrorShape::plain, e));
 }
 void send_json(const std::shared_ptr<WebReply>& reply, const OrderedJson& json) {
   reply->send({200, dump_json(json) + "\n"});
@@ -65,21 +64,46 @@ Status infer_tensors(RouteCall& call) {
   return Ok{};
 }
 
+struct Generation {
+  std::string id;
+  TextQuery query;
+};
+
+// "stream", which Triton's clients send with either route, says what the route does.
+Result<Generation> read_generation(const std::string& text, bool stream) {
+  const Json body = HONE_TRY(json_object(text));
+  HONE_TRY(check_keys(body, {"id", "text_input", "parameters", "stream"}));
+  Generation g;
+  const auto input = body.find("text_input");
+  if (input == body.end() || !input->is_string())
+    return bad_v2("the body has no text \"text_input\"");
+  g.query.text = input->get<std::string>();
+  g.id = HONE_TRY(text_member(body, "id"));
+  Json settings = HONE_TRY(parameters_of(body));
+  for (const Json* from : {&body, static_cast<const Json*>(&settings)}) {
+    const auto said = from->find("stream");
+    if (said == from->end() || said->is_null() || *said == Json(stream)) continue;
+    return bad_v2(fmt::format("stream is not {}", stream))
+        .todo(stream ? "ask generate for a whole answer" : "ask generate_stream for a stream");
+  }
+  settings.erase("stream");
+  g.query.settings = std::make_shared<const Json>(std::move(settings));
+  return g;
+}
+
 // {"text_input": "...", "parameters": {...}} -> {"text_output": "..."}
 Status generate(RouteCall& call, bool stream) {
   const ModelSet::Model model = HONE_TRY(asked_model(call));
-  const Json body = HONE_TRY(json_object(call.request.body));
-  TextQuery q;
-  if (!body.contains("text_input") || !body["text_input"].is_string())
-    return bad_v2("the body has no text \"text_input\"");
-  q.text = body["text_input"].get<std::string>();
-  Json settings = body.value("parameters", Json::object());
-  if (settings.is_object()) settings.erase("stream");
-  q.settings = std::make_shared<const Json>(std::move(settings));
+  Generation g = HONE_TRY(read_generation(call.request.body, stream));
+  TextQuery& q = g.query;
   q.deadline = call.server.deadline();
-  const auto answer_of = [model](const std::string& text) {
-    return OrderedJson{
-        {"model_name", model->name()}, {"model_version", model->version()}, {"text_output", text}};
+  const auto answer_of = [model, id = g.id](const std::string& text) {
+    OrderedJson out;
+    if (!id.empty()) out["id"] = id;
+    out["model_name"] = model->name();
+    out["model_version"] = model->version();
+    out["text_output"] = text;
+    return out;
   };
   if (!stream) {
     std::vector<TextQuery> one;
@@ -134,11 +158,12 @@ Result<ModelSet::Model> known_model(const RouteCall& call) {
 }
 
 Status describe_server(RouteCall& call) {
-  send_json(call.reply, {{"name", "hone"},
-                         {"version", call.server.version},
-                         {"extensions",
-                          {"binary_tensor_data", "generate", "model_configuration",
-                           "model_repository", "model_repository(unload_dependents)"}}});
+  send_json(call.reply,
+            {{"name", "hone"},
+             {"version", call.server.version},
+             {"extensions",
+              {"binary_tensor_data", "generate", "model_configuration", "model_repository",
+               "model_repository(unload_dependents)", "statistics"}}});
   return Ok{};
 }
 
@@ -154,6 +179,20 @@ Status describe_config(RouteCall& call) {
   return Ok{};
 }
 
+Status describe_statistics(RouteCall& call) {
+  std::vector<ModelSet::Model> models = call.server.models.all();
+  if (const std::string name = call.part("model"); !name.empty()) {
+    const ModelSet::Model model = HONE_TRY(known_model(call));
+    std::erase_if(models, [&](const ModelSet::Model& m) {
+      return m->name() != name || (!call.part("version").empty() && m != model);
+    });
+  }
+  OrderedJson all = OrderedJson::array();
+  for (const ModelSet::Model& m : models) all.push_back(triton_statistics(*m));
+  send_json(call.reply, {{"model_stats", all}});
+  return Ok{};
+}
+
 Status answer_model_ready(RouteCall& call) {
   HONE_TRY(known_model(call));
   if (!call.server.ready) return call.server.models.loading() ? still_loading() : server_ends();
@@ -161,14 +200,26 @@ Status answer_model_ready(RouteCall& call) {
   return Ok{};
 }
 
+// {"ready": true} leaves out models that are not loaded.
+Result<bool> asks_for_ready_models(const std::string& text) {
+  if (text.empty()) return false;
+  const Json body = HONE_TRY(json_object(text));
+  HONE_TRY(check_keys(body, {"ready"}));
+  const auto ready = body.find("ready");
+  if (ready == body.end()) return false;
+  if (!ready->is_boolean()) return bad_v2("ready is not true or false");
+  return ready->get<bool>();
+}
+
 Status list_repository(RouteCall& call) {
+  const bool ready_alone = HONE_TRY(asks_for_ready_models(call.request.body));
   OrderedJson all = OrderedJson::array();
   std::vector<std::string> names;
   for (const auto& m : call.server.models.all()) {
     all.push_back({{"name", m->name()}, {"version", m->version()}, {"state", "READY"}});
     names.push_back(m->name());
   }
-  if (call.server.repository)
+  if (call.server.repository && !ready_alone)
     for (const std::string& name : call.server.repository())
       if (std::find(names.begin(), names.end(), name) == names.end())
         all.push_back({{"name", name}, {"version", ""}, {"state", "UNAVAILABLE"}});
@@ -182,9 +233,13 @@ Result<LoadRequest> load_request(const RouteCall& call) {
   LoadRequest r{call.part("model")};
   if (call.request.body.empty()) return r;
   const Json body = HONE_TRY(json_object(call.request.body));
-  const Json parameters = body.value("parameters", Json::object());
-  r.version = text_at(parameters, "hone_version");
-  r.deployed_id = text_at(parameters, "hone_deployed_id");
+  HONE_TRY(check_keys(body, {"parameters"}));
+  const Json parameters = HONE_TRY(parameters_of(body));
+  HONE_TRY(
+      check_keys(parameters, {"hone_version", "hone_traffic", "hone_deployed_id"}, "parameters"));
+  r.version = HONE_TRY(text_member(parameters, "hone_version"));
+  r.deployed_id = HONE_TRY(text_member(parameters, "hone_deployed_id"));
+  HONE_TRY(check_model_name(r.name, r.version));
   if (const auto t = parameters.find("hone_traffic"); t != parameters.end()) {
     if (!t->is_number_integer() || t->get<int64_t>() < 1 || t->get<int64_t>() > 100)
       return bad_v2("hone_traffic is not in 1 to 100");
@@ -210,8 +265,21 @@ Status load_model(RouteCall& call) {
                                [reply = call.reply](const Status& s) { answer_change(reply, s); });
 }
 
+// A model has no dependents: both values of unload_dependents unload it alone.
+Status check_unload(const std::string& text) {
+  if (text.empty()) return Ok{};
+  const Json body = HONE_TRY(json_object(text));
+  HONE_TRY(check_keys(body, {"parameters"}));
+  const Json parameters = HONE_TRY(parameters_of(body));
+  HONE_TRY(check_keys(parameters, {"unload_dependents"}, "parameters"));
+  if (!parameters.empty() && !parameters["unload_dependents"].is_boolean())
+    return bad_v2("unload_dependents is not true or false");
+  return Ok{};
+}
+
 Status unload_model(RouteCall& call) {
   if (!call.server.unload) return no_repository();
+  HONE_TRY(check_unload(call.request.body));
   answer_change(call.reply, call.server.unload(call.part("model")));
   return Ok{};
 }
@@ -227,7 +295,9 @@ std::vector<Route> kserve2_routes(const ServeContext&) {
           {"*", "v2/repository/index", answer_v2<list_repository>},
           {"POST", "v2/repository/models/{model}/load", answer_v2<load_model>},
           {"POST", "v2/repository/models/{model}/unload", answer_v2<unload_model>},
+          {"GET", "v2/models/stats", answer_v2<describe_statistics>},
           {"GET", model, answer_v2<describe_model>},
+          {"GET", model + "/stats", answer_v2<describe_statistics>},
           {"GET", model + "/ready", answer_v2<answer_model_ready>},
           {"GET", model + "/config", answer_v2<describe_config>},
           {"POST", model + "/infer", answer_v2<infer_tensors>},

@@ -100,8 +100,8 @@ void answer_completion(RouteCall& call) {
 std::vector<Route> openai_routes(const ServeContext&) {
   return {{"GET", "v1/models", list_models},
           {"GET", "v1/models/{model}", describe_openai_model},
-          {"POST", "v1/completions", answer_completion<complete>, true},
-          {"POST", "v1/chat/completions", answer_completion<complete_chat>, true}};
+          {"POST", "v1/completions", answer_completion<complete>},
+          {"POST", "v1/chat/completions", answer_completion<complete_chat>}};
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ void answer_response(RouteCall& call) {
 }
 
 std::vector<Route> response_routes(const ServeContext&) {
-  return {{"POST", "v1/responses", answer_response, true}};
+  return {{"POST", "v1/responses", answer_response}};
 }
 
 }  // namespace

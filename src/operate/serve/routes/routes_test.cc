@@ -325,6 +325,63 @@ TEST_F(ServeRoutes, OpenInferenceTakesTensorsAsJsonAndAsBytes) {
   EXPECT_EQ(json_of(post("/v2/repository/index", ""))[0]["state"], "READY");
 }
 
+// Each key is read or refused by its name.
+TEST_F(ServeRoutes, OpenInferenceRefusesKeysThatItDoesNotRead) {
+  const auto refused = [&](const std::string& verb, const std::string& body, const char* named) {
+    const HttpResponse r = post("/v2/models/gpt2/" + verb, body);
+    EXPECT_EQ(r.status, 400) << body;
+    EXPECT_NE(r.body.find(named), std::string::npos) << r.body;
+  };
+  for (const char* verb : {"generate", "generate_stream"}) {
+    refused(verb, R"({"text_input": "a", "max_tokens": 4})", "'max_tokens'");
+    refused(verb, R"({"text_input": "a", "parameters": 4})", "parameters");
+    refused(verb, R"({"text_input": "a", "parameters": {"max_tokens": 4}})", "max_tokens");
+    refused(verb, R"({"text_input": "a", "id": 4})", "id");
+    refused(verb, R"({"text_input": ["a"]})", "text_input");
+  }
+  refused("generate", R"({"text_input": "a", "parameters": {"stream": true}})", "generate_stream");
+  refused("generate_stream", R"({"text_input": "a", "stream": false})", "stream");
+  const Json j = json_of(post("/v2/models/gpt2/generate", R"({"id": "x", "stream": false,
+      "text_input": "Hello, world", "parameters": {"max_new_tokens": 4, "stream": false}})"));
+  EXPECT_EQ(j["id"], "x");
+  EXPECT_EQ(j["text_output"], "ineinehi S");
+  const std::string input =
+      R"("name": "text_input", "shape": [1], "datatype": "BYTES", "data": ["a"])";
+  const auto infer = [&](const std::string& more_input, const std::string& more) {
+    return "{\"inputs\": [{" + input + more_input + "}]" + more + "}";
+  };
+  EXPECT_EQ(post("/v2/models/gpt2/infer", infer("", "")).status, 200);
+  refused("infer", infer(R"(, "extra": 1)", ""), "'extra'");
+  refused("infer", infer(R"(, "parameters": {"shared_memory_region": "r"})", ""),
+          "shared_memory_region");
+  refused("infer", infer(R"(, "parameters": {"binary_data_size": 1})", ""), "binary_data_size");
+  refused("infer", infer("", R"(, "priority": 1)"), "'priority'");
+  refused("infer", infer("", R"(, "parameters": {"sequence_id": 1})"), "sequence_id");
+  refused("infer", infer("", R"(, "parameters": {"binary_data_output": 1})"), "binary_data_output");
+  refused("infer", infer("", R"(, "id": 7)"), "id");
+  refused("infer", infer("", R"(, "outputs": {})"), "outputs");
+  refused("infer", infer("", R"(, "outputs": [{"parameters": {}}])"), "no name");
+  refused(
+      "infer",
+      infer("", R"(, "outputs": [{"name": "text_output", "parameters": {"classification": 2}}])"),
+      "classification");
+}
+
+TEST_F(ServeRoutes, TellsTritonsStatistics) {
+  const auto count = [&](const std::string& path) {
+    const Json j = json_of(get(path));
+    EXPECT_EQ(j["model_stats"].size(), 1u) << j;
+    return j["model_stats"][0]["inference_stats"]["success"]["count"].get<int64_t>();
+  };
+  const int64_t before = count("/v2/models/t5/stats");
+  EXPECT_EQ(post("/v1/models/t5:predict", R"({"instances": ["a", "b"]})").status, 200);
+  EXPECT_EQ(count("/v2/models/t5/versions/7/stats"), before + 1);
+  EXPECT_EQ(get("/v2/models/t5/versions/8/stats").status, 404);
+  EXPECT_EQ(json_of(get("/v2/models/stats"))["model_stats"].size(), context_->models.all().size());
+  const Json extensions = json_of(get("/v2"))["extensions"];
+  EXPECT_NE(std::find(extensions.begin(), extensions.end(), "statistics"), extensions.end());
+}
+
 TEST_F(ServeRoutes, TensorsThatComeAnotherWayGetWhatHttpGives) {
   struct Client : WebClient {
     bool gone() const override { return false; }
@@ -348,6 +405,12 @@ TEST_F(ServeRoutes, TensorsThatComeAnotherWayGetWhatHttpGives) {
   EXPECT_EQ(i.answer.model, "gpt2");
   EXPECT_EQ(i.answer.outputs[0].shape, (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(i.answer.outputs[0].bytes, std::string("\x0a\0\0\0", 4) + "ineinehi S");
+  r.unread = {"shared_memory_region"};
+  EXPECT_EQ(ask(r).status, 400);
+  r.unread = {};
+  r.version = std::string("1\0", 2);
+  EXPECT_EQ(ask(r).status, 400);
+  r.version = "";
   r.wanted = {"other"};
   EXPECT_EQ(ask(r).status, 400);
   r.model = "none";
@@ -360,8 +423,9 @@ TEST_F(ServeRoutes, OtherMethodsAndPathsAreRefused) {
   EXPECT_EQ(get("/v1/completions").status, 405);
   EXPECT_EQ(get("/v1/completions").header("allow"), "POST");
   EXPECT_EQ(get("/v1/projects/p/locations/l/endpoints/123:predict").status, 405);
-  EXPECT_EQ(post("/healthz", "").status, 404);
-  EXPECT_EQ(get("/v2/models/gpt2/infer").status, 404);
+  EXPECT_EQ(post("/healthz", "").status, 405);
+  EXPECT_EQ(post("/healthz", "").header("allow"), "GET");
+  EXPECT_EQ(get("/v2/models/gpt2/infer").status, 405);
   EXPECT_EQ(get("/v2/models/gpt2/versions/1/ready").status, 200);
   EXPECT_EQ(get("/v2/models/gpt2/versions/2/ready").status, 404);
   EXPECT_EQ(post("/v1/models/gpt2/versions/1:predict", R"({"instances": []})").status, 200);

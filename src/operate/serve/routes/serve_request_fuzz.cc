@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string path = kPaths[data[0] % std::size(kPaths)];
   const auto match = routes.find("POST", *path_parts(path), false);
-  HONE_BUG_IF(!match || match->other_method, "nobody takes {}", path);
+  HONE_BUG_IF(!match || !match->allowed.empty(), "nobody takes {}", path);
   const auto reply = std::make_shared<OneReply>();
   RouteCall call{
       {"POST", path, "", {}, std::string(reinterpret_cast<const char*>(data) + 1, size - 1)},

@@ -43,7 +43,7 @@ std::vector<Route> status_routes(const ServeContext& server) {
       {"GET", "health", answer_ready},         {"GET", "v2/health/ready", answer_ready}};
   if (!server.health_route.empty()) routes.push_back({"GET", server.health_route, answer_ready});
   routes.push_back({"GET", "ping", answer_ping});
-  for (Route& r : routes) r.at_once = true;
+  for (Route& r : routes) r.thread = RouteThread::server;
   routes.push_back({"GET", "metrics", answer_metrics});
   return routes;
 }

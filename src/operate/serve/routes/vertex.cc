@@ -4,6 +4,7 @@
 //   https://cloud.google.com/vertex-ai/docs/predictions/custom-container-requirements
 //   https://kserve.github.io/website/latest/modelserving/data_plane/v1_protocol/
 #include "base/core/hash.h"
+#include "operate/serve/error_shape.h"
 #include "operate/serve/errors.h"
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
@@ -96,28 +97,8 @@ OrderedJson prediction_of(const TextAnswer& a, ServedTask task) {
 
 enum class Form { vertex, container, kserve };
 
-// The name of a status in Google's errors.
-const char* grpc_name(int status) {
-  constexpr std::pair<int, const char*> kNames[] = {{404, "NOT_FOUND"},
-                                                    {429, "RESOURCE_EXHAUSTED"},
-                                                    {500, "INTERNAL"},
-                                                    {503, "UNAVAILABLE"},
-                                                    {504, "DEADLINE_EXCEEDED"}};
-  for (const auto& [code, name] : kNames)
-    if (code == status) return name;
-  return "INVALID_ARGUMENT";
-}
-
 WebAnswer error_answer(const Error& e, Form form) {
-  const int status = status_of(e);
-  if (form != Form::vertex) {
-    WebAnswer a = web_error(status, line_of(e));
-    a.headers = headers_of(e);
-    return a;
-  }
-  const OrderedJson body{
-      {"error", {{"code", status}, {"message", line_of(e)}, {"status", grpc_name(status)}}}};
-  return {status, dump_json(body, {.indent = 2}) + "\n", "application/json", headers_of(e)};
+  return shaped_error(form == Form::vertex ? ErrorShape::google : ErrorShape::plain, e);
 }
 
 // A numeric id from a text, the same each time.
@@ -133,10 +114,7 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
   if (instances == body.end() || !instances->is_array())
     return Error(err::kServeRequest, "the body has no list \"instances\"")
         .todo("send {\"instances\": [\"a text\"]}");
-  for (const auto& [key, value] : body.items())
-    if (key != "instances" && key != "parameters" && key != "signature_name")
-      return Error(err::kServeRequest, fmt::format("there is no key '{}'", key))
-          .todo("send {\"instances\": [...], \"parameters\": {...}}");
+  HONE_TRY(check_keys(body, {"instances", "parameters", "signature_name"}));
   HONE_TRY(check_text_count(instances->size()));
   const auto settings =
       std::make_shared<const Json>(settings_of(body.value("parameters", Json()), model->task()));
@@ -200,11 +178,11 @@ void predict_at_endpoint(RouteCall& call) {
 std::vector<Route> vertex_routes(const ServeContext& server) {
   const std::string at = "/projects/{project}/locations/{location}/endpoints/{endpoint}:predict";
   std::vector<Route> routes{
-      {"POST", "v1" + at, predict_at_endpoint, true},
-      {"POST", "v1beta1" + at, predict_at_endpoint, true},
-      {"POST", "v1/models/{model}[/versions/{version}]:predict", predict_by_model, true}};
+      {"POST", "v1" + at, predict_at_endpoint},
+      {"POST", "v1beta1" + at, predict_at_endpoint},
+      {"POST", "v1/models/{model}[/versions/{version}]:predict", predict_by_model}};
   if (!server.predict_route.empty())
-    routes.insert(routes.begin(), {"POST", server.predict_route, predict_in_container, true});
+    routes.insert(routes.begin(), {"POST", server.predict_route, predict_in_container});
   return routes;
 }
 

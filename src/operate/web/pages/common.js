@@ -30,7 +30,7 @@ export async function get(path) {
     throw new Error('hone ui does not answer any more. Start it again, and this page continues.');
   }
   const value = await answer.json();
-  if (!answer.ok) throw new Error([value.error, value.todo].filter(Boolean).join('\n'));
+  if (!answer.ok) throw new Error([value.error?.message ?? value.error, value.todo].filter(Boolean).join('\n'));
   return value;
 }
 

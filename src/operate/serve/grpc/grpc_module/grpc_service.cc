@@ -59,12 +59,18 @@ grpc::Status status_of(const GrpcDoor::Answer& a) {
   return {code_of(a.status), text};
 }
 
-GrpcDoor::Headers headers_of(const grpc::CallbackServerContext& context) {
-  GrpcDoor::Headers headers;
+// The caller, whose answer names the request.
+GrpcDoor::Caller caller_of(grpc::CallbackServerContext& context, GrpcDoor& door) {
+  GrpcDoor::Caller caller;
   for (const auto& [name, value] : context.client_metadata())
-    headers.emplace_back(std::string(name.data(), name.size()),
-                         std::string(value.data(), value.size()));
-  return headers;
+    caller.headers.emplace_back(std::string(name.data(), name.size()),
+                                std::string(value.data(), value.size()));
+  const std::string name = "x-request-id", id = door.request_id(caller.headers);
+  std::erase_if(caller.headers, [&](const auto& header) { return header.first == name; });
+  caller.headers.emplace_back(name, id);
+  caller.client = context.peer();
+  context.AddInitialMetadata(name, id);
+  return caller;
 }
 
 json parameters_of(const inference::RepositoryModelLoadRequest& r) {
@@ -81,7 +87,7 @@ json parameters_of(const inference::RepositoryModelLoadRequest& r) {
         out[key] = value.string_param();
         break;
       default:
-        break;
+        out[key] = nullptr;
     }
   return out;
 }
@@ -125,8 +131,12 @@ TensorQuestion question_of(const inference::ModelInferRequest& r) {
     else if (t.datatype == "BYTES")
       t.texts.assign(texts.begin(), texts.end());
     q.inputs.push_back(std::move(t));
+    for (const auto& [key, value] : input.parameters()) q.unread.push_back(key);
   }
-  for (const auto& o : r.outputs()) q.wanted.push_back(o.name());
+  for (const auto& o : r.outputs()) {
+    q.wanted.push_back(o.name());
+    for (const auto& [key, value] : o.parameters()) q.unread.push_back(key);
+  }
   return q;
 }
 
@@ -143,6 +153,36 @@ grpc::Status read_answer(GrpcDoor::Inferred&& a, inference::ModelInferResponse* 
     out->add_raw_output_contents(std::move(t.bytes));
   }
   return grpc::Status::OK;
+}
+
+void read_duration(const json& j, inference::StatisticDuration* to) {
+  to->set_count(j["count"]);
+  to->set_ns(j["ns"]);
+}
+
+void read_statistics(const json& m, inference::ModelStatistics& to) {
+  to.set_name(m["name"]);
+  to.set_version(m["version"]);
+  to.set_last_inference(m["last_inference"]);
+  to.set_inference_count(m["inference_count"]);
+  to.set_execution_count(m["execution_count"]);
+  const json& of_requests = m["inference_stats"];
+  auto& stats = *to.mutable_inference_stats();
+  read_duration(of_requests["success"], stats.mutable_success());
+  read_duration(of_requests["fail"], stats.mutable_fail());
+  read_duration(of_requests["queue"], stats.mutable_queue());
+  read_duration(of_requests["compute_input"], stats.mutable_compute_input());
+  read_duration(of_requests["compute_infer"], stats.mutable_compute_infer());
+  read_duration(of_requests["compute_output"], stats.mutable_compute_output());
+  read_duration(of_requests["cache_hit"], stats.mutable_cache_hit());
+  read_duration(of_requests["cache_miss"], stats.mutable_cache_miss());
+  for (const json& b : m["batch_stats"]) {
+    auto* batch = to.add_batch_stats();
+    batch->set_batch_size(b["batch_size"]);
+    read_duration(b["compute_input"], batch->mutable_compute_input());
+    read_duration(b["compute_infer"], batch->mutable_compute_infer());
+    read_duration(b["compute_output"], batch->mutable_compute_output());
+  }
 }
 
 // Links a call and the request that answers it; either may end first.
@@ -182,20 +222,20 @@ class Link {
 class Call : public grpc::ServerUnaryReactor {
  public:
   using Read = std::function<grpc::Status(const GrpcDoor::Answer&)>;
-  void start(GrpcDoor& door, std::string method, std::string path, GrpcDoor::Headers headers,
+  void start(GrpcDoor& door, std::string method, std::string path, GrpcDoor::Caller caller,
              std::string body, Read read) {
     // The call may be done and destroyed before ask() returns.
     const auto link = link_;
-    link->ends_by(door.ask(std::move(method), std::move(path), std::move(headers), std::move(body),
+    link->ends_by(door.ask(std::move(method), std::move(path), std::move(caller), std::move(body),
                            [link, read](const GrpcDoor::Answer& a) {
                              link->with_reactor([&](Call& c) { c.Finish(read(a)); });
                            }));
   }
-  void start_infer(GrpcDoor& door, const inference::ModelInferRequest& r, GrpcDoor::Headers headers,
+  void start_infer(GrpcDoor& door, const inference::ModelInferRequest& r, GrpcDoor::Caller caller,
                    inference::ModelInferResponse* out) {
     const auto link = link_;
     link->ends_by(door.infer(
-        question_of(r), settings_of(r), std::move(headers), [link, out](GrpcDoor::Inferred a) {
+        question_of(r), settings_of(r), std::move(caller), [link, out](GrpcDoor::Inferred a) {
           link->with_reactor([&](Call& c) { c.Finish(read_answer(std::move(a), out)); });
         }));
   }
@@ -213,14 +253,14 @@ class Call : public grpc::ServerUnaryReactor {
 class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
                                               inference::ModelStreamInferResponse> {
  public:
-  Stream(GrpcDoor& door, GrpcDoor::Headers headers) : door_(door), headers_(std::move(headers)) {
+  Stream(GrpcDoor& door, GrpcDoor::Caller caller) : door_(door), caller_(std::move(caller)) {
     StartRead(&request_);
   }
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
     // The stream may end, and go, before ask() returns.
     const auto link = link_;
-    link->ends_by(door_.infer(question_of(request_), settings_of(request_), headers_,
+    link->ends_by(door_.infer(question_of(request_), settings_of(request_), caller_,
                               [link](GrpcDoor::Inferred a) {
                                 link->with_reactor([&](Stream& s) { s.answer(std::move(a)); });
                               }));
@@ -247,7 +287,7 @@ class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
   }
 
   GrpcDoor& door_;
-  GrpcDoor::Headers headers_;
+  GrpcDoor::Caller caller_;
   std::shared_ptr<Link<Stream>> link_ = std::make_shared<Link<Stream>>(this);
   inference::ModelInferRequest request_;
   inference::ModelStreamInferResponse response_;
@@ -321,15 +361,23 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
                  for (const json& t : j["output"]) tensor(t, config->add_output());
                }));
   }
+  Unary* ModelStatistics(Context* c, const inference::ModelStatisticsRequest* r,
+                         inference::ModelStatisticsResponse* out) override {
+    const std::string path =
+        r->name().empty() ? "/v2/models/stats" : model_path(r->name(), r->version(), "stats");
+    return get(c, path, with_json([out](const json& j) {
+                 for (const json& m : j["model_stats"]) read_statistics(m, *out->add_model_stats());
+               }));
+  }
   Unary* ModelInfer(Context* c, const inference::ModelInferRequest* r,
                     inference::ModelInferResponse* out) override {
     auto* call = new Call();
-    call->start_infer(door_, *r, headers_of(*c), out);
+    call->start_infer(door_, *r, caller_of(*c, door_), out);
     return call;
   }
   grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse>*
   ModelStreamInfer(Context* c) override {
-    return new Stream(door_, headers_of(*c));
+    return new Stream(door_, caller_of(*c, door_));
   }
   Unary* RepositoryIndex(Context* c, const inference::RepositoryIndexRequest* r,
                          inference::RepositoryIndexResponse* out) override {
@@ -373,7 +421,7 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
   }
   Unary* ask(Context* c, std::string method, std::string path, std::string body, Call::Read read) {
     auto* call = new Call();
-    call->start(door_, std::move(method), std::move(path), headers_of(*c), std::move(body),
+    call->start(door_, std::move(method), std::move(path), caller_of(*c, door_), std::move(body),
                 std::move(read));
     return call;
   }
