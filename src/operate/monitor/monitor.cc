@@ -5,6 +5,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "learn/train/best_model.h"
 #include "learn/train/errors.h"
 #include "operate/monitor/usage_metrics.h"
 
@@ -37,6 +38,7 @@ struct Monitor::RunMetrics {
         steps(m.counter("hone_train_steps_total", "Optimizer steps of this process.")),
         tokens(m.counter("hone_train_tokens_total", "Tokens that this process trained on.")),
         examples(m.counter("hone_train_examples_total", "Rows that this process trained on.")),
+        seconds(m.counter("hone_train_seconds_total", "Time that this process trained.")),
         data_wait(m.counter("hone_train_data_wait_seconds_total",
                             "Time that steps waited for their rows.")),
         save_wait(m.counter("hone_train_save_wait_seconds_total",
@@ -62,10 +64,26 @@ struct Monitor::RunMetrics {
         .set(1);
     m.gauge("process_start_time_seconds", "When the process began, since 1970.").set(info.begun_s);
   }
-  LiveMetric &step, &planned_steps, &epoch, &steps, &tokens, &examples, &data_wait, &save_wait,
-      &loss, &grad_norm, &rate;
+  LiveMetric &step, &planned_steps, &epoch, &steps, &tokens, &examples, &seconds, &data_wait,
+      &save_wait, &loss, &grad_norm, &rate;
   MetricHistogram& step_seconds;
   LiveMetric &saves, &saved_step, &save_seconds, &planned_bytes;
+
+  // The step, -1 before the first; any thread may ask.
+  int64_t step_now() const {
+    return planned_steps.value() > 0 ? static_cast<int64_t>(step.value()) : -1;
+  }
+  // Sums of this process, from which a reader computes rates and the time that is left.
+  OrderedJson progress() const {
+    const auto whole = [](const LiveMetric& metric) {
+      return static_cast<int64_t>(metric.value());
+    };
+    return {{"total_steps", whole(planned_steps)},
+            {"steps", whole(steps)},
+            {"tokens", whole(tokens)},
+            {"examples", whole(examples)},
+            {"seconds", seconds.value()}};
+  }
 };
 
 // Passes the trainer's events to the metrics, the run's log and every reporter.
@@ -78,6 +96,7 @@ class Monitor::Callback : public TrainCallback {
     x_.step.set(static_cast<double>(at.step));
     set_log_step(at.step);
     m_.log_->release();
+    m_.log_progress();
     for (const auto& r : m_.reporters_) HONE_TRY(r->on_train_begin(at));
     return Ok{};
   }
@@ -92,6 +111,7 @@ class Monitor::Callback : public TrainCallback {
     x_.steps.set(static_cast<double>(r.steps));
     x_.tokens.set(static_cast<double>(r.tokens));
     x_.examples.set(static_cast<double>(r.rows));
+    x_.seconds.set(r.seconds);
     x_.data_wait.set(r.data_seconds);
     x_.save_wait.set(r.save_seconds);
     x_.loss.set(r.loss);
@@ -109,7 +129,7 @@ class Monitor::Callback : public TrainCallback {
                    {{"metric", key == "perplexity" ? key : key.substr(5)}})
             .set(value);
     }
-    m_.log_->add_event("log", {{"metrics", entry}}, at.step);
+    m_.log_->add_event("log", {{"metrics", entry}, {"progress", x_.progress()}}, at.step);
     for (const auto& r : m_.reporters_) HONE_TRY(r->on_log(at, entry));
     return Ok{};
   }
@@ -152,7 +172,10 @@ Status Monitor::open() {
       {"run", info_.id}, {"host", info_.machine.host}, {"rank", std::to_string(info_.rank)}};
   set_log_labels(labels);
   log_ = HONE_TRY(RunLog::open(info_.output_dir, labels));
-  log_->add_event("begin", {{"run", info_.json()}});
+  OrderedJson run = info_.json();
+  if (const std::optional<BestMetric> best = best_metric_of(s_))
+    run["best_metric"] = {{"name", best->name}, {"greater_is_better", best->greater_is_better}};
+  log_->add_event("begin", {{"run", std::move(run)}});
   const ReportSources sources{s_, info_, metrics_, [this] { return usage(); }};
   for (const ReporterForm& form : chosen_reporters(s_.report_to)) {
     std::unique_ptr<Reporter> reporter = form.make(sources);
@@ -204,9 +227,16 @@ void Monitor::sample_until_end() {
       if (changed_.wait_for(lock, kBetweenReadings, [this] { return stop_; })) return;
     }
     sample();
-    if (readings % kReadingsPerLine == 0) log_->add_event("usage", usage_json(usage()));
+    if (readings % kReadingsPerLine == 0)
+      log_->add_event("usage", usage_json(usage()), run_metrics_->step_now());
+    if (readings < kReadingsPerLine || readings % kReadingsPerLine == 0) log_progress();
     tell_trouble();
   }
+}
+
+void Monitor::log_progress() {
+  const int64_t step = run_metrics_->step_now();
+  if (step >= 0) log_->add_event("progress", {{"progress", run_metrics_->progress()}}, step);
 }
 
 void Monitor::tell_trouble() {
@@ -216,8 +246,8 @@ void Monitor::tell_trouble() {
 
 void Monitor::end(const Error& error) {
   if (log_ && error.is(err::kOutputFolderTaken)) log_->drop();
-  end(RunEnd{stepped_ ? "failed" : "refused", std::string(error.code()), std::string(error.what()),
-             0});
+  end(RunEnd{stepped_ ? "failed" : "refused", error.code(), error.what(), 0, error.where(),
+             error.remedy()});
 }
 
 void Monitor::end(RunEnd end, const OrderedJson& results) {
@@ -240,6 +270,8 @@ void Monitor::end(RunEnd end, const OrderedJson& results) {
   OrderedJson members{{"status", end.status}};
   if (!end.code.empty()) members["code"] = end.code;
   if (!end.message.empty()) members["reason"] = end.message;
+  if (!end.where.empty()) members["where"] = end.where;
+  if (!end.todo.empty()) members["todo"] = end.todo;
   members["step"] = steps_;
   members["seconds"] = end.ended_s - info_.begun_s;
   if (train_seconds_ > 0)

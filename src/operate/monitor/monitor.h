@@ -48,6 +48,7 @@ class Monitor {
   Status open();
   void sample();  // one reading
   void sample_until_end();
+  void log_progress();  // steps, tokens and time; nothing before training starts
   void tell_trouble();
 
   const TrainSettings& s_;

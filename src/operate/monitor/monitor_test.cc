@@ -75,7 +75,7 @@ TEST(Monitor, RunsAreRowsWhateverTheirEnd) {
   TrainSettings s;
   {
     const auto m = std::move(Monitor::begin(s, info_in(folder + "/a", "refused1")).value());
-    m->end(Error(err::kNoRun, "does not fit"));
+    m->end(Error(err::kNoRun, "does not fit").at("--folder out").todo("name another"));
   }
   s.metrics_port = free_port();
   {
@@ -116,11 +116,16 @@ TEST(Monitor, RunsAreRowsWhateverTheirEnd) {
   const double now = system_clock().wall_seconds();
   EXPECT_EQ(rows[0].status(now), "refused");
   EXPECT_EQ(rows[0].end["code"], "H3112");
+  EXPECT_EQ(rows[0].end["where"], OrderedJson::array({"--folder out"}));
+  EXPECT_EQ(rows[0].end["todo"], "name another");
   EXPECT_EQ(rows[1].status(now), "finished");
   EXPECT_EQ(rows[1].step, 2);
   EXPECT_EQ(rows[1].planned_bytes, 123);
   EXPECT_EQ(rows[1].end["examples_per_second"], 2.0);
   EXPECT_EQ(rows[1].metrics["loss"], 2.0);
+  const OrderedJson progress{
+      {"total_steps", 2}, {"steps", 2}, {"tokens", 64}, {"examples", 8}, {"seconds", 4.0}};
+  EXPECT_EQ(rows[1].progress, progress);
   EXPECT_TRUE(rows[1].metrics["grad_norm"].is_null());
   EXPECT_EQ(rows[2].status(now), "failed");
   EXPECT_EQ(run_cells(rows[1], now).size(), run_columns().size());
@@ -130,6 +135,43 @@ TEST(Monitor, RunsAreRowsWhateverTheirEnd) {
   const auto none = find_run("other", {folder});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(std::string(none.error().code()), err::kNoRun.id);
+}
+
+TEST(Monitor, TheBestEvaluationIsKnownByTheMetricOfTheRun) {
+  const std::string folder = testing::TempDir() + "/best_" + new_run_id();
+  ASSERT_TRUE(file_store().make_dirs(folder).ok());
+  for (const bool greater : {true, false}) {
+    TrainSettings s;
+    s.metric_for_best_model = "rouge1";
+    s.greater_is_better = greater;
+    const auto m =
+        std::move(Monitor::begin(s, info_in(folder, greater ? "greater" : "lower")).value());
+    const auto c = m->callback();
+    for (const int64_t step : {1, 2, 3})
+      ASSERT_TRUE(c->on_log({.step = step, .total_steps = 3, .epoch = 0},
+                            {{"eval_rouge1", step == 2 ? 0.75 : 0.25 * static_cast<double>(step)}})
+                      .ok());
+    m->end(RunEnd{});
+  }
+  const OrderedJson most{{"name", "eval_rouge1"}, {"value", 0.75}, {"step", 2}};
+  EXPECT_EQ(find_run("greater", {folder}).value().best, most);  // the first of equal ones
+  EXPECT_EQ(find_run("lower", {folder}).value().best["step"], 1);
+}
+
+TEST(RunList, TagsAreALineOfTheLogAndNoSignOfLife) {
+  const std::string folder = testing::TempDir() + "/tags_" + new_run_id();
+  ASSERT_TRUE(file_store().make_dirs(folder).ok());
+  const std::string begin =
+      R"({"time": "2026-05-04T12:00:00Z", "logging.googleapis.com/labels": {"run": "r"}, "event": "begin", "run": {"id": "r", "begun_s": 1}})"
+      "\n";
+  ASSERT_TRUE(file_store().write(folder + "/hone_log.jsonl", begin + "{\"half a").ok());
+  for (const std::vector<std::string>& tags :
+       {std::vector<std::string>{"a \"word\"", "b"}, std::vector<std::string>{"only"}, {}}) {
+    ASSERT_TRUE(tag_run(find_run("r", {folder}).value(), tags).ok());
+    const RunRow row = find_run("r", {folder}).value();
+    EXPECT_EQ(row.tags, tags);
+    EXPECT_EQ(row.last_time, "2026-05-04T12:00:00Z");
+  }
 }
 
 TEST(RunList, AProcessThatIsGoneIsLostAndOneThatContinuesIsOneRun) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/core/clock.h"
+#include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/output_dir.h"
@@ -27,6 +28,22 @@ OrderedJson object_at(const OrderedJson& j, const char* key) {
   return it != j.end() && it->is_object() ? *it : OrderedJson::object();
 }
 
+// Keeps the best evaluation. A metric may lack the prefix: perplexity.
+void take_best(RunRow& row, const OrderedJson& metrics) {
+  const OrderedJson metric = object_at(row.run, "best_metric");
+  const std::string name = text_at(metric, "name");
+  if (!name.starts_with("eval_")) return;
+  const bool greater = value_at(metric, "greater_is_better") == true;
+  for (const std::string& key : {name, name.substr(5)}) {
+    const OrderedJson& value = value_at(metrics, key.c_str());
+    if (!value.is_number()) continue;
+    const double now = value.get<double>(), former = number_at(row.best, "value");
+    if (!row.best.is_object() || (greater ? now > former : now < former))
+      row.best = {{"name", key}, {"value", now}, {"step", row.step}};
+    return;
+  }
+}
+
 void take_event(const OrderedJson& line, std::vector<RunRow>& rows, const std::string& name) {
   const std::string event = text_at(line, "event"),
                     id = text_at(object_at(line, "logging.googleapis.com/labels"), "run");
@@ -41,12 +58,24 @@ void take_event(const OrderedJson& line, std::vector<RunRow>& rows, const std::s
     row->end = nullptr;
   }
   if (row == rows.end()) return;
+  if (event == "tags") {  // not a sign of life
+    row->tags.clear();
+    for (const OrderedJson& tag : value_at(line, "tags"))
+      if (tag.is_string()) row->tags.push_back(tag);
+    return;
+  }
   row->last_time = text_at(line, "time");
   if (const std::string step = text_at(object_at(line, "logging.googleapis.com/labels"), "step");
       !step.empty())
     row->step = std::atoll(step.c_str());
   if (event == "plan") row->planned_bytes = static_cast<int64_t>(number_at(line, "planned_bytes"));
-  if (event == "log") row->metrics.update(object_at(line, "metrics"));
+  if (event == "log") {
+    const OrderedJson metrics = object_at(line, "metrics");
+    row->metrics.update(metrics);
+    take_best(*row, metrics);
+  }
+  if (OrderedJson progress = object_at(line, "progress"); !progress.empty())
+    row->progress = std::move(progress);
   if (event == "end") row->end = line;
 }
 
@@ -90,14 +119,33 @@ std::string RunRow::status(double now_s) const {
   return now_s - parse_utc(last_time) > kLostSeconds ? "lost" : "running";
 }
 
-std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name) {
-  std::vector<RunRow> rows;
+void add_log_lines(std::string_view text, const std::string& name, std::vector<RunRow>& rows) {
   for (const std::string& line : split(text, '\n')) {
     if (line.find("\"event\"") == std::string::npos) continue;
     const Result<OrderedJson> parsed = parse_ordered_json(line, name);
     if (parsed.ok() && parsed->is_object()) take_event(*parsed, rows, name);
   }
+}
+
+std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name) {
+  std::vector<RunRow> rows;
+  add_log_lines(text, name, rows);
   return rows;
+}
+
+Status tag_run(const RunRow& row, const std::vector<std::string>& tags) {
+  const int64_t bytes = HONE_TRY(file_store().bytes(row.log));
+  const std::string last = bytes > 0 ? HONE_TRY(file_store().read(row.log, bytes - 1, 1)) : "\n";
+  const std::string event = dump_json(OrderedJson{{"event", "tags"}, {"tags", tags}});
+  const std::string line = log_json({.level = LogLevel::kInfo,
+                                     .wall_seconds = system_clock().wall_seconds(),
+                                     .message = "",
+                                     .data = std::string_view(event).substr(1, event.size() - 2)},
+                                    {{"run", text_at(row.run, "id")}});
+  const auto log = HONE_TRY(file_store().append(row.log));
+  // A process that was killed may have left half a line.
+  HONE_TRY(log->write((last == "\n" ? "" : "\n") + line + "\n"));
+  return log->commit();
 }
 
 Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders) {

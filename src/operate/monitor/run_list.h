@@ -16,6 +16,9 @@ struct RunRow {
   OrderedJson end = {};  // members of the event end; null: no end yet
   int64_t attempts = 0;  // 2: --restarts restarted it once
   int64_t step = 0;
+  OrderedJson progress = {};  // sums of its process: total_steps, steps, tokens, examples, seconds
+  OrderedJson best = {};      // name, value and step of the best evaluation by run.best_metric
+  std::vector<std::string> tags = {};
   OrderedJson metrics = {};  // the last value of each metric of log_history
   int64_t planned_bytes = -1;
   std::string last_time = {};
@@ -28,6 +31,11 @@ struct RunRow {
 // The runs of a log, in the order of their starts. Skips lines that are not JSON, such as the last
 // line after a crash.
 std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name);
+
+// Adds to `rows` what further lines of their log hold, so that a log that grows is read once.
+void add_log_lines(std::string_view text, const std::string& name, std::vector<RunRow>& rows);
+// Gives a run these tags instead of the former ones, as a line of its log. Errors: those of the store.
+Status tag_run(const RunRow& row, const std::vector<std::string>& tags);
 
 // Finds the logs in these folders and below them, three levels deep; URLs too. Errors: those of the
 // store.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/core/json.h"
 
@@ -44,6 +45,8 @@ struct RunEnd {
   std::string status = "finished";
   std::string code, message;  // of the error
   double ended_s = 0;
+  std::vector<std::string> where = {};  // places of the error, the innermost first
+  std::string todo = {};                // its remedy
 };
 
 // HONE_RUN_ID, or a new id.
