@@ -5,7 +5,7 @@
 #include "base/store/store.h"
 #include "run/commands/errors.h"
 #include "run/commands/screen.h"
-#include "run/error_pages.h"
+#include "run/commands/error_pages.h"
 #include "run/manual/completion.h"
 #include "run/manual/man_pages.h"
 

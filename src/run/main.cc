@@ -11,6 +11,7 @@
 #include "base/core/text.h"
 #include "base/store/places/places.h"
 #include "run/commands/command.h"
+#include "run/commands/error_pages.h"
 #include "run/commands/errors.h"
 #include "run/help.h"
 
