@@ -3,7 +3,7 @@
 
     tests/faults/web_peer.py --hone build/hone [--keep FOLDER]
 
-Every page is opened, wide and narrow, light and dark. Nothing may be written to the console, no page may be wider than
+Every page is opened, 400, 1280 and 1920 wide, light and dark; axe-core finds nothing where it is installed (support/page_checks.py). Nothing may be written to the console, no page may be wider than
 its window, the tab key must reach every control, the curve of a run must grow while it trains, names that are HTML
 must stay text, and the playground must show an answer in pieces. --keep keeps the pictures.
 """
@@ -18,7 +18,9 @@ import tempfile
 import time
 import urllib.request
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from kill_resume import command, prepare
+from page_checks import check_axe, check_texts
 from store_peers import free_port
 
 HTML = "<img src=x onerror=alert(1)>"
@@ -157,7 +159,7 @@ CONTRAST = """(() => {
 def check_page(browser, name, url, ready, pictures):
     shots = []
     for dark in False, True:
-        for width in 1600, 360:
+        for width in 1920, 1280, 400:
             browser.look(width, 1000, dark)
             browser.open(url, ready)
             wide = browser.run("document.documentElement.scrollWidth")
@@ -166,8 +168,10 @@ def check_page(browser, name, url, ready, pictures):
                 sys.exit(f"{name}: {wide} wide in a window of {width}: {over}")
             if poor := browser.run(CONTRAST):
                 sys.exit(f"{name}: contrast below 4.5 to 1: {poor}")
+            check_texts(browser, f"{name}, {width} wide")
+            check_axe(browser, f"{name}, {'dark' if dark else 'light'}, {width} wide")
             shots.append(browser.picture(os.path.join(pictures, f"{name}-{'dark' if dark else 'light'}-{width}.png")))
-    if shots[0] == shots[2]:
+    if shots[0] == shots[3]:
         sys.exit(f"{name}: light and dark look the same")
     browser.look()
     browser.open(url, ready)
@@ -211,22 +215,24 @@ def check_runs(browser, url, hone, folder, env, pictures):
         browser.open(url + "/", "document.querySelector('tbody a')")
         browser.until(f"[...document.querySelectorAll('tbody a')].some(a => a.textContent === {json.dumps(HTML)})")
         page = browser.run(f"[...document.querySelectorAll('tbody a')].find(a => a.textContent === {json.dumps(HTML)}).href")
-        browser.open(page, "document.querySelectorAll('.chart:not([hidden]) .point').length > 3")
-        before = browser.run("document.querySelectorAll('.chart tbody')[0].lastChild.firstChild.textContent")
-        after = browser.until("document.querySelectorAll('.chart tbody')[0].lastChild.firstChild.textContent !== " + json.dumps(before) +
-                              " && document.querySelectorAll('.chart tbody')[0].lastChild.firstChild.textContent")
+        browser.open(page, "document.querySelector('.chart:not([hidden]) .line')")
+        last = "document.querySelector('.chart:not([hidden]) .plot').getAttribute('aria-valuemax')"
+        before = browser.run(last)
+        after = browser.until(f"{last} !== {json.dumps(before)} && {last}")
+        if " left" not in browser.until("document.querySelector('.progress:not([hidden]) p') && document.querySelector('.progress p').textContent"):
+            sys.exit("a run that trains does not say how long it still takes")
         print(f"the curve of a run that trains grew from step {before} to {after}")
         # From point to point by keys, and what it says.
-        browser.run("document.querySelector('.point[tabindex=\"0\"]').focus()")
+        browser.run("document.querySelector('.chart:not([hidden]) .plot').focus()")
         browser.press("End", 35)
         browser.press("ArrowLeft", 37)
-        said = browser.run("document.activeElement.getAttribute('aria-label') + '|' + document.querySelector('.readout').textContent")
-        if " at step " not in said:
+        said = browser.run("document.activeElement.getAttribute('aria-valuetext') + '|' + document.querySelector('.chart:not([hidden]) .readout').textContent")
+        if not said.startswith("step ") or "|step " not in said:
             sys.exit(f"the keys do not move along the curve: {said}")
     finally:
         run.kill()
         run.wait()
-    check_page(browser, "run", page, "document.querySelector('.chart:not([hidden]) .point')", pictures)
+    check_page(browser, "run", page, "document.querySelector('.chart:not([hidden]) .line')", pictures)
     check_page(browser, "runs", url + "/", "document.querySelector('tbody a')", pictures)
 
 
@@ -300,7 +306,7 @@ def main():
             sys.exit(f"a page asks elsewhere: {elsewhere}")
         if browser.faults:
             sys.exit("the console has:\n" + "\n".join(browser.faults))
-        print(f"nine pages, light and dark, 360 and 1600 wide: nothing on the console, {len(browser.requests)} requests, all to hone ui")
+        print(f"nine pages, light and dark, 400, 1280 and 1920 wide: nothing on the console, {len(browser.requests)} requests, all to hone ui")
         return 0
     finally:
         if browser:

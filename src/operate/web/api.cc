@@ -1,26 +1,14 @@
 #include "operate/web/api.h"
 
-#include <cmath>
 #include <filesystem>
 
 #include "base/core/error_report.h"
-#include "base/core/redact.h"
 #include "operate/monitor/errors.h"
 #include "operate/pipeline/errors.h"
 #include "operate/registry/errors.h"
+#include "operate/web/browser_json.h"
 
 namespace hone {
-namespace {
-
-OrderedJson readable(OrderedJson value) {
-  if (value.is_number_float() && !std::isfinite(value.get<double>()))
-    return double_text(value.get<double>());
-  if (value.is_structured())
-    for (OrderedJson& member : value) member = readable(std::move(member));
-  return value;
-}
-
-}  // namespace
 
 std::string ApiRequest::get(const std::string& key, const std::string& otherwise) const {
   const auto it = query.find(key);
@@ -52,7 +40,7 @@ std::optional<std::map<std::string, std::string>> parse_query(std::string_view q
 }
 
 WebAnswer api_answer(const OrderedJson& value) {
-  return {.status = 200, .body = dump_json(readable(redact_secrets(value))) + "\n"};
+  return {.status = 200, .body = browser_json(value) + "\n"};
 }
 
 WebAnswer api_failure(const Error& error, int status) {

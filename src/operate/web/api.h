@@ -14,6 +14,7 @@
 #include "operate/http/request.h"
 #include "operate/monitor/run_list.h"
 #include "operate/registry/registry.h"
+#include "operate/web/run_document.h"
 
 namespace hone {
 
@@ -27,28 +28,33 @@ struct ApiRequest {
 // Parses "a=b&c=d"; nothing if an escape is malformed.
 std::optional<std::map<std::string, std::string>> parse_query(std::string_view query);
 
-// Values without secrets (registry/redact.h). NaN and Infinity are sent as texts, because browsers
-// cannot parse them.
+// Status 200 with browser_json().
 WebAnswer api_answer(const OrderedJson& value);
 // Status 404 for missing things (H3112, H3135, H3167), else `status`, with the error's code, what,
 // where and what to do.
 WebAnswer api_failure(const Error& error, int status = 500);
 
-// /api/runs, /api/runs/ID?from=BYTES: the content of the run's log after these bytes.
+// /api/runs, /api/runs/ID?from=BYTES: the content of the run's log after these bytes;
+// /api/runs/ID/export: the run as one HTML file.
 class RunsApi {
  public:
-  explicit RunsApi(std::string folder) : folder_(std::move(folder)) {}
+  RunsApi(std::string folder, RunDocumentOptions document)
+      : folder_(std::move(folder)), document_(std::move(document)) {}
   WebAnswer answer(const ApiRequest& request);
 
  private:
   struct Log {
-    int64_t bytes = -1;
+    std::string head;   // its first bytes, by which a replaced file is known
+    int64_t bytes = 0;  // of its lines in `rows`
     std::vector<RunRow> rows;
   };
+  static Status read_more(Log& log, const std::string& name);
   Result<std::vector<RunRow>> rows();
+  Result<WebAnswer> one(const ApiRequest& request);
   std::string folder_;
+  RunDocumentOptions document_;
   std::mutex mutex_;
-  std::map<std::string, Log> logs_;  // unchanged logs are not read again
+  std::map<std::string, Log> logs_;  // only new lines are read
 };
 
 // /api/pipelines, /api/pipelines/RUN, /api/pipelines/RUN/STEP: the end of a step's log.

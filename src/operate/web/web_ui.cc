@@ -63,7 +63,7 @@ struct WebUi::Impl {
   Impl(const WebUiOptions& o, EndpointProxy p)
       : options(o),
         proxy(std::move(p)),
-        runs(o.folder),
+        runs(o.folder, {.error_page = o.error_page, .version = o.version}),
         pipelines(o.folder),
         models(o.registry),
         data(o.folder, models) {
@@ -158,6 +158,7 @@ struct WebUi::Impl {
     if (r.method != "GET" && r.method != "HEAD") return send(reply, web_error(405, "use GET"));
     ApiRequest request{{parts->begin() + 2, parts->end()}, *query};
     if (name == "runs") return send(reply, runs.answer(request));
+    if (name == "errors") return send(reply, error_page(request));
     if (name == "pipelines") return send(reply, pipelines.answer(request));
     if (name == "models") return send(reply, models.answer(request));
     if (name == "data")
@@ -167,6 +168,14 @@ struct WebUi::Impl {
                                      {"folder", options.folder},
                                      {"endpoint_url", proxy.url()}}));
     send(reply, web_error(404, "there is no such route"));
+  }
+
+  // /api/errors/CODE: the page of an error, in Markdown.
+  WebAnswer error_page(const ApiRequest& request) const {
+    const std::string code = request.parts.size() == 1 ? request.parts[0] : "";
+    const std::string text = options.error_page ? options.error_page(code) : "";
+    if (text.empty()) return web_error(404, "no error has this code");
+    return api_answer({{"code", code}, {"text", text}});
   }
 
   static void send(WebReply& reply, WebAnswer answer) {

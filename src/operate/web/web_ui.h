@@ -8,6 +8,7 @@
 
 #include "base/core/error.h"
 #include "operate/http/server.h"
+#include "operate/web/run_document.h"
 
 namespace hone {
 
@@ -18,6 +19,7 @@ struct WebUiOptions {
   std::string endpoint_url = "http://127.0.0.1:8080";
   std::string endpoint_key = {};  // of the endpoint; sent only to it
   std::string version = {};       // of hone
+  ErrorPageText error_page = {};  // pages of failed runs show it
 };
 
 class WebUi {

@@ -52,6 +52,9 @@ class WebUiTest : public testing::Test {
     o.registry = folder_.path + "/registry.db";
     o.endpoint_url = "http://127.0.0.1:9";  // nobody listens there
     o.endpoint_key = "key-of-the-endpoint";
+    o.error_page = [](const std::string& code) {
+      return code == "H2404" ? "# H2404: too large\n\n**When.** Always." : "";
+    };
     auto ui = WebUi::start(o);
     ASSERT_TRUE(ui.ok()) << ui.error().text();
     ui_ = std::move(*ui);
@@ -83,7 +86,7 @@ class WebUiTest : public testing::Test {
 
 TEST_F(WebUiTest, PagesCarryNoScriptOfTheirOwnAndForbidAnyOtherPlace) {
   for (const char* path : {"/", "/runs", "/pipelines", "/models", "/playground", "/data",
-                           "/style.css", "/common.js"}) {
+                           "/style.css", "/common.js", "/curves.js"}) {
     const HttpResponse page = ask(path);
     EXPECT_EQ(page.status, 200) << path;
     const std::string policy = page.header("content-security-policy");
@@ -132,6 +135,73 @@ TEST_F(WebUiTest, RunsAreListedAndFollowedByACursor) {
   ASSERT_EQ(after.at("points").size(), 1u);
   EXPECT_EQ(after.at("points")[0].at("metrics").at("loss"), 0.5);
   EXPECT_EQ(after.at("step"), 3);
+  // A file of another run in its place, longer than the former one.
+  put("below/out/hone_log.jsonl",
+      log_line("new", R"("event": "begin", "run": {"id": "new", "begun_s": 6.0, "name": ")" +
+                          std::string(4096, 'x') + R"("})"));
+  const OrderedJson replaced = json("/api/runs").at("runs");
+  ASSERT_EQ(replaced.size(), 1u);
+  EXPECT_EQ(text_at(replaced[0], "id"), "new");
+}
+
+TEST_F(WebUiTest, RunsHaveTheirProgressBestValueAndTags) {
+  const std::string begin =
+      R"("event": "begin", "run": {"id": "best", "begun_s": 9, "best_metric": {"name": "eval_rouge1", "greater_is_better": true}})";
+  const std::string progress =
+      R"("progress": {"total_steps": 8, "steps": 3, "tokens": 96, "examples": 12, "seconds": 2.5})";
+  ASSERT_TRUE(file_store().make_dirs(folder_.path + "/below/best").ok());
+  put("below/best/hone_log.jsonl",
+      log_line("best", begin) +
+          log_line("best", R"("event": "log", "metrics": {"eval_rouge1": 0.5})", "2") +
+          log_line("best", R"("event": "log", "metrics": {"eval_rouge1": 0.25}, )" + progress,
+                   "3") +
+          log_line("best", R"("event": "progress", )" + progress, "3") +
+          log_line("best", R"("event": "tags", "tags": ["old"])") +
+          log_line("best", R"("event": "tags", "tags": ["baseline", "a, b"])"));
+  const OrderedJson run = json("/api/runs/best");
+  EXPECT_EQ(run.at("best").at("value"), 0.5);
+  EXPECT_EQ(run.at("best").at("step"), 2);
+  EXPECT_EQ(run.at("progress").at("total_steps"), 8);
+  ASSERT_EQ(run.at("progress_points").size(), 2u);
+  EXPECT_EQ(run.at("progress_points")[1].at("step"), 3);
+  EXPECT_EQ(run.at("progress_points")[1].at("tokens"), 96);
+  EXPECT_EQ(run.at("tags"), OrderedJson::array({"baseline", "a, b"}));
+}
+
+TEST_F(WebUiTest, PagesOfErrorsAreServed) {
+  EXPECT_EQ(text_at(json("/api/errors/H2404"), "text"), "# H2404: too large\n\n**When.** Always.");
+  for (const char* path : {"/api/errors", "/api/errors/H9999", "/api/errors/H2404/more"})
+    EXPECT_EQ(ask(path).status, 404) << path;
+}
+
+TEST_F(WebUiTest, ARunIsExportedAsOneFileThatAsksForNothing) {
+  const HttpResponse file = ask("/api/runs/abc/export");
+  ASSERT_EQ(file.status, 200);
+  EXPECT_EQ(file.header("content-type"), "text/html; charset=utf-8");
+  EXPECT_EQ(file.header("content-disposition"),
+            "attachment; filename=\"-img-src-x-onerror-alert-1--.html\"");
+  EXPECT_EQ(file.body.find("verysecret"), std::string::npos);
+  EXPECT_EQ(file.body.find(kHtml), std::string::npos);  // '<' is escaped in data
+  for (const char* never : {"\nimport ", "\nexport ", "src=\"", "href=\"/", "url(/"})
+    EXPECT_EQ(file.body.find(never), std::string::npos) << never;
+  const auto between = [&](const std::string& from, const std::string& to) {
+    const size_t at = file.body.find(from) + from.size();
+    return file.body.substr(at, file.body.find(to, at) - at);
+  };
+  // The policy names the hashes of the style and of the script, and no other place.
+  const std::string policy = between("Content-Security-Policy\" content=\"", "\"");
+  EXPECT_TRUE(policy.starts_with("default-src 'none'; script-src 'sha256-")) << policy;
+  EXPECT_EQ(policy.find("unsafe"), std::string::npos);
+  const auto data = parse_ordered_json(between("id=\"kept\">", "</script>"), "kept");
+  ASSERT_TRUE(data.ok());
+  EXPECT_EQ(text_at(*data, "run"), "abc");
+  ASSERT_EQ(data->at("parts").size(), 1u);
+  EXPECT_EQ(data->at("parts")[0].at("points"), json("/api/runs/abc").at("points"));
+  EXPECT_EQ(text_at(data->at("parts")[0], "name"), kHtml);
+  EXPECT_NE(between("<script type=\"module\">", "</script>").find("class RunPage"),
+            std::string::npos);
+  EXPECT_EQ(ask("/api/runs/nope/export").status, 404);
+  EXPECT_EQ(ask("/api/runs/abc/other").status, 404);
 }
 
 TEST_F(WebUiTest, WhatIsNotThereIs404) {

@@ -4,6 +4,7 @@
 #include "base/core/text.h"
 #include "operate/web/web_ui.h"
 #include "run/commands/command.h"
+#include "run/commands/error_pages.h"
 
 namespace hone {
 namespace {
@@ -29,6 +30,7 @@ Result<int> run_ui(const std::vector<std::string>& args) {
   o.endpoint_url = s.endpoint_url;
   o.endpoint_key = environment("HONE_API_KEY");
   o.version = version();
+  o.error_page = [](const std::string& code) { return std::string(error_page(code)); };
   const auto ui = HONE_TRY(WebUi::start(o));
   log_info("{:<11} {}", "listens", ui->url());
   if (is_reached_by_others(s.host))

@@ -22,19 +22,42 @@ export function say(text, isError = false) {
   status.classList.toggle('error', isError);
 }
 
+// A run that was exported as one file has the answers that its page asks for inside.
+export const kept = byId('kept') ? JSON.parse(byId('kept').textContent) : null;
+function keptAnswer(path) {
+  const from = Number(path.split('from=')[1] || 0);
+  const answer = path.startsWith('/api/errors/') ? kept.error_page : kept.parts.find((part) => part.from === from);
+  if (!answer) throw new Error('This file holds one run. hone ui shows the others.');
+  return answer;
+}
+
 export async function get(path) {
+  if (kept) return keptAnswer(path);
   let answer;
   try {
     answer = await fetch(path, {headers: {accept: 'application/json'}});
   } catch {
-    throw new Error('hone ui does not answer any more. Start it again, and this page continues.');
+    throw new Error('hone ui no longer answers. Start it again, and this page continues.');
   }
   const value = await answer.json();
   if (!answer.ok) throw new Error([value.error?.message ?? value.error, value.todo].filter(Boolean).join('\n'));
   return value;
 }
 
-export const parameter = (name) => new URLSearchParams(location.search).get(name) || '';
+// The address holds every choice of a page, so that a link or a reload shows the same. An exported file has no
+// server: its choices are after the '#'.
+const choices = () => new URLSearchParams(kept ? location.hash.slice(1) : location.search);
+export const parameter = (name) => choices().get(name) || '';
+export function address(changes) {
+  const all = choices();
+  for (const [name, value] of Object.entries(changes))
+    if (value === '' || value === null || value === undefined || value === false) all.delete(name);
+    else all.set(name, value === true ? '1' : String(value));
+  const text = all.toString().replaceAll('%2C', ',').replaceAll('%3A', ':');
+  return kept ? `#${text}` : location.pathname + (text ? `?${text}` : '');
+}
+export const remember = (changes) => history.replaceState(null, '', address(changes));
+export const listParameter = (name) => parameter(name).split(',').filter(Boolean);
 
 // Calls `look` now and again while the page is visible, until it gives false.
 export function follow(look, seconds) {
@@ -47,7 +70,7 @@ export function follow(look, seconds) {
         say(error.message, true);
       }
     }
-    if (more !== false) setTimeout(again, seconds * 1000);
+    if (more !== false && !kept) setTimeout(again, seconds * 1000);
   };
   return again();
 }
@@ -61,7 +84,7 @@ export function number(value) {
   if (typeof value !== 'number') return value === null || value === undefined ? '' : String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e9) return value.toLocaleString('en');
   const size = Math.abs(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(3) : String(Number(value.toPrecision(5)));
+  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(3).replace(/\.?0+e/, 'e') : String(Number(value.toPrecision(5)));
 }
 export function bytes(value) {
   if (typeof value !== 'number' || value < 0) return '';
@@ -72,17 +95,18 @@ export function bytes(value) {
 }
 export function duration(seconds) {
   if (typeof seconds !== 'number' || !(seconds >= 0)) return '';
+  if (seconds >= 59.5) seconds = seconds < 3600 ? Math.round(seconds) : Math.round(seconds / 60) * 60;
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${(seconds % 3600) / 60} min`;
 }
 export const moment = (seconds) =>
   seconds > 0 ? new Date(seconds * 1000).toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'short'}) : '';
 export const short = (hash) => (hash && hash.length > 24 ? el('span', {title: hash}, `${hash.slice(0, 19)}…`) : hash);
 export const percent = (share) => (typeof share === 'number' && share >= 0 ? `${Math.round(share * 100)} %` : '');
 
-export const facts = (pairs) =>
-  el('dl', {class: 'facts'}, pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined)
+export const facts = (pairs, kind = '') =>
+  el('dl', {class: `facts ${kind}`.trim()}, pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined)
     .map(([name, value]) => el('div', null, el('dt', null, name), el('dd', null, value))));
 
 // columns: [title, class]; rows: lists of nodes or texts, the first of which names the row.
@@ -92,6 +116,28 @@ export const table = (caption, columns, rows, kind = null) =>
       el('thead', null, el('tr', null, columns.map(([title, kind]) => el('th', {scope: 'col', class: kind === 'number' ? kind : null}, title)))),
       el('tbody', null, rows.map((cells) => el('tr', null, cells.map((cell, i) =>
         i === 0 ? el('th', {scope: 'row', class: columns[i][1]}, cell) : el('td', {class: columns[i][1]}, cell)))))));
+
+// `code` between backquotes and **words** of a line of Markdown.
+const spans = (line) => line.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) =>
+  part.startsWith('`') ? el('code', null, part.slice(1, -1)) : part.startsWith('**') ? el('strong', null, part.slice(2, -2)) : part);
+// The Markdown of an error's page: headings, paragraphs, lists, tables as texts, indented code.
+export function markdown(text) {
+  return text.split(/\n\s*\n/).filter((block) => block.trim()).map((block) => {
+    if (block.startsWith('# ')) return el('h3', null, spans(block.slice(2)));
+    if (block.startsWith('    ')) return el('pre', {class: 'example'}, block.replace(/^ {4}/gm, ''));
+    if (/^\|/.test(block)) return el('pre', {class: 'example'}, block);
+    if (/^- /.test(block)) return el('ul', null, block.split(/\n(?=- )/).map((item) => el('li', null, spans(item.slice(2)))));
+    return el('p', null, spans(block));
+  });
+}
+// Code, place and advice of an error, and its page; `error`: {code, reason, where, todo}.
+export function explained(error, ...more) {
+  const page = el('div', {class: 'page'});
+  if (error.code)
+    get(`/api/errors/${encodeURIComponent(error.code)}`).then((found) => page.replaceChildren(...markdown(found.text)), () => {});
+  return el('section', {class: 'panel failure'}, el('h2', null, [error.code, error.reason].filter(Boolean).join(': ') || 'The run failed'),
+    facts([['Where', (error.where || []).join('\n')], ['What to do', error.todo]]), page, more);
+}
 
 export const panel = (title, ...children) => el('section', {class: 'panel'}, el('h2', null, title), children);
 

@@ -1,0 +1,126 @@
+// Runs beside each other: overlaid curves with one colour a run, final metrics, the settings that differ.
+import {address, badge, byId, el, listParameter, number, panel, parameter, remember, say} from './common.js';
+import {Board} from './board.js';
+import {colorOf, swatch} from './chart.js';
+import {decided, lowerIsBetter, metricTitle, metricsOf, tokensPerSecond} from './run_facts.js';
+import {RunData, chartsOf, settingText} from './run_page.js';
+
+// Settings that differ between any two runs say the least, so they are last.
+const OWN = ['run_name', 'output_dir', 'logging_dir'];
+
+export class ComparePage {
+  constructor(ids) {
+    this.all = ids.map((id) => new RunData(id)), this.hidden = new Set(listParameter('hide'));
+    this.board = new Board(() => this.charts());
+    this.names = el('ul', {class: 'runs-legend'}), this.metrics = el('div'), this.settings = el('div');
+    const every = el('input', {type: 'checkbox', id: 'every', onchange: () => {
+      remember({all: every.checked});
+      this.showSettings();
+    }});
+    every.checked = parameter('all') === '1';
+    document.querySelector('h1').textContent = `Compare ${ids.length} runs`;
+    document.title = `Compare ${ids.length} runs · hone`;
+    byId('content').replaceChildren(el('p', {class: 'back'}, el('a', {href: `/runs?pick=${ids.map(encodeURIComponent).join(',')}`}, '← Choose other runs')),
+      el('div', {class: 'panel'}, this.names), this.board.bar, this.board.node, panel('Final metrics', this.metrics),
+      panel('Settings', el('label', {class: 'check', for: 'every'}, every, 'Also settings that are equal'), this.settings));
+  }
+
+  async look() {
+    const news = await Promise.all(this.all.map((d) => d.summary && d.summary.status !== 'running' ? false : d.read().catch((error) => {
+      d.fault = error.message;
+      return true;
+    })));
+    this.known = this.all.filter((d) => d.summary);
+    if (news.some(Boolean)) this.show();
+    return this.known.some((d) => d.summary.status === 'running');
+  }
+
+  // A name; with its id if another run has it too.
+  label(data) {
+    const name = data.summary.name || data.id;
+    return this.known.some((d) => d !== data && (d.summary.name || d.id) === name) ? `${name} (${data.id})` : name;
+  }
+  color(data) {
+    return colorOf(this.all.indexOf(data));
+  }
+
+  show() {
+    const missing = this.all.filter((d) => d.fault);
+    if (missing.length) say(missing.map((d) => d.fault).join('\n'), true);
+    else say(`${this.known.filter((d) => d.summary.status === 'running').length || 'none'} of ${this.known.length} still running`);
+    this.names.replaceChildren(...this.known.map((d) => this.legendOf(d)));
+    this.charts();
+    this.showMetrics();
+    this.showSettings();
+  }
+
+  legendOf(data) {
+    const run = data.summary, {name, value} = decided(run), off = this.hidden.has(data.id);
+    const others = this.all.filter((d) => d !== data).map((d) => encodeURIComponent(d.id));
+    const box = el('input', {type: 'checkbox', 'aria-label': `Show ${this.label(data)}`, onchange: () => {
+      if (box.checked) this.hidden.delete(data.id);
+      else this.hidden.add(data.id);
+      remember({hide: [...this.hidden].join(',')});
+      this.charts();
+    }});
+    box.checked = !off;
+    return el('li', null, box, swatch(this.color(data)), el('a', {href: `/runs?id=${encodeURIComponent(data.id)}`}, this.label(data)), badge(run.status),
+      value === undefined ? '' : el('span', {class: 'muted'}, `${metricTitle(name)} ${number(value)}`),
+      others.length > 1 ? el('a', {class: 'remove', href: address({compare: others.join(',')}), 'aria-label': `Remove ${this.label(data)}`, title: 'Remove'}, '×') : '');
+  }
+
+  charts() {
+    if (!this.known) return;
+    const {board} = this, forms = new Map();
+    const names = [...new Set(this.known.flatMap((d) => d.names()))];
+    for (const data of this.known) for (const form of chartsOf(data, names)) if (!forms.has(form[0])) forms.set(form[0], form);
+    for (const [key, title, form, of] of forms.values())
+      board.chart(key, title, form).draw(this.known.filter((d) => !this.hidden.has(d.id))
+        .map((d) => ({name: this.label(d), color: this.color(d), points: of(d, board.axis)})).filter((s) => s.points.length));
+    board.order([...forms.keys()]);
+    board.paint();
+  }
+
+  // A table with a column a run; rows: [name, texts, index of the best or -1, whether they differ].
+  table(caption, first, rows) {
+    return el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption}, el('table', {class: 'compare'}, el('caption', {class: 'hidden'}, caption),
+      el('thead', null, el('tr', null, el('th', {scope: 'col'}, first), this.known.map((d) => el('th', {scope: 'col'}, swatch(this.color(d)), ' ', this.label(d))))),
+      el('tbody', null, rows.map(([name, texts, best, differ]) => el('tr', {class: differ ? 'differ' : null}, el('th', {scope: 'row'}, name),
+        texts.map((text, i) => el('td', null, i === best ? el('span', {class: 'best-value'}, el('span', {class: 'hidden'}, 'Best: '), text) : text)))))));
+  }
+
+  showMetrics() {
+    const of = (d) => ({...d.summary.metrics, ...(d.summary.end && d.summary.end.results)});
+    const all = this.known.map(of), first = [...new Set(this.known.map((d) => decided(d.summary).name).filter(Boolean))];
+    const names = [...new Set([...first, 'train_loss', ...metricsOf([...new Set(all.flatMap((m) => Object.keys(m)))])])];
+    const row = (name, values, lower) => {
+      const numbers = values.filter((v) => typeof v === 'number'), best = (lower ? Math.min : Math.max)(...numbers);
+      return [name, values.map((v) => number(v)), numbers.length > 1 && new Set(numbers).size > 1 && lower !== null ? values.indexOf(best) : -1];
+    };
+    const rows = names.filter((name) => all.some((m) => typeof m[name] === 'number'))
+      .map((name) => row(metricTitle(name), all.map((m) => m[name]), ['learning_rate', 'grad_norm'].includes(name) ? null : lowerIsBetter(name, this.known[0].summary)));
+    for (const name of first)
+      if (this.known.some((d) => d.summary.best && d.summary.best.name === name))
+        rows.unshift(row(`${metricTitle(name)}, best`, this.known.map((d) => (d.summary.best && d.summary.best.name === name ? d.summary.best.value : undefined)), lowerIsBetter(name, this.known[0].summary)));
+    rows.push(row('Steps', this.known.map((d) => d.summary.step), null), row('Tokens a second', this.known.map((d) => {
+      const rate = tokensPerSecond(d.summary);
+      return rate > 0 ? Math.round(rate) : undefined;
+    }), false));
+    this.metrics.replaceChildren(this.table('Final metrics', 'Metric', rows));
+  }
+
+  showSettings() {
+    const every = parameter('all') === '1', of = (d, name) => {
+      const run = d.run || {}, machine = run.machine || {};
+      return name === 'machine' ? machine.type || machine.cpu : (run.settings || {})[name];
+    };
+    const names = [...new Set(this.known.flatMap((d) => Object.keys((d.run && d.run.settings) || {}))), 'machine'];
+    const rows = names.map((name) => {
+      const texts = this.known.map((d) => settingText(of(d, name)));
+      return [name, texts, -1, new Set(texts).size > 1];
+    }).filter(([, , , differ]) => differ || every);
+    rows.sort(([a, , , p], [b, , , q]) => q - p || OWN.includes(a) - OWN.includes(b));
+    this.settings.replaceChildren(rows.length ? this.table(every ? 'All settings' : 'Settings that differ', 'Setting', rows.map(([name, texts, best, differ]) => [name, texts, best, every && differ]))
+      : el('p', {class: 'muted'}, 'All settings are equal.'));
+  }
+}

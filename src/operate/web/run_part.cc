@@ -1,0 +1,116 @@
+#include "operate/web/run_part.h"
+
+#include <algorithm>
+
+#include "base/core/clock.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMostLogBytes = 4 << 20;  // of one answer
+constexpr size_t kMostLines = 200;
+constexpr const char* kLabels = "logging.googleapis.com/labels";
+
+// The lines of a run in a part of its log, by kind.
+class LogPart {
+ public:
+  explicit LogPart(std::string id) : id_(std::move(id)) {}
+  void take(const std::string& text) {
+    const Result<OrderedJson> parsed = parse_ordered_json(text, "log");
+    if (!parsed.ok() || !parsed->is_object()) return;
+    const OrderedJson& line = *parsed;
+    const OrderedJson labels = value_at(line, kLabels);
+    if (text_at(labels, "run") != id_) return;
+    const std::string event = text_at(line, "event"), step = text_at(labels, "step");
+    OrderedJson at = {{"time", text_at(line, "time")}};
+    if (!step.empty()) at["step"] = std::atoll(step.c_str());
+    if (const OrderedJson progress = value_at(line, "progress"); progress.is_object()) {
+      progress_.push_back(at);
+      progress_.back().update(progress);
+    }
+    if (event.empty()) {
+      at["severity"] = text_at(line, "severity");
+      at["text"] = text_at(line, "message");
+      lines_.push_back(std::move(at));
+    } else if (event == "log") {
+      at["metrics"] = value_at(line, "metrics");
+      points_.push_back(std::move(at));
+    } else if (event == "usage") {
+      for (const auto& [key, value] : line.items())
+        if (key != "severity" && key != "message" && key != "event" && key != kLabels)
+          at[key] = value;
+      usage_.push_back(std::move(at));
+    } else if (event == "save") {
+      at["checkpoint"] = text_at(line, "checkpoint");
+      at["seconds"] = value_at(line, "seconds");
+      saves_.push_back(std::move(at));
+    }
+  }
+  void add_to(OrderedJson& answer) {
+    if (lines_.size() > kMostLines)
+      lines_.erase(lines_.begin(), lines_.end() - static_cast<int64_t>(kMostLines));
+    answer["points"] = points_;
+    answer["progress_points"] = progress_;
+    answer["usage"] = usage_;
+    answer["saves"] = saves_;
+    answer["lines"] = lines_;
+  }
+
+ private:
+  std::string id_;
+  std::vector<OrderedJson> points_, progress_, usage_, saves_, lines_;
+};
+
+}  // namespace
+
+OrderedJson run_summary(const RunRow& row) {
+  OrderedJson end = row.end;
+  for (const char* key : {"severity", "message", "event", kLabels})
+    if (end.is_object()) end.erase(key);
+  return {{"id", text_at(row.run, "id")},
+          {"name", text_at(row.run, "name")},
+          {"status", row.status(system_clock().wall_seconds())},
+          {"task", text_at(row.run, "task")},
+          {"model", text_at(row.run, "model")},
+          {"device", text_at(row.run, "device")},
+          {"begun_s", value_at(row.run, "begun_s")},
+          {"last_time", row.last_time},
+          {"step", row.step},
+          {"attempts", row.attempts},
+          {"metrics", row.metrics},
+          {"best_metric", value_at(row.run, "best_metric")},
+          {"best", row.best},
+          {"progress", row.progress},
+          {"tags", row.tags},
+          {"learning_rate", value_at(value_at(row.run, "settings"), "learning_rate")},
+          {"batch_size", value_at(row.run, "batch_size")},
+          {"memory_planned_bytes", row.planned_bytes},
+          {"end", end},
+          {"log", row.log}};
+}
+
+Result<OrderedJson> run_part(const RunRow& row, int64_t from) {
+  OrderedJson j = run_summary(row);
+  const int64_t bytes = HONE_TRY(file_store().bytes(row.log));
+  if (from > bytes) from = 0;  // the file was replaced by a shorter one
+  const int64_t most = std::min(bytes - from, kMostLogBytes);
+  std::string text;
+  if (most > 0) text = HONE_TRY(file_store().read(row.log, from, most));
+  // The last line may still be written. A line that is longer than an answer is left out.
+  if (const size_t whole = text.rfind('\n'); whole != std::string::npos)
+    text.resize(whole + 1);
+  else if (most < kMostLogBytes)
+    text.clear();
+  LogPart part(text_at(row.run, "id"));
+  for (const std::string& line : split(text, '\n')) part.take(line);
+  if (from == 0) j["run"] = row.run;
+  j["from"] = from;
+  j["next"] = from + static_cast<int64_t>(text.size());
+  j["more"] = most == kMostLogBytes;
+  part.add_to(j);
+  return j;
+}
+
+}  // namespace hone
