@@ -9,6 +9,7 @@
 #include "run/commands/deciding_metric.h"
 #include "run/commands/errors.h"
 #include "run/commands/print_table.h"
+#include "run/commands/runs_export.h"
 #include "run/commands/runs_registered.h"
 
 namespace hone {
@@ -34,6 +35,7 @@ OrderedJson row_json(const RunRow& row) {
           {"earlier", earlier},
           {"step", row.step},
           {"metrics", row.metrics},
+          {"tags", row.tags},
           {"memory_planned_bytes", row.planned_bytes},
           {"end", end},
           {"log", row.log}};
@@ -102,6 +104,7 @@ Result<int> show_run(const RunsSettings& s) {
   if (row.planned_bytes >= 0) add("memory planned", format_bytes(row.planned_bytes));
   for (const auto& [key, value] : row.metrics.items()) add(key, dump_json(value));
   add("command", text_at(row.run, "command"));
+  add("tags", join(row.tags, ", "));
   add("log", row.log);
   print_table(table, table_form(s));
   return kExitDone;
@@ -165,6 +168,10 @@ Result<int> run_runs(const std::vector<std::string>& given) {
   if (s.run.empty())
     return Error(err::kMissingArgument, fmt::format("'hone runs {}' needs a run", s.verb))
         .todo("name its id, its name or its output folder; hone runs table lists them");
+  if (s.verb == "export") return export_run(s.run, s.folder, s.output);
+  if (s.verb == "tag" && s.tags.empty()) return print_tags(s.run, s.folder);
+  if (s.verb == "tag" || s.verb == "untag")
+    return tag_run_by_name(s.run, s.folder, s.verb == "tag" ? s.tags : std::vector<std::string>());
   return s.verb == "show" ? show_run(s) : print_logs(s);
 }
 
