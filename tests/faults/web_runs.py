@@ -89,11 +89,40 @@ def expect(condition, text):
         sys.exit(text)
 
 
+def place(browser, selector):
+    return browser.run(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; }})()")
+
+
 def drag(browser, selector, begin, end):
-    box = browser.run(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; }})()")
+    box = place(browser, selector)
     at = [(box[0] + box[2] * x, box[1] + box[3] / 2) for x in (begin, (begin + end) / 2, end)]
     for kind, (x, y) in zip(("mousePressed", "mouseMoved", "mouseMoved", "mouseReleased"), (at[0], at[1], at[2], at[2])):
         browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
+
+
+def touch(browser, kind, points):
+    browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)])
+
+
+def check_touch(browser, page, ready):
+    """A finger moves the crosshair, two fingers zoom."""
+    browser.look(400, 900)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    browser.open(page, ready)
+    left, top, width, height = place(browser, "[data-chart=loss] .plot")
+    y = top + height / 2
+    touch(browser, "touchStart", [(left + width * 0.4, y)])
+    touch(browser, "touchMove", [(left + width * 0.6, y)])
+    touch(browser, "touchEnd", [])
+    at = browser.run("document.querySelector('[data-chart=loss] .readout').textContent")
+    expect(at.startswith("step ") and not browser.run("location.search").count("zoom"), f"a finger shows '{at}'")
+    touch(browser, "touchStart", [(left + width * 0.45, y), (left + width * 0.55, y)])
+    touch(browser, "touchMove", [(left + width * 0.3, y), (left + width * 0.7, y)])
+    touch(browser, "touchEnd", [])
+    zoom = browser.run("new URLSearchParams(location.search).get('zoom')")
+    expect(zoom and float(zoom.split(":")[1]) - float(zoom.split(":")[0]) < 1200, f"two fingers zoom to {zoom}")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    browser.look()
 
 
 def check_list(browser, url, pictures):
@@ -148,6 +177,7 @@ def check_charts(browser, url, pictures):
     expect(all(mark == marks[0] and mark[0] and mark[1].startswith("step ") for mark in marks), f"the crosshair is at {marks}")
     browser.press("0", 48, "0")
     expect("zoom" not in browser.run("location.search"), "0 does not reset the zoom")
+    check_touch(browser, page, ready)
     for tab in "settings", "log":
         check_page(browser, "run-" + tab, f"{page}&tab={tab}", f"document.querySelector('[data-tab={tab}][aria-current]') && document.querySelector('.settings tr, .log span')", pictures)
     browser.open(url + "/runs?id=live0004", ready)
