@@ -4,7 +4,7 @@ import {duration, el, parameter, remember} from './common.js';
 import {Chart} from './chart.js';
 import {compact, extent, ticks, timeTicks} from './curves.js';
 
-const NARROWEST = 1e-4;  // the shortest zoom, as a share of all
+const KEEP_MS = 150, NARROWEST = 1e-4;  // the shortest zoom, as a share of all
 
 export class Board {
   // redraw: called when the x axis changes, to give the charts points over it.
@@ -68,8 +68,16 @@ export class Board {
     if (range) range = [Math.max(low, range[0]), Math.min(high, range[1])];
     if (range && range[1] - range[0] < (high - low) * NARROWEST) return;
     this.zoom = range && (range[0] > low || range[1] < high) ? range : null;
-    remember({zoom: this.zoom && this.zoom.map((x) => Number(x.toPrecision(7))).join(':')});
+    this.keep({zoom: this.zoom && this.zoom.map((x) => Number(x.toPrecision(7))).join(':')});
     this.paint();
+  }
+  // Browsers refuse an address that changes with each movement of a finger.
+  keep(changes) {
+    this.kept = {...this.kept, ...changes};
+    this.timer ||= setTimeout(() => {
+      remember(this.kept);
+      this.timer = 0, this.kept = {};
+    }, KEEP_MS);
   }
   zoomBy(factor) {
     const [low, high] = this.range(), middle = this.cursor === null ? (low + high) / 2 : this.cursor;
@@ -86,8 +94,12 @@ export class Board {
     const button = (text, label, act) => el('button', {type: 'button', class: 'quiet small', 'aria-label': label, onclick: act}, text);
     this.slider = el('input', {id: 'smooth', type: 'range', min: 0, max: 0.99, step: 0.01, value: this.smooth, oninput: () => {
       this.smooth = Number(this.slider.value);
-      remember({smooth: this.smooth || ''});
-      this.paint();
+      this.keep({smooth: this.smooth || ''});
+      // A slider moves faster than long curves are drawn.
+      this.frame ||= requestAnimationFrame(() => {
+        this.frame = 0;
+        this.paint();
+      });
     }});
     this.amount = el('output', {for: 'smooth'});
     this.scaling = button('Log scale', null, () => {
@@ -97,7 +109,7 @@ export class Board {
     });
     this.axes = el('select', {id: 'axis', onchange: () => {
       this.axis = this.axes.value, this.zoom = this.cursor = null;
-      remember({x: this.axis === 'time' && 'time', zoom: ''});
+      this.keep({x: this.axis === 'time' && 'time', zoom: ''});
       this.redraw();
     }}, el('option', {value: 'step'}, 'Step'), el('option', {value: 'time'}, 'Time'));
     this.axes.value = this.axis;

@@ -92,7 +92,7 @@ export class RunPage {
     this.tabs = {charts: el('div', null, this.board.bar, this.empty, this.board.node, this.last), settings: panel('Settings', this.find, this.settings),
       log: panel('Log', this.grep, this.log)};
     this.nav = el('nav', {class: 'tabs', 'aria-label': 'Parts of the run'}, [['charts', 'Charts'], ['settings', 'Settings'], ['log', 'Log']].map(([key, title]) =>
-      el('a', {href: '#', 'data-tab': key, onclick: (event) => this.open(event, key)}, title)));
+      el('a', {href: '#', 'data-tab': key, onclick: (event) => this.open(event, key), onpointerenter: () => this.link(), onfocus: () => this.link()}, title)));
     this.head = el('div', {class: 'panel'}, el('div', {class: 'top'}, this.state, kept ? null : el('div', {class: 'actions'},
       el('a', {class: 'button quiet small', href: `/runs?pick=${encodeURIComponent(id)}`}, 'Compare'),
       el('a', {class: 'button quiet small', href: `/api/runs/${encodeURIComponent(id)}/export`, download: ''}, 'Export as HTML'))), this.facts);
@@ -114,11 +114,15 @@ export class RunPage {
     remember({tab: key === 'charts' ? '' : key});
     this.showTab(key);
   }
+  // A tab that is opened beside this one has the choices of now.
+  link() {
+    for (const link of this.nav.children) link.href = address({tab: link.dataset.tab === 'charts' ? '' : link.dataset.tab});
+  }
   showTab(wanted) {
     const tab = wanted in this.tabs ? wanted : 'charts';
     for (const [key, node] of Object.entries(this.tabs)) node.hidden = key !== tab;
+    this.link();
     for (const link of this.nav.children) {
-      link.href = address({tab: link.dataset.tab === 'charts' ? '' : link.dataset.tab});
       if (link.dataset.tab === tab) link.setAttribute('aria-current', 'true');
       else link.removeAttribute('aria-current');
     }
