@@ -358,6 +358,7 @@ class PipelineRunner {
           kLongestPause, kFirstPause * static_cast<double>(1 << std::min<int64_t>(tries, 10)));
       ++tries;
       row.status = "pending";
+      row.message = said.empty() ? why : why + ": " + said[0];
       HONE_TRY(state_->put(row));
       retry_at_[step.name] = system_clock().seconds() + pause;
       display_->set(step.name, "waiting",

@@ -19,7 +19,7 @@ OrderedJson pipeline_config(const ProjectOf& project) {
                    {"batch_size", 8},        {"epochs", 2},
                    {"pipeline_root", "runs"}};
   j.update(project.keys);
-  OrderedJson train = {{"learning_rate", 1e-3}, {"logging_steps", 2}};
+  OrderedJson train = {{"learning_rate", 1e-3}};
   train.update(project.flags);
   j["train"] = train;
   return j;
