@@ -8,13 +8,12 @@
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
-#include "operate/pipeline/compile/compile.h"
-#include "operate/pipeline/config_tree.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/read_pipeline.h"
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/pipeline_compile.h"
 #include "run/commands/pipeline_exec.h"
 #include "run/commands/pipeline_plan.h"
 #include "run/commands/pipeline_runs.h"
@@ -154,23 +153,7 @@ Result<int> compile_for_engine(PipelineCommandSettings& s) {
                                .registry = s.registry,
                                .project = s.project,
                                .region = s.region};
-  const CompiledPipeline c = HONE_TRY(compile_pipeline(s.to, p, options));
-  for (const std::string& note : c.notes) log_info("{:<11} {}", s.to, note);
-  std::string text;
-  if (to_lower(s.output).ends_with(".json") && !c.platform.is_null())
-    log_warning("{}: machine types are in a second YAML document, which JSON lacks", s.output);
-  if (to_lower(s.output).ends_with(".json"))
-    text = dump_json(c.document, {.indent = 2}) + "\n";
-  else
-    text = yaml_text(c.document) +
-           (c.platform.is_null() ? std::string() : "---\n" + yaml_text(c.platform));
-  if (s.output.empty()) {
-    print_out(text);
-  } else {
-    HONE_TRY(file_store().write(s.output, text));
-    log_info("{:<11} {}", "written", s.output);
-  }
-  return kExitDone;
+  return write_compiled(s.to, HONE_TRY(compile_pipeline(s.to, p, options)), s.output);
 }
 
 // The folder with the state of the runs.
@@ -205,6 +188,7 @@ Result<int> run_pipeline_command(const std::vector<std::string>& given) {
 }
 
 }  // namespace
+
 Command command_pipeline() {
   return {.name = "pipeline",
           .summary = "run steps from data to an endpoint, here or compiled for a cluster",
