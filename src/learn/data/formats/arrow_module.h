@@ -8,7 +8,7 @@
 
 extern "C" {
 
-inline constexpr int32_t kHoneArrowAbi = 4;
+inline constexpr int32_t kHoneArrowAbi = 5;
 
 enum HoneArrowFormat : int32_t {
   kHoneArrowParquet,
@@ -54,9 +54,10 @@ struct HoneArrowInput {
   // from several threads at a time.
   int32_t (*read)(void* reader, int64_t offset, int64_t bytes, void* to);
   void* reader;
+  int64_t most_bytes;  // that the file may take of memory while it is read; 0: no limit
 };
 
-// Functions that can fail give null or -1, and then error() of the file or open's `error` says why.
+// Functions that can fail give null or a negative number, and then error() of the file or open's `error` says why.
 struct HoneArrowApi {
   int32_t abi;
   // `error` is a buffer of 512 bytes.
@@ -67,7 +68,8 @@ struct HoneArrowApi {
   // After the next seek() only these columns (ascending) are read; the cells of others are null.
   void (*select)(HoneArrowFile* file, const int32_t* columns, int32_t count);
   int32_t (*seek)(HoneArrowFile* file, int64_t row);
-  // Fills columns() cells with the next row: 1, or 0 after the last row, or -1.
+  // Fills columns() cells with the next row: 1, or 0 after the last row, or -1, or -2 if a part of the
+  // file takes more memory than most_bytes.
   int32_t (*next)(HoneArrowFile* file, HoneArrowCell* cells);
   const char* (*error)(const HoneArrowFile* file);
   // The text that the schema keeps under a key, or null.

@@ -7,6 +7,7 @@
 
 #include "base/core/json.h"
 #include "base/core/module.h"
+#include "base/core/text.h"
 #include "base/store/mapped_file.h"
 #include "base/store/store.h"
 #include "learn/data/formats/errors.h"
@@ -74,10 +75,15 @@ class ArrowReader final : public RowReader {
       mapped_ = HONE_TRY(MappedFile::open(path));
       bytes = mapped_->bytes();
     }
-    HoneArrowInput input{path.empty() || mapped_ ? nullptr : path.c_str(), bytes.data(),
-                         static_cast<int64_t>(bytes.size()), nullptr, nullptr};
+    const int64_t most = source_->limits().whole_bytes;
+    HoneArrowInput input{.path = path.empty() || mapped_ ? nullptr : path.c_str(),
+                         .bytes = bytes.data(),
+                         .size = static_cast<int64_t>(bytes.size()),
+                         .read = nullptr,
+                         .reader = nullptr,
+                         .most_bytes = most == ReadLimits().whole_bytes ? 0 : most};
     if (Reader* reader = source_->ranges())
-      input = {nullptr, nullptr, reader->bytes(), read_range, this};
+      input = {nullptr, nullptr, reader->bytes(), read_range, this, input.most_bytes};
     file_.reset(api_->open(format_, &input, error));
     HONE_TRY(check_unchanged());
     if (!file_) return bad(error);
@@ -100,8 +106,19 @@ class ArrowReader final : public RowReader {
 
   Result<bool> next(Row& row) override {
     if (std::exchange(chosen_, false)) HONE_TRY(seek(position()));
+    if (const auto& stops = source_->limits().stops; stops && stops())
+      return Error(err::kDataLimit, fmt::format("reading '{}' was stopped", source_->name()))
+          .todo("ask again");
     const int32_t got = api_->next(file_.get(), cells_.data());
     if (got < 1) HONE_TRY(check_unchanged());
+    if (got == kBeyondMemory)
+      return Error(err::kDataLimit,
+                   fmt::format("'{}' holds parts that take more than {} of memory", source_->name(),
+                               format_bytes(source_->limits().whole_bytes)))
+          .at(fmt::format("{} row {}", source_->name(), at_ + 1))
+          .todo(
+              "write the file again in smaller parts: pyarrow.parquet.write_table(table, path, "
+              "row_group_size=10_000, data_page_size=1_000_000)");
     if (got < 0)
       return bad(api_->error(file_.get())).at(fmt::format("{} row {}", source_->name(), at_ + 1));
     if (got == 0) return false;
@@ -140,6 +157,7 @@ class ArrowReader final : public RowReader {
 
  private:
   static constexpr int64_t kRowsBetweenChecks = 256;
+  static constexpr int32_t kBeyondMemory = -2;
 
   static int32_t read_range(void* self, int64_t offset, int64_t bytes, void* to) {
     auto& me = *static_cast<ArrowReader*>(self);

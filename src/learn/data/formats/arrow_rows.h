@@ -7,7 +7,7 @@
 namespace hone {
 
 // Errors: H2111 with Arrow's reason, H2112 when this build has no Arrow, H2108
-// for text that is not UTF-8.
+// for text that is not UTF-8, H2118 beyond the source's limits.
 Result<std::unique_ptr<RowReader>> open_arrow_rows(HoneArrowFormat format,
                                                    std::unique_ptr<Source> source);
 

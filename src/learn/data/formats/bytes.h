@@ -18,7 +18,7 @@ class Reader;  // base/store/store.h
 // Limits of a reader of data that strangers made.
 struct ReadLimits {
   int64_t row_bytes = std::numeric_limits<int64_t>::max();    // of one row of text
-  int64_t whole_bytes = std::numeric_limits<int64_t>::max();  // of a packed file that is read whole
+  int64_t whole_bytes = std::numeric_limits<int64_t>::max();  // of a file read whole, or by columns
   std::function<bool()> stops = nullptr;  // asked at every read; true: reading ends with H2118
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/core/json.h"
 #include "base/store/store.h"
+#include "learn/data/formats/errors.h"
 #include "learn/data/formats/test_tables.h"
 
 namespace hone {
@@ -298,6 +299,32 @@ TEST(Limits, OfRowsOfPackedFilesAndOfTime) {
   while (more.ok() && *more) more = rows->next(one);
   ASSERT_FALSE(more.ok());
   EXPECT_THAT(more.error().text(), HasSubstr("H2118  reading 'a.txt' was stopped"));
+}
+
+// A column format takes no more memory than it may, and ends when nobody waits.
+TEST(Limits, OfColumnsAndOfTheirTime) {
+  const std::string data = std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_data/";
+  for (const std::string name : {"tiny.parquet", "tiny.feather"}) {
+    RowOptions options;
+    options.limits.whole_bytes = 64 << 20;
+    Row row;
+    auto rows = open_source(open_file_source(data + name).value(), options);
+    if (!rows.ok() && rows.error().is(err::kArrowMissing)) GTEST_SKIP() << rows.error().text();
+    ASSERT_TRUE(rows.ok()) << rows.error().text();
+    ASSERT_TRUE((*rows)->next(row).value());
+    options.limits.stops = [] { return true; };
+    auto stopped = open_source(open_file_source(data + name).value(), options);
+    const auto ended = stopped.ok() ? (*stopped)->next(row) : Result<bool>(stopped.error());
+    ASSERT_FALSE(ended.ok()) << name;
+    EXPECT_TRUE(ended.error().is(err::kDataLimit)) << ended.error().text();
+  }
+  RowOptions small;
+  small.limits.whole_bytes = 300;
+  auto rows = open_source(open_file_source(data + "tiny.parquet").value(), small);
+  Row row;
+  const auto read = rows.ok() ? (*rows)->next(row) : Result<bool>(rows.error());
+  ASSERT_FALSE(read.ok());
+  EXPECT_TRUE(read.error().is(err::kDataLimit)) << read.error().text();
 }
 
 TEST(Packed, EveryFormatIsReadThroughItsCompression) {

@@ -65,6 +65,7 @@ Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,
   source->limit(options.limits);
   if (!format.text) {
     if (source.get() != given) source = HONE_TRY(in_memory(std::move(source)));
+    source->limit(options.limits);
     return format.open(std::move(source), options);
   }
   if (options.encoding == Charset::kUtf8)

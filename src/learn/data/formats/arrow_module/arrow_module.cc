@@ -11,7 +11,15 @@
 #include "learn/data/formats/arrow_module/batches.h"
 #include "learn/data/formats/arrow_module/cells.h"
 
+// Memory of one file: its own count, up to a limit.
+struct BoundedMemory {
+  explicit BoundedMemory(int64_t most) : bounded(&counted, most) {}
+  arrow::ProxyMemoryPool counted{arrow::default_memory_pool()};
+  arrow::CappedMemoryPool bounded;
+};
+
 struct HoneArrowFile {
+  std::unique_ptr<BoundedMemory> limit;  // outlives all that is read; null: no limit
   std::unique_ptr<Batches> batches;
   std::vector<std::string> names;
   std::shared_ptr<arrow::RecordBatch> batch;
@@ -23,11 +31,16 @@ struct HoneArrowFile {
 
 namespace {
 
+constexpr int32_t kBeyondMemory = -2;
+
 // Runs what may throw, in Arrow or here; `fail` on an exception, whose text goes to `error`.
 template <class F, class R>
 R guarded(std::string& error, R fail, F body) {
   try {
     return body();
+  } catch (const BeyondMemory& e) {
+    error = e.what();
+    if constexpr (std::is_same_v<R, int32_t>) return kBeyondMemory;
   } catch (const std::exception& e) {
     error = e.what();
   } catch (...) {
@@ -109,7 +122,13 @@ HoneArrowFile* open(HoneArrowFormat format, const HoneArrowInput* in, char* erro
   HoneArrowFile* opened = guarded(why, static_cast<HoneArrowFile*>(nullptr), [&] {
     auto f = std::make_unique<HoneArrowFile>();
     const Input input = open_input(*in);
-    f->batches = format == kHoneArrowParquet ? parquet_batches(input) : ipc_batches(input);
+    BatchMemory memory;
+    if (in->most_bytes > 0) {
+      f->limit = std::make_unique<BoundedMemory>(in->most_bytes);
+      memory = {&f->limit->bounded, true};
+    }
+    f->batches =
+        format == kHoneArrowParquet ? parquet_batches(input, memory) : ipc_batches(input, memory);
     f->names = f->batches->schema().field_names();
     f->memory.resize(f->names.size());
     f->columns.resize(f->names.size());

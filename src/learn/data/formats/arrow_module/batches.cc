@@ -17,13 +17,15 @@ constexpr int64_t kBatchRows = 256;
 
 class ParquetBatches final : public Batches {
  public:
-  explicit ParquetBatches(const Input& input) {
+  ParquetBatches(const Input& input, const BatchMemory& memory) {
+    parquet::ReaderProperties pages(memory.pool);
+    if (memory.bounded) pages.enable_buffered_stream();
     parquet::ArrowReaderProperties properties(/*use_threads=*/false);
     properties.set_batch_size(kBatchRows);
     properties.set_pre_buffer(false);  // it would keep the bytes of every row group
     parquet::arrow::FileReaderBuilder builder;
-    check(builder.Open(input));
-    builder.properties(properties);
+    check(builder.Open(input, pages));
+    builder.memory_pool(memory.pool)->properties(properties);
     reader_ = take(builder.Build());
     check(reader_->GetSchema(&schema_));
     const auto metadata = reader_->parquet_reader()->metadata();
@@ -68,8 +70,9 @@ class ParquetBatches final : public Batches {
   std::shared_ptr<arrow::RecordBatchReader> batches_;  // null: to be opened
 };
 
-arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& columns) {
+arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& columns, arrow::MemoryPool* pool) {
   arrow::ipc::IpcReadOptions options;
+  options.memory_pool = pool;
   options.included_fields = columns;  // none: all
   options.use_threads = false;
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
@@ -83,7 +86,7 @@ std::shared_ptr<arrow::RecordBatch> checked(std::shared_ptr<arrow::RecordBatch> 
 
 class IpcFileBatches final : public Batches {
  public:
-  explicit IpcFileBatches(Input input) : input_(std::move(input)) {
+  IpcFileBatches(Input input, arrow::MemoryPool* pool) : input_(std::move(input)), pool_(pool) {
     open();
     schema_ = reader_->schema();
   }
@@ -105,11 +108,12 @@ class IpcFileBatches final : public Batches {
  private:
   void open() {
     reader_ = take(arrow::ipc::RecordBatchFileReader::Open(
-        input_, ipc_options(columns_.value_or(std::vector<int>()))));
+        input_, ipc_options(columns_.value_or(std::vector<int>()), pool_)));
     opened_ = columns_;
   }
 
   Input input_;
+  arrow::MemoryPool* pool_;
   std::optional<std::vector<int>> opened_;  // the columns of reader_
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
   std::vector<int64_t> begins_ = {0};  // first row of each batch that is known
@@ -118,7 +122,9 @@ class IpcFileBatches final : public Batches {
 
 class IpcStreamBatches final : public Batches {
  public:
-  explicit IpcStreamBatches(Input input) : input_(std::move(input)) { seek(0); }
+  IpcStreamBatches(Input input, arrow::MemoryPool* pool) : input_(std::move(input)), pool_(pool) {
+    seek(0);
+  }
   std::shared_ptr<arrow::RecordBatch> next() override {
     std::shared_ptr<arrow::RecordBatch> batch;
     check(reader_->ReadNext(&batch));
@@ -128,7 +134,7 @@ class IpcStreamBatches final : public Batches {
   int64_t seek(int64_t) override {
     check(input_->Seek(0));
     reader_ = take(arrow::ipc::RecordBatchStreamReader::Open(
-        input_.get(), ipc_options(columns_.value_or(std::vector<int>()))));
+        input_.get(), ipc_options(columns_.value_or(std::vector<int>()), pool_)));
     if (!schema_) schema_ = reader_->schema();
     return 0;
   }
@@ -148,24 +154,26 @@ class IpcStreamBatches final : public Batches {
   }
 
   Input input_;
+  arrow::MemoryPool* pool_;
   std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader_;
 };
 
 }  // namespace
 
-std::unique_ptr<Batches> parquet_batches(const Input& input) {
-  return std::make_unique<ParquetBatches>(input);
+std::unique_ptr<Batches> parquet_batches(const Input& input, const BatchMemory& memory) {
+  return std::make_unique<ParquetBatches>(input, memory);
 }
 
-std::unique_ptr<Batches> ipc_batches(const Input& input) {
+std::unique_ptr<Batches> ipc_batches(const Input& input, const BatchMemory& memory) {
   char magic[6] = {};
   const int64_t size = take(input->GetSize());
   if (size == 0) throw std::runtime_error("the file is empty");
   take(input->ReadAt(0, std::min<int64_t>(size, 6), magic));
-  if (std::memcmp(magic, "ARROW1", 6) == 0) return std::make_unique<IpcFileBatches>(input);
+  if (std::memcmp(magic, "ARROW1", 6) == 0)
+    return std::make_unique<IpcFileBatches>(input, memory.pool);
   if (std::memcmp(magic, "FEA1", 4) == 0)
     throw std::runtime_error(
         "it is Feather version 1, which is not an Arrow file: write it again with "
         "pandas.read_feather(x).to_parquet(y)");
-  return std::make_unique<IpcStreamBatches>(input);
+  return std::make_unique<IpcStreamBatches>(input, memory.pool);
 }

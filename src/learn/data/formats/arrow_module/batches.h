@@ -10,7 +10,13 @@
 #include <stdexcept>
 #include <vector>
 
+// Reading needs more memory than its pool may hold.
+struct BeyondMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 inline void check(const arrow::Status& status) {
+  if (status.IsOutOfMemory()) throw BeyondMemory(status.ToString());
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 template <class T>
@@ -37,7 +43,12 @@ class Batches {
 };
 
 using Input = std::shared_ptr<arrow::io::RandomAccessFile>;
-std::unique_ptr<Batches> parquet_batches(const Input& input);
+// The memory for batches.
+struct BatchMemory {
+  arrow::MemoryPool* pool = arrow::default_memory_pool();
+  bool bounded = false;  // columns are then read page by page, never a whole row group
+};
+std::unique_ptr<Batches> parquet_batches(const Input& input, const BatchMemory& memory);
 // The file format when `input` begins with its magic bytes, else the stream format. A stream has
 // to end with its mark: one that was cut between two batches is an error, not a shorter table.
-std::unique_ptr<Batches> ipc_batches(const Input& input);
+std::unique_ptr<Batches> ipc_batches(const Input& input, const BatchMemory& memory);
