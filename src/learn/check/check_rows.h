@@ -34,6 +34,8 @@ struct SampleRow {
   std::vector<int32_t> labels;  // as long as ids, -100: none; empty: of a row, or the next token
   std::string label;            // of the whole row
   std::vector<int32_t> source = {};  // of pairs what the encoder reads; the rest is the decoder's
+  // As long as ids: the label of each token in words, "": none. Empty: `labels` or `label` has them.
+  std::vector<std::string> tags = {};
 };
 
 struct RowsReport {

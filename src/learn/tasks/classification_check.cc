@@ -23,12 +23,13 @@ std::string text_of_cell(const Row& row, size_t column) {
 class LabelScan {
  public:
   LabelScan(const ClassificationSettings& s, const Pretrained& model, ThreadPool& pool,
-            Findings& findings)
+            int64_t samples, Findings& findings)
       : s_(s),
         model_(model),
         findings_(findings),
         max_length_(s.row_tokens(model.config)),
-        encode_(encode_texts_with(model, &pool, max_length_)) {}
+        encode_(encode_texts_with(model, &pool, max_length_)),
+        most_samples_(samples) {}
 
   Status split(const char* name, const LabelSources& sources, SplitReport& report) {
     validation_ = name != std::string_view("train");
@@ -44,7 +45,11 @@ class LabelScan {
       places_.push_back(files_read_.place(row.file, row.line));
       first_.push_back(text_of_cell(row, reader.columns.first));
       if (reader.columns.second) second_.push_back(text_of_cell(row, *reader.columns.second));
-      if (Result<int32_t> seen = labels_.add(row, label, "label"); seen.ok()) look_at_texts(*seen);
+      named_rows_.emplace_back();
+      if (Result<int32_t> seen = labels_.add(row, label, "label"); seen.ok()) {
+        look_at_texts(*seen);
+        named_rows_.back() = labels_.all()[static_cast<size_t>(*seen)].text;
+      }
       if (first_.size() == kBatchRows) HONE_TRY(flush(report));
     }
     HONE_TRY(flush(report));
@@ -55,6 +60,10 @@ class LabelScan {
                  findings_);
     return Ok{};
   }
+
+  // The first training rows as they were read, with the labels of the file: also of rows whose labels
+  // alone do not make a task.
+  const std::vector<SampleRow>& samples() const { return samples_; }
 
   // The labels, ascending, where they are whole numbers that nothing gives names; else none.
   std::vector<int64_t> bare_numbers() const {
@@ -115,10 +124,12 @@ class LabelScan {
         ++report.counts.rows_cut;
         faults_.note(RowFault::kLong, places_[i]);
       }
+      if (!validation_ && std::ssize(samples_) < most_samples_)
+        samples_.push_back({encoded.ids[i], {}, named_rows_[i]});
       faults_.look_at_ids(encoded.ids[i], model_.tokenizer ? &*model_.tokenizer : nullptr,
                           model_.config.vocab, !second.empty(), places_[i]);
     }
-    first_.clear(), second_.clear(), places_.clear();
+    first_.clear(), second_.clear(), places_.clear(), named_rows_.clear();
     return Ok{};
   }
 
@@ -135,7 +146,10 @@ class LabelScan {
   RowPlace again_, before_;
   bool validation_ = false, named_ = false;
   RowFiles files_read_;
-  std::vector<std::string> first_, second_;  // waiting for the tokenizer
+  int64_t most_samples_;
+  std::vector<SampleRow> samples_;
+  std::vector<std::string> first_, second_,
+      named_rows_;  // texts and labels that wait for the tokenizer
   std::vector<RowPlace> places_;
 };
 
@@ -190,9 +204,10 @@ RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& req
     findings.add(sources.error());
     return report;
   }
-  LabelScan scan(s, model, request.pool, findings);
+  LabelScan scan(s, model, request.pool, request.samples, findings);
   const bool read = findings.passed(scan.split("train", *sources, report.train)) &&
                     findings.passed(scan.split("validation", *sources, report.eval));
+  report.samples = scan.samples();
   if (read) scan.tell_copies(report);
   Result<ClassificationData> data = read_classification(s, model, request.pool);
   if (!data.ok()) {
@@ -206,6 +221,7 @@ RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& req
   if (data->eval) report.eval.sequences = data->eval->size();
   check_balance(*data->train, data->map, findings);
   if (!data->map.regression) check_names(scan.bare_numbers(), model, findings);
+  report.samples.clear();
   for (int64_t i = 0; i < std::min(request.samples, data->train->size()); ++i) {
     const auto ids = data->train->rows.row(i);
     const auto k = static_cast<size_t>(i);

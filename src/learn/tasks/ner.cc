@@ -215,10 +215,13 @@ RowsReport check_ner(const NerSettings& s, const CheckRequest& request, Findings
     const auto ids = data->train->rows.row(i);
     const auto tags = data->train->labels.tags_of(data->train->rows, i);
     std::string names;
-    for (const int32_t tag : tags)
-      if (tag != kIgnoreLabel)
-        names += (names.empty() ? "" : " ") + data->map.names[static_cast<size_t>(tag)];
-    report.samples.push_back({{ids.begin(), ids.end()}, {}, preview(names, 80)});
+    std::vector<std::string> by_token;
+    for (const int32_t tag : tags) {
+      by_token.push_back(tag == kIgnoreLabel ? "" : data->map.names[static_cast<size_t>(tag)]);
+      if (tag != kIgnoreLabel) names += (names.empty() ? "" : " ") + by_token.back();
+    }
+    report.samples.push_back(
+        {{ids.begin(), ids.end()}, {}, preview(names, 80), {}, std::move(by_token)});
   }
   return report;
 }

@@ -172,12 +172,20 @@ RowsReport check_sft(const SftSettings& s, const CheckRequest& request, Findings
     const auto ids = rows.rows.row(i);
     const auto tags = rows.labels.tags_of(rows.rows, i);
     std::vector<int32_t> learnt;
-    std::copy_if(tags.begin(), tags.end(), std::back_inserter(learnt),
-                 [](int32_t tag) { return tag != kIgnoreLabel; });
+    std::vector<std::string> by_token;
+    for (const int32_t tag : tags) {
+      const bool learns = tag != kIgnoreLabel;
+      if (learns) learnt.push_back(tag);
+      by_token.push_back(!learns           ? ""
+                         : model.tokenizer ? model.tokenizer->token_of(tag).value_or("")
+                                           : std::to_string(tag));
+    }
     report.samples.push_back(
         {{ids.begin(), ids.end()},
          {},
-         model.tokenizer ? "learnt: " + preview(model.tokenizer->decode(learnt), 80) : ""});
+         model.tokenizer ? "learnt: " + preview(model.tokenizer->decode(learnt), 80) : "",
+         {},
+         std::move(by_token)});
   }
   return report;
 }
