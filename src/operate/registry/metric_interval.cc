@@ -3,29 +3,35 @@
 #include <algorithm>
 #include <cmath>
 
-#include "learn/metrics/bootstrap.h"
 #include "operate/registry/row_scores.h"
 
 namespace hone {
 
+OrderedJson MetricInterval::json() const {
+  return {{"metric", metric}, {"value", value}, {"low", low},
+          {"high", high},     {"rows", rows},   {"confidence", confidence}};
+}
+
 Result<MetricInterval> metric_interval(const Evaluation& evaluation, const std::string& metric,
-                                       double confidence) {
+                                       const BootstrapOptions& options) {
   std::vector<const EvaluatedRow*> rows;
   for (const EvaluatedRow& r : evaluation.rows) rows.push_back(&r);
   const auto scores = HONE_TRY(row_scores(rows, metric));
   std::vector<int32_t> times(rows.size(), 1);
-  MetricInterval m;
-  m.value = HONE_TRY(scores->value(times));
-  const BootstrapOptions options;
+  MetricInterval out;
+  out.metric = metric;
+  out.value = HONE_TRY(scores->value(times));
+  out.rows = std::ssize(rows);
+  out.confidence = options.confidence;
   std::vector<double> drawn;
   for (int64_t sample = 0; sample < options.samples; ++sample) {
     draw_examples(options.seed, static_cast<uint64_t>(sample), times);
     if (const double x = HONE_TRY(scores->value(times)); !std::isnan(x)) drawn.push_back(x);
   }
   std::sort(drawn.begin(), drawn.end());
-  m.low = percentile_of_sorted(drawn, (1 - confidence) / 2);
-  m.high = percentile_of_sorted(drawn, (1 + confidence) / 2);
-  return m;
+  out.low = percentile_of_sorted(drawn, (1 - options.confidence) / 2);
+  out.high = percentile_of_sorted(drawn, (1 + options.confidence) / 2);
+  return out;
 }
 
 }  // namespace hone

@@ -1,17 +1,22 @@
-// A metric of evaluated rows with its confidence interval.
+// A metric of an evaluation with the interval of its bootstrap.
 #pragma once
 
+#include "learn/metrics/bootstrap.h"
 #include "operate/registry/evaluation.h"
 
 namespace hone {
 
 struct MetricInterval {
+  std::string metric;  // without "eval_"
   double value = 0, low = 0, high = 0;
+  int64_t rows = 0;
+  double confidence = 0;
+  OrderedJson json() const;
 };
 
-// By the metric's name without "eval_"; the interval is that of a bootstrap over the rows
-// (learn/metrics/bootstrap.h). Errors: those of row_scores.
+// Over the rows of the evaluation, drawn with replacement. Errors: H3144 the rows do not have the
+// metric.
 Result<MetricInterval> metric_interval(const Evaluation& evaluation, const std::string& metric,
-                                       double confidence);
+                                       const BootstrapOptions& options = {});
 
 }  // namespace hone

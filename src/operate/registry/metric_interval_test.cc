@@ -16,7 +16,7 @@ Evaluation three_of_four(int rows) {
 
 TEST(MetricInterval, HoldsTheValueAndShrinksWithRows) {
   const auto interval_of = [](int rows) {
-    return metric_interval(three_of_four(rows), "accuracy", 0.95).value();
+    return metric_interval(three_of_four(rows), "accuracy").value();
   };
   const MetricInterval few = interval_of(20), many = interval_of(2000);
   for (const MetricInterval& m : {few, many}) {
@@ -26,7 +26,7 @@ TEST(MetricInterval, HoldsTheValueAndShrinksWithRows) {
   }
   EXPECT_NEAR(few.high - few.low, 2 * 1.96 * std::sqrt(0.75 * 0.25 / 20), 0.06);
   EXPECT_NEAR(many.high - many.low, 2 * 1.96 * std::sqrt(0.75 * 0.25 / 2000), 0.006);
-  EXPECT_FALSE(metric_interval(three_of_four(4), "rouge1", 0.95).ok());
+  EXPECT_FALSE(metric_interval(three_of_four(4), "rouge1").ok());
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 namespace hone {
 namespace {
 
-constexpr double kConfidence = 0.95;
 
 std::string short_number(double x) { return fmt::format("{:.4g}", x); }
 
@@ -22,10 +21,10 @@ std::optional<double> number_at(const OrderedJson& from, const std::string& key)
 std::string metric_with_interval(const std::string& metric, const std::string& folder) {
   const Result<Evaluation> evaluation = read_evaluation(folder);
   if (!evaluation.ok()) return "";
-  const auto m = metric_interval(*evaluation, metric, kConfidence);
+  const auto m = metric_interval(*evaluation, metric);
   if (!m.ok()) return "";
   return fmt::format("{} {} ({:.0f} % interval {} to {}, {} rows)", metric, short_number(m->value),
-                     kConfidence * 100, short_number(m->low), short_number(m->high),
+                     m->confidence * 100, short_number(m->low), short_number(m->high),
                      evaluation->rows.size());
 }
 
