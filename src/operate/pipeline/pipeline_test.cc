@@ -243,6 +243,7 @@ TEST(Runner, AFailedStepIsRepeatedThenTold) {
   const PipelineOutcome o = run_pipeline(p, options_in(folder)).value();
   EXPECT_EQ(status_text(o), "finished a:done");
   EXPECT_EQ(o.steps[0].attempts, 2);
+  EXPECT_EQ(o.steps[0].message, "attempt 1 failed with status 1");
   const Pipeline bad = steps_of(
       "  - {name: a, run: touch x.done}\n  - {name: b, after: a, run: sh -c 'echo why >&2; exit "
       "7'}\n"
@@ -433,6 +434,8 @@ TEST(Runner, AStepReportsItsErrorWhateverItPrints) {
       run_pipeline(p, program(R"({"code": "H2109", "error": "no column"})")).value();
   EXPECT_THAT(mistake.error->text(), HasSubstr("H2109  no column"));
   EXPECT_EQ(mistake.steps[0].attempts, 1);
+  EXPECT_EQ(text_at(mistake.steps[0].result.at("cause"), "code"), "H2109");
+  EXPECT_EQ(text_at(mistake.steps[0].result.at("error"), "code"), err::kStepFailed.id);
   const PipelineOutcome away =
       run_pipeline(p, program(R"({"code": "H0107", "error": "away", "kind": "transient"})"))
           .value();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/core/clock.h"
+#include "base/core/error_report.h"
 #include "base/core/errors.h"
 #include "base/core/log.h"
 #include "base/core/redact.h"
@@ -275,7 +276,7 @@ class PipelineRunner {
     RunningStep running{.step = &step, .began = system_clock().seconds()};
     if (HONE_TRY(store_.exists(r.log_file))) running.log_from = HONE_TRY(store_.bytes(r.log_file));
     row.status = "running";
-    row.message.clear();
+    if (row.attempts == 0) row.message.clear();  // the reasons of earlier attempts stay
     row.reused_from.clear();
     row.token = r.token;
     row.begun_s = system_clock().wall_seconds();
@@ -358,7 +359,8 @@ class PipelineRunner {
           kLongestPause, kFirstPause * static_cast<double>(1 << std::min<int64_t>(tries, 10)));
       ++tries;
       row.status = "pending";
-      row.message = said.empty() ? why : why + ": " + said[0];
+      row.message += fmt::format("{}attempt {} {}{}", row.message.empty() ? "" : "; ", row.attempts,
+                                 why, said.empty() ? "" : ": " + said[0]);
       HONE_TRY(state_->put(row));
       retry_at_[step.name] = system_clock().seconds() + pause;
       display_->set(step.name, "waiting",
@@ -372,13 +374,20 @@ class PipelineRunner {
         step,
         std::move(e)
             .at(record_->log_of(step.name))
-            .todo("correct it and type the same command again: steps that are done are kept"));
+            .todo("correct it and type the same command again: steps that are done are kept"),
+        error);
   }
 
-  Status failed(const PipelineStep& step, Error error) {
+  // `cause`: the error that the step's command reported.
+  Status failed(const PipelineStep& step, Error error, const std::optional<Error>& cause = {}) {
     StepRow& row = record_->rows.at(step.name);
     // A step that is done stays done if only its publication failed.
-    if (row.status != "committing") row.status = "failed";
+    if (row.status != "committing") {
+      row.status = "failed";
+      row.result = {{"error", error_json(error)}};
+      if (cause) row.result["cause"] = error_json(*cause);
+      row.result = redact_secrets(std::move(row.result));
+    }
     row.message = redact_text(error.what());
     row.ended_s = system_clock().wall_seconds();
     row.pid = 0;

@@ -8,7 +8,6 @@
 namespace hone {
 namespace {
 
-
 std::string short_number(double x) { return fmt::format("{:.4g}", x); }
 
 std::optional<double> number_at(const OrderedJson& from, const std::string& key) {
