@@ -71,9 +71,14 @@ Status complete_chat(RouteCall& call) {
 
 // Also KServe v1's: its clients read name and ready, models.
 OrderedJson model_json(const ServedModel& m) {
-  return {
-      {"id", m.name()},     {"object", "model"}, {"created", static_cast<int64_t>(m.loaded_at())},
-      {"owned_by", "hone"}, {"name", m.name()},  {"ready", true}};
+  return {{"id", m.name()},
+          {"object", "model"},
+          {"created", static_cast<int64_t>(m.loaded_at())},
+          {"owned_by", "hone"},
+          {"name", m.name()},
+          {"ready", true},
+          {"task", name_of(m.task())},
+          {"chat", m.chat_template(false).ok()}};
 }
 
 void list_models(RouteCall& call) {

@@ -104,7 +104,13 @@ TEST_F(ServeRoutes, KserveV1AnswersEveryTask) {
   EXPECT_GE(mlm["predictions"][0][0]["score"], mlm["predictions"][0][1]["score"]);
   EXPECT_EQ(post("/v1/models/mlm:predict", R"({"instances": ["no mask"]})").status, 400);
   EXPECT_EQ(get("/v1/models/t5").status, 200);
-  EXPECT_EQ(json_of(get("/v1/models"))["models"], (Json{"gpt2", "t5", "bert", "mlm"}));
+  const Json models = json_of(get("/v1/models"));
+  EXPECT_EQ(models["models"], (Json{"gpt2", "t5", "bert", "mlm"}));
+  std::vector<std::string> tasks;
+  for (const Json& m : models["data"]) tasks.push_back(m["task"]);
+  EXPECT_EQ(tasks, (std::vector<std::string>{"text-generation", "text2text-generation",
+                                             "text-classification", "fill-mask"}));
+  EXPECT_EQ(models["data"][0]["chat"], false);  // no template
 }
 
 // Clients whose numbers are all doubles send 4.0 and mean 4. Other numbers are refused in the words
@@ -270,6 +276,7 @@ TEST_F(ServeRoutes, OpenAiChatsRunTheTemplateOfTheModel) {
     return json_of(post("/v1/chat/completions",
                         R"({"model": "chat", "max_tokens": 4, "temperature": 0, )" + rest + "}"));
   };
+  EXPECT_EQ(json_of(get("/v1/models/chat"))["chat"], true);
   const std::string said = "ineinehi S";  // after "Hello, world"
   const Json plain = ask(R"("messages": [{"role": "user", "content": "Hello, world"}])");
   EXPECT_EQ(plain["choices"][0]["message"]["content"], said) << plain;
