@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # fast
-"""Data files that hone ui must not be hurt by: pipes, one row that unpacks to hundreds of megabytes, files that take long.
+"""Data files that hone ui must not be hurt by: pipes, one row that unpacks to hundreds of megabytes, a row group of parquet that does, files that take long.
 
     tests/faults/web_data.py --hone build/hone
 
@@ -36,6 +36,18 @@ def write_row(path, megabytes):
         for _ in range(megabytes):
             f.write(b"a" * (1 << 20))
         f.write(b'"}\n')
+
+
+def write_group(path, megabytes):
+    """One row group of rows of 8 MB, the same text in each: a small file. False: there is no pyarrow."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        return False
+    texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * (megabytes // 8), pyarrow.int32()), pyarrow.array(["a" * (8 << 20)]))
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path, store_schema=False)
+    return True
 
 
 def peak_mb(pid):
@@ -80,6 +92,9 @@ def main():
             os.mkfifo(os.path.join(folder, pipe))
         os.makedirs(os.path.join(folder, "model"))
         os.mkfifo(os.path.join(folder, "model", "tokenizer.json"))
+        with open(os.path.join(folder, "model", "config.json"), "w") as f:
+            f.write('{"model_type": "gpt2"}')
+        has_parquet = write_group(os.path.join(folder, "group.parquet"), ROW_MB)
         write_row(os.path.join(folder, "bomb.jsonl.gz"), ROW_MB)
         with gzip.open(os.path.join(folder, "long.jsonl.gz"), "wt", compresslevel=1) as f:
             for _ in range(300):
@@ -88,7 +103,7 @@ def main():
             f.write('{"text": "some words"}\n')
         ui = Ui(hone, folder)
         try:
-            for path in ("/api/data?file=pipe.jsonl", "/api/data?file=good.jsonl&model=model", "/api/runs"):
+            for path in ("/api/data?file=pipe.jsonl", "/api/data?file=good.jsonl&model=model&task=clm", "/api/runs"):
                 threads = [threading.Thread(target=ui.get, args=(path,), daemon=True) for _ in range(2 * WORKERS)]
                 for t in threads:
                     t.start()
@@ -103,6 +118,12 @@ def main():
             status, answer = ui.get("/api/data?file=bomb.jsonl.gz")
             demand(status == 400 and answer["code"] == "H2118", f"{status}: {answer}")
             demand(peak_mb(ui.process.pid) - before < MOST_MB, f"{peak_mb(ui.process.pid) - before:.0f} MB for one row")
+
+            if has_parquet:
+                before = peak_mb(ui.process.pid)
+                status, answer = ui.get("/api/data?file=group.parquet&count=5")
+                demand(status == 400 and answer["code"] == "H2118", f"{status}: {str(answer)[:300]}")
+                demand(peak_mb(ui.process.pid) - before < MOST_MB, f"{peak_mb(ui.process.pid) - before:.0f} MB for one row group")
 
             whole = ui.seconds("/api/data?file=long.jsonl.gz&from=1000000")
             for _ in range(2 * WORKERS):

@@ -298,7 +298,7 @@ def main():
             check_page(browser, name, url + path, ready, pictures)
         browser.open(url + "/models?name=news", "document.querySelector('article .badge')")
         browser.run("[...document.querySelectorAll('summary')].filter(s => s.textContent.startsWith('Evidence')).forEach(s => s.click())")
-        browser.until("document.body.innerText.includes('eval_loss') && [...document.querySelectorAll('details[open] th')].some(e => e.textContent === 'metric' || e.textContent === 'policy')", 10)
+        browser.until("document.body.innerText.includes('loss') && [...document.querySelectorAll('details[open] th')].some(e => e.textContent === 'metric' || e.textContent === 'policy')", 10)
         browser.picture(os.path.join(pictures, "evidence.png"))
         check_playground(browser, url, pictures)
         elsewhere = [u for u in browser.requests if not u.startswith((url + "/", "about:", "data:"))]

@@ -7,6 +7,7 @@
 #include "operate/pipeline/errors.h"
 #include "operate/registry/errors.h"
 #include "operate/web/browser_json.h"
+#include "operate/web/errors.h"
 
 namespace hone {
 
@@ -44,29 +45,12 @@ WebAnswer api_answer(const OrderedJson& value) {
 }
 
 WebAnswer api_failure(const Error& error, int status) {
-  for (const ErrorCode& code : {err::kNoRun, err::kNoPipelineRun, err::kNotRegistered})
+  for (const ErrorCode& code :
+       {err::kNoRun, err::kNoPipelineRun, err::kNotRegistered, err::kNotBelow})
     if (error.is(code)) status = 404;
   WebAnswer answer = api_answer(error_json(error));
   answer.status = status;
   return answer;
-}
-
-std::optional<std::string> path_below(const std::string& folder, const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  const fs::path root = fs::canonical(folder, failed);
-  if (failed || path.find('\0') != std::string::npos || path.find("://") != std::string::npos)
-    return {};
-  const fs::path at = fs::canonical(root / path, failed);
-  if (failed) return {};
-  const fs::path relative = at.lexically_relative(root);
-  if (relative.empty() || *relative.begin() == "..") return {};
-  return at.string();
-}
-
-bool is_regular(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::is_regular_file(path, failed);
 }
 
 }  // namespace hone

@@ -14,7 +14,9 @@
 #include "operate/http/request.h"
 #include "operate/monitor/run_list.h"
 #include "operate/registry/registry.h"
+#include "operate/web/data_places.h"
 #include "operate/web/run_document.h"
+#include "operate/web/task_view.h"
 
 namespace hone {
 
@@ -30,7 +32,7 @@ std::optional<std::map<std::string, std::string>> parse_query(std::string_view q
 
 // Status 200 with browser_json().
 WebAnswer api_answer(const OrderedJson& value);
-// Status 404 for missing things (H3112, H3135, H3167), else `status`, with the error's code, what,
+// Status 404 for missing things (H3112, H3135, H3167, H3503), else `status`, with the error's code, what,
 // where and what to do.
 WebAnswer api_failure(const Error& error, int status = 500);
 
@@ -41,6 +43,7 @@ class RunsApi {
   RunsApi(std::string folder, RunDocumentOptions document)
       : folder_(std::move(folder)), document_(std::move(document)) {}
   WebAnswer answer(const ApiRequest& request);
+  Result<std::vector<RunRow>> rows();  // the newest first
 
  private:
   struct Log {
@@ -49,7 +52,6 @@ class RunsApi {
     std::vector<RunRow> rows;
   };
   static Status read_more(Log& log, const std::string& name);
-  Result<std::vector<RunRow>> rows();
   Result<WebAnswer> one(const ApiRequest& request);
   std::string folder_;
   RunDocumentOptions document_;
@@ -64,14 +66,23 @@ class PipelinesApi {
   WebAnswer answer(const ApiRequest& request);
 
  private:
+  static constexpr size_t kMostKept = 64;
+  Result<WebAnswer> one(const std::string& id);
+  OrderedJson interval_of(const std::string& folder, const std::string& hash,
+                          const std::string& metric);
   std::string folder_;
+  std::mutex mutex_;
+  std::map<std::string, OrderedJson> intervals_;
 };
 
-// /api/models, /api/models/NAME
+// /api/models, /api/models/NAME, /api/models/NAME/compare?a=1&b=2
 class ModelsApi {
  public:
   explicit ModelsApi(std::string address) : address_(std::move(address)) {}
   WebAnswer answer(const ApiRequest& request);
+  // The endpoints with their addresses and models. Errors: those of the registry.
+  Result<OrderedJson> endpoints();
+  Result<Endpoint> endpoint(const std::string& name);  // H3135
   // The folder or URL of a version. Errors: those of resolve_model.
   Result<std::string> source_of(const std::string& reference);
 
@@ -79,30 +90,35 @@ class ModelsApi {
   Result<Registry*> registry();  // opened by the first request; H3131 if it cannot be
   Result<WebAnswer> all(Registry& registry);
   Result<WebAnswer> one(Registry& registry, const std::string& name);
+  Result<WebAnswer> compared(Registry& registry, const std::string& name,
+                             const ApiRequest& request);
   std::string address_;
   std::mutex mutex_;
   std::unique_ptr<Registry> registry_;
 };
 
-// /api/data: the files that can be shown; /api/data?file=&model=&task=&from=&count=: rows of one.
+// /api/data: data sets of the runs, and files that can be shown;
+// /api/data?file=&model=&task=&run=&from=&count=: rows of a file, and what a task makes of them.
 class DataApi {
  public:
-  DataApi(std::string folder, ModelsApi& models) : folder_(std::move(folder)), models_(models) {}
+  DataApi(DataPlaces places, RunsApi& runs, ModelsApi& models)
+      : places_(std::move(places)), runs_(runs), models_(models) {}
   // `stops`: whether nobody waits for the answer any longer.
   WebAnswer answer(const ApiRequest& request, const std::function<bool()>& stops);
 
  private:
+  Result<OrderedJson> list();
+  Result<OrderedJson> rows_of(const ApiRequest& request, const std::function<bool()>& stops);
+  Result<std::string> model_path(const std::string& model);  // H3502
   Result<std::shared_ptr<Tokenizer>> tokenizer(const std::string& model);
-  std::string folder_;
+  Result<std::shared_ptr<const TaskView>> view(const std::string& task, const std::string& model,
+                                               const std::optional<RunRow>& run);
+  DataPlaces places_;
+  RunsApi& runs_;
   ModelsApi& models_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // protects what is kept for later requests
   std::map<std::string, std::shared_ptr<Tokenizer>> tokenizers_;
+  std::map<std::string, std::shared_ptr<const TaskView>> views_;
 };
-
-// The real path of `path` below `folder`, after links and ".."; nothing if it is outside or
-// missing.
-std::optional<std::string> path_below(const std::string& folder, const std::string& path);
-// A file, and not a pipe or device, which may block for ever.
-bool is_regular(const std::string& path);
 
 }  // namespace hone

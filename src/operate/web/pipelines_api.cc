@@ -9,13 +9,18 @@
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/state.h"
+#include "operate/registry/metric_interval.h"
+#include "operate/registry/policy.h"
 #include "operate/web/api.h"
 
 namespace hone {
 namespace {
 
 constexpr int kMostFolders = 3;  // levels below the folder
-constexpr int64_t kMostLogTail = 64 << 10;
+constexpr int64_t kMostLogTail = 64 << 10, kMostResultBytes = 1 << 20,
+                  kMostEvaluationBytes = 64 << 20;
+constexpr size_t kMostCounted = 100;  // runs whose steps are counted in the list
+constexpr const char *kResultsFile = "all_results.json", *kPolicyFlag = "--policy";
 
 // Folders with a pipeline.db.
 void find_roots(const std::filesystem::path& folder, int levels, std::vector<std::string>& roots) {
@@ -67,42 +72,86 @@ Result<FoundPipeline> find_pipeline(const std::string& id, const std::string& fo
   return no_pipeline_run(id, folder);
 }
 
-Result<WebAnswer> pipeline_answer(const FoundPipeline& found) {
-  OrderedJson j = pipeline_run_json(found.run, found.root);
-  const std::string file = found.root + "/" + found.run.id + "/run.json";
-  const Result<std::string> described =
-      is_regular(file) ? file_store().read(file) : Result<std::string>(std::string());
-  OrderedJson graph = OrderedJson::array();
-  if (described.ok())
-    if (const Result<OrderedJson> parsed = parse_ordered_json(*described, "run.json");
-        parsed.ok() && parsed->is_object() && parsed->contains("steps") &&
-        parsed->at("steps").is_array())
-      graph = parsed->at("steps");
-  // In the order of the graph; the state knows none.
-  std::vector<StepRow> rows = HONE_TRY(found.state->steps(found.run.id));
-  const auto place = [&](const StepRow& row) {
-    size_t at = 0;
-    while (at < graph.size() && text_at(graph[at], "name") != row.name) ++at;
-    return at;
-  };
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const StepRow& a, const StepRow& b) { return place(a) < place(b); });
-  OrderedJson steps = OrderedJson::array();
-  for (const StepRow& row : rows) {
-    OrderedJson step = {
-        {"name", row.name},       {"status", row.status},   {"attempts", row.attempts},
-        {"begun_s", row.begun_s}, {"ended_s", row.ended_s}, {"reused_from", row.reused_from},
-        {"message", row.message}, {"hash", row.hash},       {"result", row.result}};
-    if (const size_t at = place(row); at < graph.size()) {
-      const OrderedJson& node = graph[at];
-      step["needs"] = node.value("needs", OrderedJson::array());
-      step["when"] = text_at(node, "when");
-      step["command"] = redact_command(node.value("command", OrderedJson::array()));
-    }
-    steps.push_back(std::move(step));
+// The graph of a run in the order of its steps; empty if it cannot be read.
+OrderedJson graph_of(const std::string& root, const std::string& run) {
+  const std::string file = root + "/" + run + "/run.json";
+  if (!is_regular(file)) return OrderedJson::array();
+  const Result<std::string> text = file_store().read(file);
+  if (!text.ok()) return OrderedJson::array();
+  const Result<OrderedJson> parsed = parse_ordered_json(*text, "run.json");
+  if (!parsed.ok()) return OrderedJson::array();
+  const OrderedJson& steps = value_at(*parsed, "steps");
+  return steps.is_array() ? steps : OrderedJson::array();
+}
+
+OrderedJson node_of(const OrderedJson& graph, const std::string& step) {
+  for (const OrderedJson& node : graph)
+    if (text_at(node, "name") == step) return node;
+  return nullptr;
+}
+
+// The steps in the order of the graph; those that were never started are in the graph alone.
+Result<std::vector<StepRow>> steps_of(PipelineState& state, const std::string& run,
+                                      const OrderedJson& graph) {
+  std::vector<StepRow> known = HONE_TRY(state.steps(run)), ordered;
+  for (const OrderedJson& node : graph) {
+    StepRow row;
+    row.run = run;
+    row.name = text_at(node, "name");
+    for (const StepRow& of_state : known)
+      if (of_state.name == row.name) row = of_state;
+    ordered.push_back(std::move(row));
   }
-  j["steps"] = steps;
-  return api_answer(j);
+  for (StepRow& row : known)
+    if (node_of(graph, row.name).is_null()) ordered.push_back(std::move(row));
+  return ordered;
+}
+
+// The metric by which the run decides, from the policy of its command; "" if it has none.
+std::string deciding_metric(const OrderedJson& graph) {
+  for (const OrderedJson& node : graph) {
+    const OrderedJson& words = value_at(node, "command");
+    for (size_t i = 0; words.is_array() && i + 1 < words.size(); ++i)
+      if (words[i] == kPolicyFlag && words[i + 1].is_string()) {
+        const std::string text = words[i + 1].get<std::string>();
+        if (const auto policy = parse_policy(text, kPolicyFlag); policy.ok()) return policy->metric;
+      }
+  }
+  return "";
+}
+
+// The numbers that a step found: those that it printed, else those of a training's file.
+OrderedJson metrics_of(const StepRow& row, const std::string& folder) {
+  OrderedJson all = row.result;
+  const std::string file = folder + "/" + kResultsFile;
+  if (!all.is_object() && is_regular(file))
+    if (const auto bytes = file_store().bytes(file); bytes.ok() && *bytes <= kMostResultBytes)
+      if (const auto text = file_store().read(file); text.ok())
+        if (auto parsed = parse_ordered_json(*text, kResultsFile); parsed.ok())
+          all = std::move(*parsed);
+  OrderedJson numbers = OrderedJson::object();
+  // A registered version and a decision have numbers of another kind.
+  if (all.is_object() && !all.contains("version"))
+    for (const auto& [key, value] : all.items())
+      if (value.is_number()) numbers[key] = value;
+  return numbers;
+}
+
+OrderedJson step_json(const StepRow& row, const OrderedJson& node, const std::string& folder) {
+  const bool failed = row.status == "failed";
+  OrderedJson step = {
+      {"name", row.name},       {"status", row.status},   {"attempts", row.attempts},
+      {"begun_s", row.begun_s}, {"ended_s", row.ended_s}, {"reused_from", row.reused_from},
+      {"message", row.message}, {"hash", row.hash},       {"folder", folder}};
+  step["result"] = failed ? OrderedJson() : row.result;
+  step["error"] = failed ? value_at(row.result, "error") : OrderedJson();
+  step["cause"] = failed ? value_at(row.result, "cause") : OrderedJson();
+  if (row.status == "done") step["metrics"] = metrics_of(row, folder);
+  step["needs"] = value_at(node, "needs").is_array() ? node.at("needs") : OrderedJson::array();
+  step["when"] = text_at(node, "when");
+  if (const OrderedJson& command = value_at(node, "command"); command.is_array())
+    step["command"] = redact_command(command);
+  return step;
 }
 
 // The end of what a step printed, whole lines.
@@ -123,15 +172,67 @@ Result<WebAnswer> step_log_answer(const FoundPipeline& found, const std::string&
   return api_answer({{"step", step}, {"lines", lines}});
 }
 
+// Adds the summary of a run's steps that a list shows.
+void add_summary(OrderedJson& run, const std::vector<StepRow>& steps) {
+  int64_t done = 0;
+  for (const StepRow& step : steps) {
+    done += step.status == "done" || step.status == "skipped" ? 1 : 0;
+    if (step.status == "failed") run["failed_step"] = step.name;
+    if (step.status == "running") run["running_step"] = step.name;
+    if (const std::string verdict = text_at(step.result, "verdict"); !verdict.empty()) {
+      run["verdict"] = verdict;
+      run["reason"] = text_at(step.result, "reason");
+    }
+  }
+  run["steps_done"] = done;
+  run["steps"] = steps.size();
+}
+
 }  // namespace
+
+// The interval of the deciding metric; null where the rows of the evaluation do not give it.
+OrderedJson PipelinesApi::interval_of(const std::string& folder, const std::string& hash,
+                                      const std::string& metric) {
+  const std::string file = folder + "/" + kExamplesFile, key = folder + "\n" + hash + "\n" + metric;
+  if (metric.empty() || !is_regular(file)) return nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = intervals_.find(key); it != intervals_.end()) return it->second;
+  }
+  OrderedJson interval;
+  if (const auto bytes = file_store().bytes(file); bytes.ok() && *bytes <= kMostEvaluationBytes)
+    if (const auto rows = read_evaluation(folder); rows.ok())
+      if (const auto found = metric_interval(*rows, metric); found.ok()) interval = found->json();
+  std::lock_guard lock(mutex_);
+  if (intervals_.size() >= kMostKept) intervals_.clear();
+  return intervals_[key] = std::move(interval);
+}
+
+Result<WebAnswer> PipelinesApi::one(const std::string& id) {
+  const FoundPipeline found = HONE_TRY(find_pipeline(id, folder_));
+  OrderedJson j = pipeline_run_json(found.run, found.root);
+  const OrderedJson graph = graph_of(found.root, id);
+  const std::string metric = deciding_metric(graph);
+  const std::vector<StepRow> rows = HONE_TRY(steps_of(*found.state, id, graph));
+  OrderedJson steps = OrderedJson::array();
+  for (const StepRow& row : rows) {
+    const std::string folder = fmt::format("{}/{}/{}", found.root, found.run.id, row.name);
+    OrderedJson step = step_json(row, node_of(graph, row.name), folder);
+    if (row.status == "done") step["interval"] = interval_of(folder, row.hash, metric);
+    steps.push_back(std::move(step));
+  }
+  add_summary(j, rows);
+  j["metric"] = metric;
+  j["steps"] = std::move(steps);
+  return api_answer(j);
+}
 
 WebAnswer PipelinesApi::answer(const ApiRequest& request) {
   const auto answer = [&]() -> Result<WebAnswer> {
     if (request.parts.size() > 2) return no_pipeline_run(join(request.parts, "/"), folder_);
     if (!request.parts.empty()) {
-      const FoundPipeline found = HONE_TRY(find_pipeline(request.parts[0], folder_));
-      return request.parts.size() == 1 ? pipeline_answer(found)
-                                       : step_log_answer(found, request.parts[1]);
+      if (request.parts.size() == 1) return one(request.parts[0]);
+      return step_log_answer(HONE_TRY(find_pipeline(request.parts[0], folder_)), request.parts[1]);
     }
     std::vector<std::string> roots;
     find_roots(folder_, kMostFolders, roots);
@@ -141,7 +242,13 @@ WebAnswer PipelinesApi::answer(const ApiRequest& request) {
       if (!state.ok()) continue;  // another program's file of this name
       const auto rows = (*state)->runs();
       if (!rows.ok()) continue;
-      for (const PipelineRunRow& run : *rows) runs.push_back(pipeline_run_json(run, root));
+      for (size_t i = 0; i < rows->size(); ++i) {
+        runs.push_back(pipeline_run_json((*rows)[i], root));
+        if (i < kMostCounted)
+          if (const auto steps = steps_of(**state, (*rows)[i].id, graph_of(root, (*rows)[i].id));
+              steps.ok())
+            add_summary(runs.back(), *steps);
+      }
     }
     std::stable_sort(runs.begin(), runs.end(), [](const OrderedJson& a, const OrderedJson& b) {
       return a.at("begun_s").get<double>() > b.at("begun_s").get<double>();

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/web/api.h"
 #include "operate/web/endpoint_proxy.h"
@@ -66,7 +67,7 @@ struct WebUi::Impl {
         runs(o.folder, {.error_page = o.error_page, .version = o.version}),
         pipelines(o.folder),
         models(o.registry),
-        data(o.folder, models) {
+        data({o.folder, o.data_folders}, runs, models) {
     for (size_t i = 0; i < kWorkers; ++i) workers.emplace_back([this] { work(); });
   }
   ~Impl() {
@@ -145,22 +146,16 @@ struct WebUi::Impl {
     if (!parts || parts->size() < 2 || !query)
       return send(reply, web_error(400, "the path or query cannot be read"));
     const std::string& name = (*parts)[1];
-    if (name == "endpoint") {
-      // Only what parts of a route are made of: no part can lead elsewhere.
-      std::string path;
-      for (size_t i = 2; i < parts->size(); ++i) path += (i > 2 ? "/" : "") + (*parts)[i];
-      if (path.empty() || path.find_first_of("?#\\ \r\n%") != std::string::npos)
-        return send(reply, web_error(400, "name a route of the endpoint"));
-      if (r.method != "GET" && r.method != "POST")
-        return send(reply, web_error(405, "GET or POST"));
-      return proxy.pass(r, path, reply, ends);
-    }
+    if (name == "endpoint") return pass_on(r, proxy, {parts->begin() + 2, parts->end()}, reply);
+    if (name == "endpoints" && parts->size() > 3)
+      return pass_to_registered(r, (*parts)[2], {parts->begin() + 3, parts->end()}, reply);
     if (r.method != "GET" && r.method != "HEAD") return send(reply, web_error(405, "use GET"));
     ApiRequest request{{parts->begin() + 2, parts->end()}, *query};
     if (name == "runs") return send(reply, runs.answer(request));
     if (name == "errors") return send(reply, error_page(request));
     if (name == "pipelines") return send(reply, pipelines.answer(request));
     if (name == "models") return send(reply, models.answer(request));
+    if (name == "endpoints" && parts->size() == 2) return send(reply, endpoint_list());
     if (name == "data")
       return send(reply, data.answer(request, [&] { return ends || reply.gone(); }));
     if (name == "about")
@@ -176,6 +171,40 @@ struct WebUi::Impl {
     const std::string text = options.error_page ? options.error_page(code) : "";
     if (text.empty()) return web_error(404, "no error has this code");
     return api_answer({{"code", code}, {"text", text}});
+  }
+
+  void pass_on(const WebRequest& r, const EndpointProxy& to, const std::vector<std::string>& route,
+               WebReply& reply) const {
+    // Only what parts of a route are made of: no part can lead elsewhere.
+    const std::string path = join(route, "/");
+    if (path.empty() || path.find_first_of("?#\\ \r\n%") != std::string::npos)
+      return send(reply, web_error(400, "name a route of the endpoint"));
+    if (r.method != "GET" && r.method != "POST") return send(reply, web_error(405, "GET or POST"));
+    to.pass(r, path, reply, ends);
+  }
+
+  // The server of an endpoint of the registry; hone deploy sends it the same key.
+  void pass_to_registered(const WebRequest& r, const std::string& name,
+                          const std::vector<std::string>& route, WebReply& reply) {
+    const Result<Endpoint> endpoint = models.endpoint(name);
+    if (!endpoint.ok()) return send(reply, api_failure(endpoint.error()));
+    if (endpoint->address.empty())
+      return send(reply,
+                  api_failure(Error(err::kWebView, fmt::format("the endpoint '{}' has no server",
+                                                               endpoint->display_name))
+                                  .todo(fmt::format("start one: hone deploy {}", endpoint->model)),
+                              503));
+    const auto to = EndpointProxy::make(endpoint->address, options.endpoint_key);
+    if (!to.ok()) return send(reply, api_failure(to.error(), 502));
+    pass_on(r, *to, route, reply);
+  }
+
+  WebAnswer endpoint_list() {
+    const Result<OrderedJson> list = models.endpoints();
+    if (!list.ok()) return api_failure(list.error());
+    return api_answer({{"endpoint_url", proxy.url()},
+                       {"needs_key", !options.endpoint_key.empty()},
+                       {"endpoints", *list}});
   }
 
   static void send(WebReply& reply, WebAnswer answer) {
@@ -206,6 +235,11 @@ Result<std::unique_ptr<WebUi>> WebUi::start(const WebUiOptions& options) {
     return Error(err::kWebFlag, fmt::format("'{}' is not a folder", options.folder))
         .at("--folder")
         .todo("name the folder that holds runs, pipelines and data");
+  for (const std::string& folder : options.data_folders)
+    if (!is_folder(folder))
+      return Error(err::kWebFlag, fmt::format("'{}' is not a folder", folder))
+          .at("--data_folders")
+          .todo("name folders with data files");
   WebUiOptions own = options;
   std::error_code failed;
   // Pages show where it is, whatever it was called.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/core/error.h"
 #include "operate/http/server.h"
@@ -14,8 +15,9 @@ namespace hone {
 
 struct WebUiOptions {
   HttpOptions http = {};
-  std::string folder = ".";   // shows the runs, pipelines and data below it
-  std::string registry = {};  // address for Registry::open
+  std::string folder = ".";                    // shows the runs, pipelines and data below it
+  std::vector<std::string> data_folders = {};  // other folders whose data files may be shown
+  std::string registry = {};                   // address for Registry::open
   std::string endpoint_url = "http://127.0.0.1:8080";
   std::string endpoint_key = {};  // of the endpoint; sent only to it
   std::string version = {};       // of hone

@@ -213,9 +213,9 @@ TEST_F(WebUiTest, WhatIsNotThereIs404) {
 }
 
 TEST_F(WebUiTest, FilesOutsideTheFolderAreNotShown) {
-  const OrderedJson data = json("/api/data?file=rows.jsonl&task=classification");
+  const OrderedJson data = json("/api/data?file=rows.jsonl");
   ASSERT_EQ(data.at("rows").size(), 2u);
-  EXPECT_EQ(data.at("rows")[1].at("label").at("value"), "bad");
+  EXPECT_EQ(data.at("rows")[1].at("cells").at("label"), "bad");
   EXPECT_TRUE(json("/api/data?file=rows.jsonl&count=1").at("more").get<bool>());
   std::filesystem::create_symlink(folder_.path + "/secret.jsonl",
                                   folder_.path + "/below/link.jsonl");
@@ -229,28 +229,6 @@ TEST_F(WebUiTest, FilesOutsideTheFolderAreNotShown) {
     EXPECT_EQ(answer.body.find("outside"), std::string::npos) << file;
   }
   EXPECT_EQ(ask("/api/data?file=rows.jsonl&model=" + url_encoded("../../etc")).status, 404);
-}
-
-TEST_F(WebUiTest, RowsHaveTokensAndLabelsOfTheirWords) {
-  std::filesystem::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tiny_text_gpt2",
-                        folder_.path + "/below/model");
-  const OrderedJson row = json("/api/data?file=rows.jsonl&model=model").at("rows")[0];
-  std::string text;
-  for (const OrderedJson& token : row.at("parts")[0].at("tokens")) text += text_at(token, "text");
-  EXPECT_EQ(text, "the cat");
-  put("below/tags.jsonl", R"({"tokens": ["Ada", "wrote"], "ner_tags": ["B-PER", "O"]})"
-                          "\n");
-  const OrderedJson tokens = json("/api/data?file=tags.jsonl&task=ner&model=model")
-                                 .at("rows")[0]
-                                 .at("parts")[0]
-                                 .at("tokens");
-  EXPECT_EQ(text_at(tokens[0], "label"), "B-PER");
-  std::vector<std::string> labels;
-  for (const OrderedJson& token : tokens) labels.push_back(text_at(token, "label"));
-  EXPECT_EQ(std::count(labels.begin(), labels.end(), "O"), 1);
-  EXPECT_EQ(std::count(labels.begin(), labels.end(), "B-PER"), 1);
-  EXPECT_EQ(std::count(labels.begin(), labels.end(), "-100"),
-            static_cast<int64_t>(labels.size()) - 2);
 }
 
 TEST_F(WebUiTest, PipelinesShowTheirGraphWithoutSecrets) {
@@ -364,6 +342,9 @@ TEST(WebUi, RefusesFlagsThatCannotBeUsed) {
   o.folder = "/nonexistent";
   EXPECT_EQ(code(o), err::kWebFlag.id);
   o.folder = ".";
+  o.data_folders = {"/nonexistent"};
+  EXPECT_EQ(code(o), err::kWebFlag.id);
+  o.data_folders.clear();
   for (const char* url : {"", "ftp://x", "127.0.0.1:8080", "http://me:word@host", "http://x/?a=b",
                           "file:///etc/passwd"}) {
     o.endpoint_url = url;

@@ -26,6 +26,7 @@ Result<int> run_ui(const std::vector<std::string>& args) {
   o.http.tls_certificate = s.tls_certificate;
   o.http.tls_key = s.tls_key;
   o.folder = s.folder;
+  o.data_folders = s.data_folders;
   o.registry = s.registry;
   o.endpoint_url = s.endpoint_url;
   o.endpoint_key = environment("HONE_API_KEY");

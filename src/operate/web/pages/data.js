@@ -1,55 +1,120 @@
-import {byId, el, get, parameter, say, table} from './common.js';
+import {byId, el, get, number, parameter, say, table} from './common.js';
+import {choicesHere, filled, linkTo, pathTo} from './parts.js';
 
 const content = byId('content');
-const FIELDS = ['file', 'model', 'task', 'count'];
-const address = (from) => `?${new URLSearchParams({...Object.fromEntries(FIELDS.map((f) => [f, byId(f).value])), from})}`;
+const FIELDS = ['file', 'model', 'task', 'run', 'count'];
+const LONG_CELL = 1500;
+const shown = (value) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+const here = (changes) => pathTo('/data', {...choicesHere([...FIELDS, 'from']), ...changes});
 
-const token = (t) => el('li', {class: t.special ? 'special' : null}, t.text || t.token, el('small', null, t.id),
-  t.label && t.label !== '-100' ? el('small', {class: 'tag'}, t.label) : null,
-  t.label === '-100' ? el('small', null, 'no label') : null);
+// --- the runs' own data sets --------------------------------------------------------------------
 
-function part(p) {
-  const name = {text: 'Tokens', pair: 'Tokens of the second text', target: 'Labels: tokens of the target', words: 'Tokens with the labels of their words'}[p.role];
-  if (!p.tokens) return null;
-  return [el('h4', null, `${name} (column ${p.column}, ${p.tokens.length})`), el('ol', {class: 'tokens', 'aria-label': `${name}, ${p.column}`}, p.tokens.map(token))];
+const KINDS = {file: 'file', files: 'files', folder: 'folder', prepared: 'prepared rows', elsewhere: 'not in the folders of hone ui'};
+const SETTINGS = {train_file: 'training', validation_file: 'validation', dataset_name: 'data set'};
+
+function setRow(set) {
+  const reader = set.runs[0];
+  const open = (file, text = file) => linkTo('/data', {file, model: reader.model, task: reader.task, run: reader.id}, text);
+  const runs = [...new Map(set.runs.map((r) => [r.id, r])).values()];
+  const files = [...set.files.map((f) => el('div', null, open(f))),
+    ...(set.sources || []).map((s) => el('div', null, `${s.split}, made from `, s.file ? open(s.file) : s.name))];
+  return [set.path || set.name, KINDS[set.kind], [...new Set(set.runs.map((r) => SETTINGS[r.setting]))].join(', '),
+    files.length ? files : set.kind === 'elsewhere' ? el('span', {class: 'muted'}, 'open it with ', el('code', null, `hone ui --data_folders FOLDER`)) : el('span', {class: 'muted'}, 'no data files'),
+    runs.slice(0, 5).map((r) => el('div', null, linkTo('/runs', {id: r.id}, r.name || r.id), r.task ? ` (${r.task})` : '')).concat(runs.length > 5 ? el('div', {class: 'muted'}, `and ${runs.length - 5} more`) : [])];
 }
 
-const shown = (value) => (value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+function showSets(lists) {
+  byId('sets').replaceChildren(lists.sets.length
+    ? el('div', {class: 'panel'}, filled('Data sets of the runs: choose a file to see its rows as the model sees them',
+      [['Data set', 'name'], ['Kind'], ['Used for', 'text'], ['Files', 'text'], ['Runs', 'text']], lists.sets.map(setRow)))
+    : el('div', {class: 'panel empty'}, `No runs below ${lists.folder} name a data set yet. Choose a file below.`));
+  content.replaceChildren(lists.files.length ? el('section', {class: 'panel', 'aria-label': 'Files'}, el('details', {open: !lists.sets.length}, el('summary', null, `All data files (${lists.files.length})`),
+    el('ul', {class: 'plain'}, lists.files.map((file) => el('li', null, linkTo('/data', {file}, file)))))) : '');
+  say(`${lists.sets.length} data sets of runs, ${lists.files.length} data files below ${lists.folder}`);
+}
 
-function rowOf(row) {
-  return el('article', {class: 'row'}, el('h3', null, row.where),
-    el('dl', {class: 'facts cells'}, Object.entries(row.cells).map(([name, value]) => el('div', null, el('dt', null, name), el('dd', null, shown(value))))),
-    row.label ? el('p', null, 'Label: ', el('span', {class: 'badge busy'}, row.label.name ? `${row.label.name} (${shown(row.label.value)})` : shown(row.label.value)),
-      ` column ${row.label.column}`) : null,
-    row.parts.map(part));
+// --- rows ---------------------------------------------------------------------------------------
+
+// Marks of blanks and line breaks, which a token may begin with.
+const visible = (t) => (t.text || t.piece).replaceAll('\n', '⏎').replace(/^ | $/g, '·').replaceAll('\t', '⇥');
+
+function token(t) {
+  const masked = t.label === null, other = typeof t.label === 'string' && t.label !== t.piece;
+  return el('li', {class: [t.special ? 'special' : '', masked ? 'masked' : '', typeof t.label === 'string' ? 'learnt' : ''].filter(Boolean).join(' ') || null,
+    title: `${t.piece} = ${t.id}${masked ? ', no loss' : typeof t.label === 'string' ? `, label ${t.label}` : ''}`},
+  visible(t), el('small', null, t.id), other ? el('small', {class: 'tag'}, t.label) : null);
+}
+const tokenList = (name, tokens, count) => [el('h3', null, `${name} (${number(count)})`), el('ol', {class: 'tokens', 'aria-label': name}, tokens.map(token)),
+  tokens.length < count ? el('p', {class: 'muted'}, `The first ${number(tokens.length)} of ${number(count)} tokens are shown.`) : null];
+
+function seenPart(row, data) {
+  if (row.left_out) return el('p', {class: 'muted'}, 'The task leaves this row out: ', row.left_out);
+  const {seen} = row;
+  if (!seen) return null;
+  return [seen.source ? tokenList('Source tokens', seen.source, seen.source_count) : null,
+    tokenList(seen.source ? (data.prepared ? 'Target tokens' : 'Decoder tokens, each with the label to predict') : 'Tokens', seen.tokens, seen.count),
+    seen.label ? el('p', null, 'Label: ', el('span', {class: 'badge busy'}, seen.label)) : null];
+}
+
+function cell(name, value, data) {
+  const classes = data.classes[name];
+  const text = shown(value);
+  if (classes && Number.isInteger(value) && classes[value] !== undefined) return `${text} (${classes[value]})`;
+  return text.length > LONG_CELL ? el('div', {class: 'log', tabindex: 0, role: 'region', 'aria-label': `Cell ${name}`}, text) : text;
+}
+
+function rowOf(row, data) {
+  const seen = seenPart(row, data);
+  return el('article', {class: `row${seen ? ' sides' : ''}`}, el('h2', null, `Row ${number(row.row)}`),
+    el('div', {class: 'side'}, seen ? el('h3', null, 'In the file') : null, el('dl', {class: 'facts cells'}, Object.entries(row.cells).map(([name, value]) => el('div', null, el('dt', null, name), el('dd', null, cell(name, value, data)))))),
+    seen ? el('div', {class: 'side'}, seen) : null);
+}
+
+// What the colours mean, as far as they are used.
+function legend(data) {
+  const tokens = data.rows.flatMap((r) => (r.seen ? [...r.seen.tokens, ...(r.seen.source || [])] : []));
+  const entry = (kind, text) => el('li', null, el('span', {class: `sample ${kind}`}, 'token'), ` ${text}`);
+  return el('ul', {class: 'legend tokens-legend'}, tokens.some((t) => t.special) ? entry('special', 'special token') : null,
+    tokens.some((t) => typeof t.label === 'string') ? entry('learnt', 'its label counts in the loss') : null,
+    tokens.some((t) => t.label === null) ? entry('masked', 'masked: no loss (-100)') : null,
+    tokens.length && !data.rows.some((r) => r.seen && r.seen.source) && !tokens.some((t) => t.label !== undefined) && !data.rows.some((r) => r.seen && r.seen.label) ? el('li', null, 'the label of each token is the next one') : null);
 }
 
 async function show() {
   const from = Number(parameter('from')) || 0;
   say('Reading …');
-  const data = await get(`/api/data${address(from)}`);
+  const data = await get(pathTo('/api/data', choicesHere([...FIELDS, 'from'])));
   const count = data.rows.length;
-  say(count ? `Rows ${from + 1} to ${from + count} of ${data.file}${data.note && data.model ? `; ${data.note}` : ''}` : `${data.file} has no rows from ${from + 1} on`);
+  byId('task').value = data.task;
+  const hint = data.model && !data.task && !data.prepared ? '. Choose a task to see the rows as its model does' : '';
+  say(count ? `Rows ${number(from + 1)} to ${number(from + count)} of ${data.file}${hint}` : `${data.file} has no rows from ${from + 1} on`);
   const step = Number(byId('count').value);
   const pages = () => el('nav', {class: 'buttons', 'aria-label': 'Rows'},
-    from > 0 ? el('a', {href: address(Math.max(0, from - step))}, '← Earlier rows') : null,
-    data.more ? el('a', {href: address(from + step)}, 'Later rows →') : null);
-  content.replaceChildren(data.model || data.rows.some((r) => r.label)
-    ? el('section', {class: 'panel', 'aria-label': 'Rows of the file'}, data.rows.map(rowOf), pages())
-    : el('section', {class: 'panel', 'aria-label': 'Rows of the file'}, table('Rows', [['Row', 'nowrap'], ...data.columns.map((c) => [c, 'text'])],
-      data.rows.map((r) => [r.where, ...data.columns.map((c) => shown(r.cells[c]))])), pages()));
+    from > 0 ? el('a', {href: here({from: Math.max(0, from - step)})}, '← Earlier rows') : null,
+    data.more ? el('a', {href: here({from: from + step})}, 'Later rows →') : null);
+  const asTable = !data.rows.some((r) => r.seen || r.left_out);
+  content.replaceChildren(el('section', {class: 'panel', 'aria-label': 'Rows of the file'},
+    data.notes.length ? el('details', null, el('summary', null, `How ${data.task} reads these rows`), el('ul', {class: 'plain'}, data.notes.map((note) => el('li', null, note)))) : null,
+    asTable ? table('Rows', [['Row', 'number'], ...data.columns.map((c) => [c, 'text'])], data.rows.map((r) => [r.row, ...data.columns.map((c) => cell(c, r.cells[c], data))]))
+      : [legend(data), data.rows.map((row) => rowOf(row, data))], pages()));
 }
 
 async function start() {
-  for (const field of FIELDS) if (parameter(field)) byId(field).value = parameter(field);
-  const lists = await get('/api/data');
+  const [lists, registered] = await Promise.all([get('/api/data'), get('/api/models').catch(() => ({models: []}))]);
   byId('files').replaceChildren(...lists.files.map((f) => el('option', {value: f})));
-  byId('models').replaceChildren(...lists.models.map((m) => el('option', {value: m})));
-  const registered = await get('/api/models').catch(() => ({models: []}));
-  byId('models').append(...registered.models.map((m) => el('option', {value: m.name})));
+  byId('models').replaceChildren(...[...lists.models, ...registered.models.map((m) => m.name)].map((m) => el('option', {value: m})));
+  byId('task').append(...lists.tasks.map((t) => el('option', {value: t.name}, t.name)));
+  const runs = new Map(lists.sets.flatMap((set) => set.runs.map((r) => [r.id, r])));
+  const chosen = parameter('run');
+  if (chosen && !runs.has(chosen)) runs.set(chosen, {id: chosen});
+  byId('run').append(...[...runs.values()].map((r) => el('option', {value: r.id}, `${r.name || r.id}${r.task ? ` (${r.task})` : ''}`)));
+  byId('run').addEventListener('change', () => {
+    const run = runs.get(byId('run').value);
+    if (run && run.task) byId('task').value = run.task;
+    if (run && run.model && !byId('model').value) byId('model').value = run.model;
+  });
+  for (const field of FIELDS) if (parameter(field)) byId(field).value = parameter(field);
   if (parameter('file')) return show();
-  say(lists.files.length ? `${lists.files.length} data files below ${lists.folder}` : '');
-  if (!lists.files.length)
-    content.replaceChildren(el('div', {class: 'panel empty'}, `No data files below ${lists.folder}. Start hone ui with --folder FOLDER.`));
+  showSets(lists);
 }
 start().catch((error) => say(error.message, true));

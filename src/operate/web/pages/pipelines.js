@@ -1,8 +1,12 @@
-import {badge, byId, duration, el, facts, follow, get, kindOf, moment, panel, parameter, say, svg, table, values} from './common.js';
+import {badge, byId, el, facts, follow, get, moment, number, panel, parameter, say, table, values} from './common.js';
+import {bare, comparison, decides, decidingValue, errorBox, filled, intervalText, isDeciding, keep, linkTo, longFacts, metricNames, otherNames, quoted, shellLine} from './parts.js';
+import {StepGraph, lasted} from './step_graph.js';
 
 const content = byId('content');
-const SECONDS = 2, WIDE = 170, HIGH = 56, ACROSS = 60, DOWN = 24;
-const lasted = (x) => (x.begun_s > 0 ? duration((x.ended_s > 0 ? x.ended_s : Date.now() / 1000) - x.begun_s) : '');
+const SECONDS = 2;
+
+const progress = (p) => (typeof p.steps === 'number' ? `${p.steps_done} of ${p.steps}${p.failed_step ? `, ${p.failed_step} failed` : p.running_step ? `, ${p.running_step} runs` : ''}` : '');
+const verdictOf = (p) => (p.verdict ? [badge(p.verdict), ' ', p.reason] : '');
 
 async function showList() {
   const {folder, pipelines} = await get('/api/pipelines');
@@ -10,97 +14,113 @@ async function showList() {
   const text = JSON.stringify(pipelines);
   if (text === showList.shown) return true;
   showList.shown = text;
-  content.replaceChildren(pipelines.length ? el('div', {class: 'panel'}, table('Runs of pipelines, the newest first',
-    [['Run'], ['Status'], ['Pipeline'], ['Begun', 'nowrap'], ['Time', 'number'], ['Message', 'text']],
-    pipelines.map((p) => [el('a', {href: `/pipelines?id=${encodeURIComponent(p.id)}`}, p.id), badge(p.status), p.pipeline, moment(p.begun_s),
-      p.status === 'running' || p.ended_s > 0 ? lasted(p) : '', p.message])))
+  content.replaceChildren(pipelines.length ? el('div', {class: 'panel'}, filled('Runs of pipelines, the newest first',
+    [['Run', 'name'], ['Status'], ['Steps done', 'text'], ['Verdict', 'text'], ['Pipeline', 'text'], ['Begun', 'nowrap'], ['Time', 'number']],
+    pipelines.map((p) => [linkTo('/pipelines', {id: p.id}, p.id), badge(p.status), progress(p), verdictOf(p), p.pipeline, moment(p.begun_s),
+      p.status === 'running' || p.ended_s > 0 ? lasted(p) : ''])))
     : el('div', {class: 'panel empty'}, `No pipelines below ${folder} yet.`, el('br'), el('code', null, 'hone pipeline run --config FILE.json')));
   return true;
 }
 
-// Columns by the longest way from a step that needs nothing.
-function columnsOf(steps) {
-  const at = new Map();
-  const depth = (step, seen) => {
-    if (at.has(step.name)) return at.get(step.name);
-    if (seen.has(step.name)) return 0;
-    seen.add(step.name);
-    const d = Math.max(-1, ...(step.needs || []).map((n) => steps.find((s) => s.name === n)).filter(Boolean).map((s) => depth(s, seen))) + 1;
-    at.set(step.name, d);
-    return d;
-  };
-  const columns = [];
-  for (const step of steps) (columns[depth(step, new Set())] ||= []).push(step);
-  return columns;
+// The result of a step in a line: the verdict, the deciding metric, a loss, a version, an address.
+function headline(step, metric) {
+  const result = step.result && typeof step.result === 'object' ? step.result : {};
+  if (step.status === 'failed') {
+    const {code, error} = errorOf(step);
+    return [code, error].filter(Boolean).join(' ');
+  }
+  if (step.status !== 'done') return step.status === 'skipped' ? step.message.split(':')[0] : '';
+  if (result.verdict) return result.verdict;
+  if (step.interval) return `${step.interval.metric} ${number(step.interval.value)} [${number(step.interval.low)}, ${number(step.interval.high)}]`;
+  if (result.url) return result.url;
+  if (step.metrics && step.metrics.train_loss !== undefined) {
+    const value = decidingValue(step.metrics, metric);
+    return `loss ${number(step.metrics.train_loss)}${value === undefined ? '' : `, ${metric} ${number(value)}`}`;
+  }
+  const name = metricNames([step.metrics], metric)[0];
+  if (name && result.version === undefined) return `${bare(name).replaceAll('_', ' ')} ${number(step.metrics[name])}`;
+  if (result.version !== undefined) return `${result.name || 'version'}${result.name ? ':' : ' '}${result.version}`;
+  return '';
 }
 
-function graph(steps, chosen, choose) {
-  const columns = columnsOf(steps), place = new Map();
-  const height = Math.max(...columns.map((c) => c.length)) * (HIGH + DOWN) - DOWN;
-  const width = columns.length * (WIDE + ACROSS) - ACROSS;
-  columns.forEach((column, i) => column.forEach((step, k) => {
-    const top = (height - (column.length * (HIGH + DOWN) - DOWN)) / 2;
-    place.set(step.name, {x: i * (WIDE + ACROSS), y: top + k * (HIGH + DOWN)});
-  }));
-  const edges = steps.flatMap((step) => (step.needs || []).filter((n) => place.has(n)).map((need) => {
-    const a = place.get(need), b = place.get(step.name);
-    const [x0, y0, x1, y1] = [a.x + WIDE, a.y + HIGH / 2, b.x - 7, b.y + HIGH / 2];
-    const bend = Math.max(30, (x1 - x0) / 2);
-    return [svg('path', {class: 'edge', d: `M${x0},${y0} C${x0 + bend},${y0} ${x1 - bend},${y1} ${x1},${y1}`}),
-      svg('path', {class: 'arrow', d: `M${x1 - 1},${y1 - 5} l8,5 l-8,5 z`})];
-  }));
-  const nodes = steps.map((step) => {
-    const {x, y} = place.get(step.name);
-    const pick = () => choose(step.name);
-    return svg('g', {class: `node ${kindOf(step.status)}`, tabindex: 0, role: 'button', 'data-step': step.name, 'aria-pressed': step.name === chosen ? 'true' : 'false',
-      'aria-label': `${step.name}: ${step.status}${step.needs && step.needs.length ? `, after ${step.needs.join(', ')}` : ''}`, onclick: pick,
-      onkeydown: (e) => { if (e.key === 'Enter' || e.key === ' ') e.preventDefault(), pick(); }},
-      svg('rect', {x, y, width: WIDE, height: HIGH, rx: 10}), svg('text', {class: 'name', x: x + 14, y: y + 24}, step.name.length > 19 ? `${step.name.slice(0, 18)}…` : step.name),
-      svg('text', {x: x + 14, y: y + 43}, `${step.reused_from ? 'reused' : step.status}${lasted(step) ? ` · ${lasted(step)}` : ''}`));
-  });
-  return svg('svg', {viewBox: `-4 -4 ${width + 8} ${height + 8}`, width: width + 8, height: height + 8, role: 'group', 'aria-label': 'Steps and what they wait for'}, edges, nodes);
+// The error of the step's command, which has a place and an advice of its own; else that of the step.
+const errorOf = (step) => step.cause || step.error || {error: step.message};
+
+function metricTable(step, metric) {
+  const names = metricNames([step.metrics], metric);
+  if (!names.length) return null;
+  return table('Metrics of the step', [['Metric'], ['Value', 'number'], ['Interval', 'text']], names.map((name) => [
+    [name, ' ', isDeciding(name, metric) ? decides() : null], number(step.metrics[name]),
+    isDeciding(name, metric) && step.interval ? intervalText(step.interval) : '']), 'narrow');
 }
 
 class PipelinePage {
   constructor(id) {
-    this.id = id, this.chosen = '';
-    this.head = el('div'), this.graph = el('div', {class: 'graph'}), this.steps = el('div'), this.detail = el('div', {'aria-live': 'polite'});
-    content.replaceChildren(el('p', null, el('a', {href: '/pipelines'}, '← All pipelines')), this.head, panel('Steps', this.graph), this.detail, this.steps);
+    this.id = id, this.chosen = parameter('step');
+    this.head = el('div'), this.failure = el('div'), this.steps = el('div'), this.detail = el('div', {'aria-live': 'polite'});
+    this.graph = new StepGraph((name) => this.choose(name), (step) => headline(step, this.run.metric));
+    content.replaceChildren(el('p', null, linkTo('/pipelines', {}, '← All pipelines')), this.head, this.failure, panel('Steps', this.graph.node), this.detail, this.steps);
   }
   async look() {
     const run = await get(`/api/pipelines/${encodeURIComponent(this.id)}`);
-    const done = run.steps.filter((s) => s.status === 'done').length;
     document.title = `${run.id} · hone`;
     document.querySelector('h1').textContent = run.id;
-    say(`${run.status}, ${done} of ${run.steps.length} steps done`);
+    say(`${run.status}, ${run.steps_done} of ${run.steps.length} steps done`);
     const text = JSON.stringify(run);
     if (text !== this.shown || run.status === 'running') {
-      this.shown = text;
       this.run = run;
       this.show();
+      if (text !== this.shown) await this.showStep();
+      this.shown = text;
     }
     return run.status === 'running';
   }
+  choose(name) {
+    this.chosen = name;
+    keep({step: name});
+    this.graph.draw(this.run.steps, name);
+    this.showStep();
+  }
+  // The step that is chosen, else the one that says most now.
+  current() {
+    const {steps} = this.run;
+    const by = (test) => steps.find(test);
+    return by((s) => s.name === this.chosen) || by((s) => s.status === 'failed') || by((s) => s.status === 'running') ||
+      by((s) => s.result && s.result.verdict) || steps.at(-1);
+  }
   show() {
-    const run = this.run;
-    this.head.replaceChildren(el('div', {class: 'panel'}, facts([['Status', badge(run.status)], ['Pipeline', run.pipeline], ['Begun', moment(run.begun_s)],
-      ['Time', run.status === 'running' || run.ended_s > 0 ? lasted(run) : ''], ['Folder', run.root], ['Message', run.message]])));
-    const focus = this.graph.contains(document.activeElement) ? document.activeElement.getAttribute('data-step') : null;
-    this.graph.replaceChildren(graph(run.steps, this.chosen, (name) => { this.chosen = name; this.show(); this.showStep(); }));
-    if (focus) [...this.graph.querySelectorAll('.node')].find((n) => n.getAttribute('data-step') === focus)?.focus();
-    this.steps.replaceChildren(el('div', {class: 'panel'}, table('Steps as a table',
-      [['Step'], ['State'], ['After'], ['Time', 'number'], ['Attempts', 'number'], ['Condition', 'mono nowrap'], ['Message', 'text']],
-      run.steps.map((s) => [s.name, badge(s.status), (s.needs || []).join(', '), lasted(s), s.attempts || '', s.when || '',
-        s.reused_from ? `reused from ${s.reused_from}` : s.message]))));
+    const run = this.run, failed = run.steps.find((s) => s.status === 'failed');
+    const deployed = run.steps.map((s) => s.result).find((r) => r && r.url);
+    this.head.replaceChildren(el('div', {class: 'panel'}, facts([['Status', badge(run.status)], ['Steps done', `${run.steps_done} of ${run.steps.length}`],
+      ['Time', run.status === 'running' || run.ended_s > 0 ? lasted(run) : ''], ['Begun', moment(run.begun_s)], ['Pipeline', run.pipeline],
+      ['Deciding metric', run.metric], ['Verdict', run.verdict ? badge(run.verdict) : ''], ['Endpoint', deployed ? deployed.url : '']]),
+      run.reason ? el('p', {class: 'verdict'}, run.reason) : null, longFacts([['Folder', run.root]])));
+    this.failure.replaceChildren(failed ? errorBox(`Step ${failed.name} failed`, errorOf(failed), failed.cause ? failed.error : null) : '');
+    this.graph.draw(run.steps, this.current()?.name);
+    this.steps.replaceChildren(el('div', {class: 'panel'}, filled('Steps as a table',
+      [['Step', 'name'], ['State'], ['Result', 'text'], ['Time', 'number'], ['Attempts', 'number'], ['After', 'text'], ['Condition', 'text mono'], ['Reason', 'text']],
+      run.steps.map((s) => [s.name, badge(s.reused_from ? 'reused' : s.status), s.status === 'failed' ? '' : headline(s, run.metric), s.reused_from ? '' : lasted(s), s.attempts || '',
+        (s.needs || []).join(', '), s.when || '', s.reused_from ? `reused from ${s.reused_from}` : s.message]))));
   }
   async showStep() {
-    const step = this.run.steps.find((s) => s.name === this.chosen);
+    const step = this.current();
     if (!step) return;
-    const log = await get(`/api/pipelines/${encodeURIComponent(this.id)}/${encodeURIComponent(step.name)}`).catch(() => ({lines: []}));
+    const route = `/api/pipelines/${encodeURIComponent(this.id)}/${encodeURIComponent(step.name)}`;
+    const [log, runs] = await Promise.all([get(route).catch(() => ({lines: []})), get('/api/runs').catch(() => ({runs: []}))]);
     const lines = log.lines.join('\n').trim();
+    const trained = runs.runs.filter((r) => r.log && r.log.startsWith(`${step.folder}/`));
+    const result = step.result && typeof step.result === 'object' ? step.result : null;
+    const compared = result && result.evidence ? comparison(result) : null;
     this.detail.replaceChildren(panel(`Step ${step.name}`,
-      step.command ? el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': 'Command'}, step.command.join(' ')) : null,
-      step.result && typeof step.result === 'object' ? [el('h3', null, 'Result'), values(step.result)] : null,
+      facts([['State', badge(step.reused_from ? 'reused' : step.status)], ['Time', step.reused_from ? '' : lasted(step)], ['Begun', moment(step.begun_s)],
+        ['Attempts', step.attempts > 1 ? step.attempts : ''], ['Reused from', step.reused_from ? linkTo('/pipelines', {id: step.reused_from, step: step.name}, step.reused_from) : ''],
+        ['Run', trained.length ? trained.map((r) => [linkTo('/runs', {id: r.id}, r.name || r.id), ' ']) : ''],
+        ['Version', result && result.name && result.version && !result.verdict ? linkTo('/models', {name: result.name, version: result.version}, `${result.name}:${result.version}`) : '']]),
+      step.message && step.status !== 'failed' ? el('p', null, step.message) : null,
+      result && result.verdict ? [el('h3', null, 'Verdict'), el('p', null, badge(result.verdict), ' ', result.reason), compared ? facts(compared) : null] : null,
+      metricTable(step, this.run.metric),
+      step.command ? [el('h3', null, 'Command'), shellLine('Command', step.command.map(quoted).join(' '))] : null,
+      result || otherNames(step.metrics).length ? el('details', null, el('summary', null, `All results of ${step.name}`), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `All results of ${step.name}`}, values(result || step.metrics))) : null,
       lines ? [el('h3', null, 'Log'), el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': 'Log of the step'}, lines)] : null));
   }
 }

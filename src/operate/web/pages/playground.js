@@ -1,96 +1,209 @@
-import {byId, duration, el, get, parameter, say, values} from './common.js';
+import {byId, duration, el, get, parameter, say, table, values} from './common.js';
+import {endpointBadge, keep, linkTo, shellLine} from './parts.js';
+import {COMPLETION_TOKENS, FORM_NAMES, curlLine, events, formsOf, refusal, requestOf, tokensOf} from './requests.js';
 
-let stopping = null;
-const answer = byId('answer'), timing = byId('timing');
+const answer = byId('answer'), timing = byId('timing'), messages = byId('messages');
+const NUMBERS = ['max_tokens', 'temperature', 'top_p', 'top_k'];
+const PARTS = {system: ['chat'], pair: ['classify'], max_tokens: ['chat', 'complete', 'rewrite'], temperature: ['chat', 'complete'], top_p: ['chat', 'complete'],
+  top_k: ['classify', 'fill'], probabilities: ['chat', 'complete']};
+const PROMPTS = {chat: 'Your message', complete: 'Text to continue', rewrite: 'Text', classify: 'Text', fill: 'Text with the mask token of the model, such as [MASK] or <mask>'};
+const FLAG = '--endpoint_url';  // no endpoint of the registry has such a name
+const state = {endpoints: [], models: [], earlier: [], stopping: null, needsKey: false, note: ''};
 
-async function start() {
-  const about = await get('/api/about');
-  byId('endpoint').textContent = `Requests go to ${about.endpoint_url} (--endpoint_url).`;
+const kind = () => byId('kind').value;
+const endpoint = () => state.endpoints.find((e) => e.key === byId('endpoint').value);
+// Requests go through hone ui, which knows the key.
+const base = (e) => (e.key === FLAG ? '/api/endpoint' : `/api/endpoints/${encodeURIComponent(e.key)}`);
+
+function form() {
+  const number = (id) => (byId(id).value === '' ? undefined : Number(byId(id).value));
+  return {model: byId('model').value, system: byId('system').value.trim(), prompt: byId('prompt').value, pair: byId('pair').value.trim(),
+    probabilities: byId('probabilities').checked, ...Object.fromEntries(NUMBERS.map((id) => [id, number(id)]))};
+}
+
+function showCurl() {
+  const at = endpoint();
+  if (!at || !byId('model').value) return byId('curl').replaceChildren();
+  const x = form();
+  const [route, body] = requestOf(kind(), {...x, prompt: x.prompt || '…'}, state.earlier);
+  byId('curl').replaceChildren(shellLine('The request as a curl line', curlLine(at.address, state.needsKey, route, body)));
+}
+
+// Parts of the form that the kind of request has.
+function fit() {
+  const chat = kind() === 'chat';
+  for (const [part, kinds] of Object.entries(PARTS)) byId(`${part}-part`).hidden = !kinds.includes(kind());
+  byId('max_tokens').placeholder = kind() === 'complete' ? COMPLETION_TOKENS : "the model's";
+  byId('prompt-label').textContent = PROMPTS[kind()] || 'Text';
+  byId('talk').hidden = !chat || !messages.children.length;
+  byId('answer-part').hidden = chat;
+  byId('again').hidden = !chat;
+  showCurl();
+}
+
+// The address keeps what was chosen.
+function remember() {
+  keep({endpoint: byId('endpoint').value, model: byId('model').value, kind: kind(), probabilities: byId('probabilities').checked ? 1 : '',
+    ...Object.fromEntries(NUMBERS.map((id) => [id, byId(id).value === byId(id).defaultValue ? '' : byId(id).value]))});
+}
+
+function chooseModel() {
+  const model = state.models.find((m) => m.id === byId('model').value) || {};
+  const kinds = formsOf(model), wanted = kind() || parameter('kind');
+  byId('kind').replaceChildren(...kinds.map((k) => el('option', {value: k}, FORM_NAMES[k])));
+  byId('kind').value = kinds.includes(wanted) ? wanted : kinds[0];
+  begin();
+}
+
+async function chooseEndpoint() {
+  const at = endpoint();
+  state.models = [];
+  byId('model').replaceChildren();
+  byId('where').replaceChildren(...(at ? [at.key === FLAG ? '' : [endpointBadge(at), ' '], `Requests go to ${at.address || 'no server'}${at.key === FLAG ? ` (${FLAG})` : ''}. `,
+    at.deployed.map((d) => [linkTo('/models', {name: d.name, version: d.version}, `${d.name}:${d.version}`), d.traffic < 100 ? ` (${d.traffic} %) ` : ' '])].flat(9) : []));
   try {
-    const {data} = await get('/api/endpoint/v1/models');
+    if (!at) throw new Error('No endpoint is registered. Start one: hone deploy NAME');
+    if (!at.address) throw new Error(`The endpoint ${at.key} has no server. Start one: hone deploy ${at.deployed[0]?.name || at.key}`);
+    const {data} = await get(`${base(at)}/v1/models`);
+    state.models = data;
     byId('model').replaceChildren(...data.map((m) => el('option', {value: m.id}, m.id)));
-    const wanted = parameter('model');
-    if (data.some((m) => m.id === wanted)) byId('model').value = wanted;
+    if (data.some((m) => m.id === parameter('model'))) byId('model').value = parameter('model');
     say(`${data.length} model${data.length === 1 ? ' is' : 's are'} served`);
   } catch (error) {
     say(error.message, true);
   }
+  chooseModel();
 }
 
-function body(kind, text) {
-  const sampling = {max_tokens: Number(byId('max_tokens').value), temperature: Number(byId('temperature').value), top_p: Number(byId('top_p').value)};
-  const model = byId('model').value;
-  if (kind === 'chat') return ['v1/chat/completions', {model, stream: true, ...sampling, messages: [{role: 'user', content: text}]}];
-  if (kind === 'completion') return ['v1/completions', {model, stream: true, ...sampling, prompt: text}];
-  return [`v1/models/${encodeURIComponent(model)}:predict`, {instances: [text]}];
+// --- answers ------------------------------------------------------------------------------------
+
+const percent = (p) => (p === undefined ? '' : p >= 0.9995 ? '100 %' : `${(p * 100).toPrecision(p < 0.1 ? 2 : 3)} %`);
+const blank = (token) => token.replaceAll('\n', '⏎').replace(/^ | $/g, '·') || '∅';
+const shade = (p) => `p${Math.min(4, Math.floor((p ?? 1) * 5))}`;
+
+function probabilities(tokens) {
+  return el('details', {class: 'probabilities', open: true}, el('summary', null, `Probabilities of ${tokens.length} tokens`),
+    el('p', {class: 'shades'}, tokens.map((t) => el('span', {class: `shade ${shade(t.p)}`, title: percent(t.p)}, t.token))),
+    el('div', {class: 'log'}, table('Tokens with the most probable alternatives', [['Token', 'name mono'], ['Probability', 'number'], ['Alternatives', 'text']],
+      tokens.map((t) => [blank(t.token), percent(t.p), t.top.filter(([o]) => o !== t.token).map(([o, p]) => [el('code', null, blank(o)), ` ${percent(p)}  `])]))));
 }
 
-// The pieces of an event stream, as they come.
-async function* events(stream) {
-  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (;;) {
-    const {value, done} = await reader.read();
-    if (done) return;
-    rest += value;
-    const lines = rest.split('\n');
-    rest = lines.pop();
-    for (const line of lines) {
-      const data = line.startsWith('data:') ? line.slice(5).trim() : '';
-      if (data && data !== '[DONE]') yield JSON.parse(data);
+// Labels or words with scores.
+function scores(list) {
+  return table('Scores', [[list[0].label !== undefined ? 'Label' : 'Word', 'name'], ['Score', 'number'], ['Share', 'text']],
+    list.map((s) => [s.label ?? s.token_str ?? s.token, percent(s.score), el('meter', {min: 0, max: 1, value: s.score, 'aria-label': `score of ${s.label ?? s.token_str ?? s.token}`})]), 'scores');
+}
+function prediction(p) {
+  if (typeof p === 'string') return el('p', null, p);
+  const list = Array.isArray(p) ? p : [p];
+  if (list.every((s) => s && typeof s.score === 'number')) return scores(list);
+  if (list.every(Array.isArray)) return list.map(prediction);
+  return values(p);
+}
+
+function message(role, text) {
+  const body = el('div', {class: 'text'}, text);
+  messages.append(el('li', {class: role}, el('span', {class: 'who'}, role === 'user' ? 'You' : role === 'system' ? 'System' : 'Model'), body));
+  byId('talk').hidden = false;
+  return body;
+}
+
+async function ask(route, request, signal) {
+  const got = await fetch(`${base(endpoint())}/${route}`, {method: 'POST', signal, body: JSON.stringify(request), headers: {'content-type': 'application/json'}});
+  if (got.ok) return got;
+  const said = await refusal(got);
+  // A server that does not know of probabilities answers without them.
+  if (request.logprobs === undefined || !/logprobs/.test(said)) throw new Error(`The endpoint answers ${got.status}: ${said}`);
+  state.note = '; this server gives no probabilities of tokens';
+  const {logprobs, top_logprobs, ...rest} = request;
+  return ask(route, rest, signal);
+}
+
+async function stream(got, to) {
+  to.setAttribute('aria-busy', 'true');  // read out once, when it is whole
+  const text = document.createTextNode(''), tokens = [];
+  to.replaceChildren(text);
+  let pieces = 0, first = 0;
+  try {
+    for await (const event of events(got.body)) {
+      if (event.error) throw new Error(event.error.message || String(event.error));
+      const choice = (event.choices || [])[0] || {};
+      const piece = choice.text ?? (choice.delta && choice.delta.content) ?? '';
+      tokens.push(...tokensOf(choice));
+      if (piece && !first) first = performance.now();
+      if (piece) ++pieces, text.appendData(piece);
     }
+  } finally {
+    to.removeAttribute('aria-busy');
+    if (tokens.length) to.append(probabilities(tokens));
   }
+  return {text: text.data, pieces, first};
 }
 
 async function send() {
-  const kind = byId('kind').value;
-  const [route, request] = body(kind, byId('prompt').value);
-  stopping = new AbortController();
+  const x = form(), chat = kind() === 'chat';
+  const [route, request] = requestOf(kind(), x, state.earlier);
+  state.stopping = new AbortController();
   byId('send').disabled = true, byId('stop').disabled = false;
-  answer.replaceChildren(), timing.textContent = '';
+  timing.textContent = '', state.note = '';
+  if (chat) message('user', x.prompt), byId('prompt').value = '';
+  else answer.replaceChildren();
   say('Waiting for the endpoint …');
   const begun = performance.now();
-  let first = 0, pieces = 0;
   try {
-    const got = await fetch(`/api/endpoint/${route}`, {method: 'POST', signal: stopping.signal, body: JSON.stringify(request),
-      headers: {'content-type': 'application/json'}});
-    if (!got.ok) {
-      const text = await got.text();
-      let message = text;
-      try {
-        const {error} = JSON.parse(text);
-        message = error && error.message ? error.message : error || text;
-      } catch { /* not JSON: shown as it is */ }
-      throw new Error(`The endpoint answers ${got.status}: ${message}`);
-    }
+    const got = await ask(route, request, state.stopping.signal);
+    let done = {pieces: 0, first: 0};
     if ((got.headers.get('content-type') || '').startsWith('text/event-stream')) {
-      answer.setAttribute('aria-busy', 'true');  // read out once, when it is whole
-      const text = document.createTextNode('');
-      answer.append(text);
-      for await (const event of events(got.body)) {
-        if (event.error) throw new Error(event.error.message || String(event.error));
-        const choice = (event.choices || [])[0] || {};
-        const piece = choice.text ?? (choice.delta && choice.delta.content) ?? '';
-        if (piece && !first) first = performance.now();
-        if (piece) ++pieces, text.appendData(piece);
-      }
+      done = await stream(got, chat ? message('assistant', '') : answer);
+      if (chat) state.earlier.push({role: 'user', content: x.prompt}, {role: 'assistant', content: done.text});
     } else {
-      const {predictions} = await got.json();
-      for (const p of predictions || []) answer.append(typeof p === 'object' ? values(p) : el('p', null, String(p)));
+      answer.replaceChildren(...((await got.json()).predictions || []).map(prediction).flat(9));
     }
     const seconds = (performance.now() - begun) / 1000;
-    timing.textContent = first ? `first text after ${Math.round(first - begun)} ms, ${pieces} pieces in ${duration(seconds)}` : duration(seconds);
+    timing.textContent = done.first ? `first text after ${Math.round(done.first - begun)} ms, ${done.pieces} pieces in ${duration(seconds)}` : duration(seconds);
+    timing.append(state.note);
     say('Done');
   } catch (error) {
+    if (chat) byId('prompt').value = x.prompt;
     say(error.name === 'AbortError' ? 'Stopped' : error.message, error.name !== 'AbortError');
   } finally {
-    answer.removeAttribute('aria-busy');
     byId('send').disabled = false, byId('stop').disabled = true;
+    fit();
+    if (chat) byId('prompt').focus();
   }
 }
 
-byId('kind').addEventListener('change', () => { byId('sampling').hidden = byId('kind').value === 'predict'; });
+function begin() {
+  state.earlier = [];
+  messages.replaceChildren();
+  answer.replaceChildren();
+  timing.textContent = '';
+  fit();
+}
+
+async function start() {
+  const lists = await get('/api/endpoints').catch(async () => ({...await get('/api/about'), endpoints: []}));
+  state.needsKey = Boolean(lists.needs_key);
+  state.endpoints = lists.endpoints.map((e) => ({...e, key: e.display_name}));
+  // The server of --endpoint_url comes first unless an endpoint has its address.
+  if (!state.endpoints.some((e) => e.address === lists.endpoint_url))
+    state.endpoints.unshift({key: FLAG, display_name: lists.endpoint_url, address: lists.endpoint_url, deployed: []});
+  byId('endpoint').replaceChildren(...state.endpoints.map((e) => el('option', {value: e.key}, !e.address ? `${e.display_name} (not served)` : e.display_name)));
+  const wanted = parameter('endpoint') || (state.endpoints.find((e) => e.key !== FLAG && e.address) || state.endpoints[0]).key;
+  byId('endpoint').value = state.endpoints.some((e) => e.key === wanted) ? wanted : state.endpoints[0].key;
+  for (const id of NUMBERS) if (parameter(id)) byId(id).value = parameter(id);
+  byId('probabilities').checked = Boolean(parameter('probabilities'));
+  byId('prompt').value = parameter('prompt');
+  await chooseEndpoint();
+}
+
+byId('endpoint').addEventListener('change', () => chooseEndpoint().then(remember));
+byId('model').addEventListener('change', () => { chooseModel(); remember(); });
+byId('kind').addEventListener('change', () => { begin(); remember(); });
+byId('form').addEventListener('input', fit);
+byId('form').addEventListener('change', remember);
 byId('form').addEventListener('submit', (event) => { event.preventDefault(); send(); });
 byId('prompt').addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.ctrlKey && !byId('send').disabled) byId('form').requestSubmit(); });
-byId('stop').addEventListener('click', () => { stopping?.abort(); byId('prompt').focus(); });
+byId('stop').addEventListener('click', () => { state.stopping?.abort(); byId('prompt').focus(); });
+byId('again').addEventListener('click', () => { begin(); byId('prompt').focus(); });
 start().catch((error) => say(error.message, true));

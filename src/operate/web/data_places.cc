@@ -1,0 +1,220 @@
+#include "operate/web/data_places.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/store/store.h"
+#include "learn/data/formats/rows.h"
+#include "learn/data/rows/files.h"
+#include "learn/data/shards/shard_names.h"
+#include "learn/data/shards/shards.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostListed = 500, kMostSets = 100;
+constexpr int kFolderLevels = 3, kSetLevels = 2;
+constexpr int64_t kMostManifestBytes = 16 << 20;
+
+// Parts of names of files that hone and Transformers write beside data.
+constexpr const char* kOwnNames[] = {
+    "config", "tokenizer",  "vocab",      "results",  "state",        "hone_",       "adapter",
+    "merges", "tokens_map", "index.json", "run.json", "dataset_info", "dataset_dict"};
+constexpr const char* kTokenizerFiles[] = {"tokenizer.json", "vocab.json", "vocab.txt",
+                                           "spiece.model"};
+
+struct Listing {
+  std::vector<std::string> files, models;  // real paths
+};
+
+bool is_data_file(const std::string& name) {
+  for (const char* part : kOwnNames)
+    if (name.find(part) != std::string::npos) return false;
+  return find_format(name, {}).ok();
+}
+
+void list_below(const fs::path& folder, int levels, Listing& to) {
+  std::error_code failed;
+  std::vector<fs::path> names;
+  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
+    names.push_back(it->path());
+  std::sort(names.begin(), names.end());
+  for (const fs::path& at : names) {
+    if (at.filename().string().starts_with('.') || fs::is_symlink(at, failed)) continue;
+    if (fs::is_directory(at, failed)) {
+      for (const char* file : kTokenizerFiles)
+        if (fs::exists(at / file, failed)) {
+          if (to.models.size() < kMostListed) to.models.push_back(at.string());
+          break;
+        }
+      if (levels > 0) list_below(at, levels - 1, to);
+    } else if (fs::is_regular_file(at, failed) && to.files.size() < kMostListed &&
+               is_data_file(at.filename().string())) {  // a pipe would never end
+      to.files.push_back(at.string());
+    }
+  }
+}
+
+// The manifest of a folder of prepared shards; nothing for other folders.
+std::optional<ShardManifest> manifest_of(const std::string& folder) {
+  const std::string file = folder + "/" + kShardManifest;
+  if (!is_regular(file)) return {};
+  const auto bytes = file_store().bytes(file);
+  if (!bytes.ok() || *bytes > kMostManifestBytes) return {};
+  auto made = read_shard_manifest(folder);
+  return made.ok() ? std::optional(std::move(*made)) : std::nullopt;
+}
+
+OrderedJson names_of(const DataPlaces& places, const std::vector<std::string>& real) {
+  OrderedJson names = OrderedJson::array();
+  for (const std::string& path : real) names.push_back(places.name_of(path));
+  return names;
+}
+
+std::vector<std::string> texts_of(const OrderedJson& value) {
+  std::vector<std::string> texts;
+  if (value.is_string() && !value.get_ref<const std::string&>().empty()) texts.push_back(value);
+  if (value.is_array())
+    for (const OrderedJson& one : value)
+      if (one.is_string()) texts.push_back(one);
+  return texts;
+}
+
+// The data of a path or pattern of a run.
+OrderedJson set_json(const DataPlaces& places, const RunRow& run, const std::string& typed) {
+  OrderedJson set = {
+      {"name", typed}, {"path", ""}, {"kind", "elsewhere"}, {"files", OrderedJson::array()}};
+  const std::string path = path_of_run(run, typed);
+  const bool pattern = typed.find_first_of("*?[") != std::string::npos;
+  const auto real = places.find(pattern ? fs::path(path).parent_path().string() : path);
+  if (!real) return set;
+  if (pattern) {
+    set["kind"] = "files";
+    if (const auto files = expand_files(std::vector<std::string>{path}); files.ok())
+      for (const std::string& file : *files)
+        if (const auto inside = places.find(file)) set["files"].push_back(places.name_of(*inside));
+    return set;
+  }
+  set["path"] = places.name_of(*real);
+  if (is_regular(*real)) {
+    set["kind"] = "file";
+    set["files"].push_back(set["path"]);
+  } else if (is_folder(*real)) {
+    Listing inside;
+    list_below(*real, kSetLevels, inside);
+    set["kind"] = manifest_of(*real) ? "prepared" : "folder";
+    set["files"] = names_of(places, inside.files);
+  }
+  return set;
+}
+
+// Sources of prepared shards, from which the page leads to the rows before they were tokens.
+OrderedJson sources_json(const DataPlaces& places, const RunRow& run, const std::string& folder) {
+  OrderedJson sources = OrderedJson::array();
+  const auto made = manifest_of(folder);
+  if (!made) return sources;
+  for (const OrderedJson& source : made->sources) {
+    const std::string file = text_at(source, "file");
+    const auto real = places.find(path_of_run(run, file));
+    sources.push_back({{"split", text_at(source, "split")},
+                       {"name", file},
+                       {"file", real ? places.name_of(*real) : ""}});
+  }
+  return sources;
+}
+
+OrderedJson sets_json(const DataPlaces& places, const std::vector<RunRow>& runs) {
+  OrderedJson sets = OrderedJson::array();
+  for (const RunRow& run : runs) {
+    const OrderedJson& settings = value_at(run.run, "settings");
+    for (const char* key : {"train_file", "validation_file", "dataset_name"})
+      for (const std::string& typed : texts_of(value_at(settings, key))) {
+        OrderedJson set = set_json(places, run, typed);
+        auto to = std::find_if(sets.begin(), sets.end(), [&](const OrderedJson& known) {
+          return text_at(set, "path").empty() ? text_at(known, "name") == typed
+                                              : known.at("path") == set.at("path");
+        });
+        if (to == sets.end()) {
+          if (sets.size() >= kMostSets) continue;
+          if (text_at(set, "kind") == "prepared")
+            set["sources"] = sources_json(places, run, *places.find(path_of_run(run, typed)));
+          set["runs"] = OrderedJson::array();
+          sets.push_back(std::move(set));
+          to = sets.end() - 1;
+        }
+        (*to)["runs"].push_back({{"id", text_at(run.run, "id")},
+                                 {"name", text_at(run.run, "name")},
+                                 {"task", text_at(run.run, "task")},
+                                 {"setting", key},
+                                 {"model", places.model_of(run)}});
+      }
+  }
+  return sets;
+}
+
+}  // namespace
+
+std::optional<std::string> path_below(const std::string& folder, const std::string& path) {
+  std::error_code failed;
+  const fs::path root = fs::canonical(folder, failed);
+  if (failed || path.find('\0') != std::string::npos || path.find("://") != std::string::npos)
+    return {};
+  const fs::path at = fs::canonical(root / path, failed);
+  if (failed) return {};
+  const fs::path relative = at.lexically_relative(root);
+  if (relative.empty() || *relative.begin() == "..") return {};
+  return at.string();
+}
+
+bool is_regular(const std::string& path) {
+  std::error_code failed;
+  return fs::is_regular_file(path, failed);
+}
+
+std::string path_of_run(const RunRow& run, const std::string& path) {
+  return (fs::path(text_at(run.run, "folder")) / path).lexically_normal().string();
+}
+
+std::optional<std::string> DataPlaces::find(const std::string& path) const {
+  if (auto inside = path_below(folder, path)) return inside;
+  for (const std::string& root : more)
+    if (auto inside = path_below(root, path)) return inside;
+  return {};
+}
+
+std::string DataPlaces::name_of(const std::string& real) const {
+  std::error_code failed;
+  const fs::path relative = fs::path(real).lexically_relative(fs::canonical(folder, failed));
+  return failed || relative.empty() || *relative.begin() == ".." ? real : relative.string();
+}
+
+std::string DataPlaces::model_of(const RunRow& run) const {
+  const std::string written = fs::path(run.log).parent_path().string();
+  const std::string initial = text_at(value_at(run.run, "settings"), "model_name_or_path");
+  for (const std::string& model : {written, path_of_run(run, initial)})
+    if (const auto real = find(model); real && path_exists(*real + "/config.json"))
+      return name_of(*real);
+  return "";
+}
+
+OrderedJson DataPlaces::row_settings_of(const RunRow& run) const {
+  OrderedJson settings = value_at(run.run, "settings");
+  for (const std::string& typed : texts_of(value_at(settings, "train_file")))
+    if (const auto real = find(path_of_run(run, typed)))
+      if (const auto made = manifest_of(*real)) settings.update(made->settings);
+  return settings;
+}
+
+OrderedJson data_listing(const DataPlaces& places, const std::vector<RunRow>& runs) {
+  Listing all;
+  if (const auto root = path_below(places.folder, ".")) list_below(*root, kFolderLevels, all);
+  for (const std::string& more : places.more)
+    if (const auto root = path_below(more, ".")) list_below(*root, kFolderLevels, all);
+  return {{"sets", sets_json(places, runs)},
+          {"files", names_of(places, all.files)},
+          {"models", names_of(places, all.models)}};
+}
+
+}  // namespace hone

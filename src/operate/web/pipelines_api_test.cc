@@ -1,0 +1,108 @@
+// The page Pipelines: results, verdicts, attempts and errors of steps.
+#include "base/core/error_report.h"
+#include "operate/pipeline/errors.h"
+#include "operate/pipeline/state.h"
+#include "operate/web/pages_test.h"
+
+namespace hone {
+namespace {
+
+class PipelinesPage : public PagesTest {
+ protected:
+  void SetUp() override {
+    PagesTest::SetUp();
+    put("below/runs/first/run.json", R"({"steps": [
+        {"name": "train", "needs": [], "command": ["hone", "train"]},
+        {"name": "evaluate", "needs": ["train"], "command": ["hone", "eval", "--hub_token", "verysecretvalue"]},
+        {"name": "decide", "needs": ["evaluate"],
+         "command": ["hone", "models", "decide", "--policy", "{\"metric\": \"eval_accuracy\"}"]}]})");
+    auto state = PipelineState::open(at("below/runs/pipeline.db"));
+    ASSERT_TRUE(state.ok());
+    state_ = std::move(*state);
+    run_.id = "first", run_.pipeline = "news", run_.status = "finished", run_.begun_s = 5;
+    ASSERT_TRUE(state_->put(run_).ok());
+  }
+  StepRow step(const std::string& name, const std::string& status) {
+    StepRow s;
+    s.run = "first", s.name = name, s.status = status, s.attempts = 1;
+    return s;
+  }
+  OrderedJson step_of(const OrderedJson& run, const std::string& name) {
+    for (const OrderedJson& s : run.at("steps"))
+      if (text_at(s, "name") == name) return s;
+    ADD_FAILURE() << "no step " << name;
+    return {};
+  }
+  std::unique_ptr<PipelineState> state_;
+  PipelineRunRow run_;
+};
+
+TEST_F(PipelinesPage, StepsHaveTheirResults) {
+  put("below/runs/first/train/all_results.json", R"({"train_loss": 1.5, "train_runtime": 3.0})");
+  put("below/runs/first/evaluate/eval_run.json", "{}");
+  std::string rows;
+  for (int i = 0; i < 40; ++i)
+    rows += fmt::format(R"({{"id": "{}", "scores": {{"accuracy": {}}}}})"
+                        "\n",
+                        i, i % 4 == 0 ? 0 : 1);
+  put("below/runs/first/evaluate/eval_examples.jsonl", rows);
+  ASSERT_TRUE(state_->put(step("train", "done")).ok());
+  StepRow evaluate = step("evaluate", "done"), decide = step("decide", "done");
+  evaluate.result = {{"eval_accuracy", 0.75}};
+  evaluate.attempts = 2;
+  evaluate.message = "attempt 1 failed with status 1: H0107  the hub is away";
+  decide.result = {{"verdict", "promote"}, {"reason", "accuracy 0.75 against 0.5"}};
+  ASSERT_TRUE(state_->put(evaluate).ok());
+  ASSERT_TRUE(state_->put(decide).ok());
+
+  const OrderedJson run = json("/api/pipelines/first");
+  EXPECT_EQ(text_at(run, "metric"), "accuracy");
+  EXPECT_EQ(text_at(run, "verdict"), "promote");
+  EXPECT_EQ(run.at("steps_done"), 3);
+  EXPECT_EQ(step_of(run, "train").at("metrics").at("train_loss"), 1.5);
+  const OrderedJson evaluated = step_of(run, "evaluate"), interval = evaluated.at("interval");
+  EXPECT_EQ(evaluated.at("attempts"), 2);
+  EXPECT_NE(text_at(evaluated, "message").find("H0107"), std::string::npos);
+  ASSERT_TRUE(interval.is_object()) << dump_json(evaluated);
+  EXPECT_EQ(interval.at("value"), 0.75);
+  EXPECT_LT(interval.at("low"), 0.75);
+  EXPECT_GT(interval.at("high"), 0.75);
+  EXPECT_EQ(interval.at("rows"), 40);
+  EXPECT_EQ(ask("/api/pipelines/first").body.find("verysecret"), std::string::npos);
+
+  const OrderedJson listed = json("/api/pipelines").at("pipelines").at(0);
+  EXPECT_EQ(listed.at("steps"), 3);
+  EXPECT_EQ(text_at(listed, "verdict"), "promote");
+}
+
+TEST_F(PipelinesPage, AFailedStepShowsItsErrorWhole) {
+  StepRow failed = step("train", "failed");
+  const Error cause = Error(err::kStepFailed, "there is no column 'txt'")
+                          .at("rows.jsonl")
+                          .todo("name it by --text_column");
+  failed.message = "step 'train' failed with status 1";
+  failed.result = {{"error", {{"error", failed.message}, {"code", "H3163"}}},
+                   {"cause", error_json(cause)}};
+  ASSERT_TRUE(state_->put(failed).ok());
+  EXPECT_EQ(text_at(step_of(json("/api/pipelines/first"), "decide"), "status"), "pending");
+  const OrderedJson run = json("/api/pipelines/first"), shown = step_of(run, "train");
+  EXPECT_EQ(text_at(run, "failed_step"), "train");
+  EXPECT_TRUE(shown.at("result").is_null());
+  EXPECT_EQ(text_at(shown.at("error"), "code"), "H3163");
+  EXPECT_EQ(text_at(shown.at("cause"), "error"), "there is no column 'txt'");
+  EXPECT_EQ(text_at(shown.at("cause"), "todo"), "name it by --text_column");
+  EXPECT_EQ(shown.at("cause").at("where"), OrderedJson::array({"rows.jsonl"}));
+}
+
+TEST_F(PipelinesPage, FilesOfOtherProgramsBesideItAreNoResults) {
+  put("below/runs/first/train/all_results.json", "[1, 2");
+  put("below/runs/first/evaluate/eval_examples.jsonl", "not json\n");
+  ASSERT_TRUE(state_->put(step("train", "done")).ok());
+  ASSERT_TRUE(state_->put(step("evaluate", "done")).ok());
+  const OrderedJson run = json("/api/pipelines/first");
+  EXPECT_TRUE(step_of(run, "train").at("metrics").empty());
+  EXPECT_TRUE(step_of(run, "evaluate").at("interval").is_null());
+}
+
+}  // namespace
+}  // namespace hone
