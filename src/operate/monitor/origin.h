@@ -19,8 +19,8 @@ Status write_origin(const std::string& folder, const PulledNames& origin);
 
 // The name of a model at a path or URL; the path or URL itself if it has no other name.
 std::string model_name_of(const std::string& place);
-// The same of a data file, a folder of data files, or a folder of token shards, which names the files
-// that it was made from.
+// The name of data: a file, a folder of files, or a folder of token shards, which names the files that
+// it was made from.
 std::string data_name_of(const std::string& place);
 
 }  // namespace hone

@@ -17,7 +17,7 @@ std::map<std::string, std::string> published_environment(const std::string& fold
 // In such a command: the URL of a path below that folder, where a running step has the name
 // <step>.part; any other text unchanged.
 std::string published_place(const std::string& path);
-// The same of every text in a value.
+// A value with published_place() of every text in it.
 OrderedJson published_places(OrderedJson value);
 
 }  // namespace hone

@@ -62,7 +62,7 @@ class RunRecord {
 
 // The JSON object in a command's output: the whole output, or its last line; else null.
 OrderedJson printed_result(const std::string& out);
-// A member of it, "a.b" inside another; null where it is not there.
+// The member of a result, "a.b" inside another; null if it has none.
 const OrderedJson* member_at(const OrderedJson& result, const std::string& member);
 
 }  // namespace hone

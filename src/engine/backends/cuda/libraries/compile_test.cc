@@ -16,7 +16,7 @@ using cuda::KernelCompiler;
 TEST(Compile, EveryKernel) {
   Result<KernelCompiler> nvrtc = KernelCompiler::open();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.error().text();
-  // To PTX, for the newest instructions; compile_nightly_test.cc goes on to cubins.
+  // To PTX, for the newest instructions; compile_nightly_test.cc makes cubins.
   const Result<KernelCompiler::Compiled> ptx = nvrtc->compile("compute_90");
   EXPECT_TRUE(ptx.ok()) << ptx.error().text();
 }
