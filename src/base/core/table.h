@@ -13,7 +13,7 @@
 namespace hone {
 
 struct Column {
-  // How a cell is shown, and what it loses where there is no room: a word or number nothing; a name
+  // How a cell is shown, and what it loses if there is no room: a word or number nothing; a name
   // its middle; a hash all after twelve digits; a sentence continues below. Numbers end at the right.
   enum Kind { kWord, kNumber, kName, kHash, kSentence };
   // Whose column of numbers is marked at its best value.

@@ -35,10 +35,15 @@ struct PipelineCommandSettings {
 #include "base/settings/fields.inc"
 };
 
+bool names_file(const std::string& text) {
+  const std::string name = to_lower(text);
+  return name.ends_with(".json") || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
 // The argument after the verb is a run or a file.
 Status take_argument(PipelineCommandSettings& s) {
   if (s.file_or_run.empty()) return Ok{};
-  const bool is_run = s.verb == "show" || s.verb == "cancel";
+  const bool is_run = (s.verb == "show" || s.verb == "cancel") && !names_file(s.file_or_run);
   std::string& target = is_run ? s.run : s.pipeline;
   if (!target.empty() && target != s.file_or_run)
     return Error(err::kMissingArgument,

@@ -84,7 +84,7 @@ Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& fo
   if (!HONE_TRY(file_store().exists(folder + "/pipeline.db")))
     return Error(err::kNoPipelineRun, fmt::format("'{}' holds no pipeline runs", folder))
         .at("--pipeline_root")
-        .todo("name the pipeline_root of the runs");
+        .todo("name the pipeline_root of the runs, or the file of their pipeline");
   return PipelineState::open(folder + "/pipeline.db");
 }
 
