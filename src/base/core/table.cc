@@ -16,7 +16,7 @@ namespace hone {
 namespace {
 
 constexpr int kUsualWidth = 80, kLeastWidth = 20, kGap = 2;
-constexpr int kLeastName = 10, kLeastSentence = 16;
+constexpr int kLeastName = 10, kLeastSentence = 16, kLongestWord = 24;
 constexpr size_t kHashDigits = 12;
 
 bool is_wide(uint32_t c) {
@@ -90,12 +90,14 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// The smallest width that a cell can be shown in.
+// The smallest width that a cell can be shown in: words of usual length stay whole.
 int least_width(const Column& column, const std::string& cell) {
   const int whole = text_width(cell);
   if (column.kind == Column::kName) return std::min(whole, kLeastName);
-  if (column.kind == Column::kSentence) return std::min(whole, kLeastSentence);
-  return whole;
+  if (column.kind != Column::kSentence) return whole;
+  int longest = kLeastSentence;
+  for (const std::string& word : split(cell, ' ')) longest = std::max(longest, text_width(word));
+  return std::min({whole, longest, kLongestWord});
 }
 
 std::optional<double> cell_number(const std::string& cell) {

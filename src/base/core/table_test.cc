@@ -82,6 +82,15 @@ TEST(Table, SentencesGoOnBelow) {
             "eval   short\n");
 }
 
+TEST(Table, WordsOfSentencesStayWhole) {
+  TextTable t({{.name = "what", .kind = Column::kSentence},
+               {.name = "then", .kind = Column::kSentence},
+               {.name = "place", .kind = Column::kName, .priority = 1}});
+  t.add({"the initial model of the run", "sha256:0123456789ab", "/home/me/pipeline_runs/model"});
+  for (int width = 40; width <= 120; ++width)
+    EXPECT_THAT(t.text(width), HasSubstr("sha256:0123456789ab")) << width;
+}
+
 TEST(Table, MarksTheBestOfSeveralNumbers) {
   TextTable t(
       {{.name = "a"}, {.name = "loss", .kind = Column::kNumber, .best = Column::kSmallest}});

@@ -225,7 +225,7 @@ std::vector<Column> run_columns() {
           {.name = "CPU", .kind = C::kNumber, .priority = 8},
           {.name = "GPU", .kind = C::kNumber, .priority = 8},
           {.name = "machine", .kind = C::kName, .priority = 9},
-          {.name = "id", .kind = C::kWord, .priority = 5}};
+          {.name = "id", .kind = C::kWord, .priority = 2}};
 }
 
 std::vector<std::string> run_cells(const RunRow& row, double now_s) {
