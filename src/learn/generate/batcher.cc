@@ -390,8 +390,11 @@ bool Batcher::keep_allowed(Recipe& recipe, const TokenMasks::Place& place,
   const std::span<const uint64_t> bits = recipe.masks->allowed(place);
   if (bits.empty()) return false;
   const auto forbid_others = [&] {
-    for (size_t t = 0; t < row_.size(); ++t)
-      if (!TokenMasks::has(bits, static_cast<int32_t>(t))) row_[t] = -INFINITY;
+    for (size_t w = 0; w < bits.size(); ++w) {
+      if (bits[w] == ~uint64_t{0}) continue;  // most words, within a string
+      for (size_t t = w * 64; t < std::min(row_.size(), w * 64 + 64); ++t)
+        if ((bits[w] >> t % 64 & 1) == 0) row_[t] = -INFINITY;
+    }
   };
   forbid_others();
   if (largest(row_) > -INFINITY) return true;

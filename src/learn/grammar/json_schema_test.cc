@@ -334,6 +334,19 @@ TEST(JsonSchema, AllowsWhatTheSchemaSaysAndNothingElse) {
   EXPECT_FALSE(allows(R"({"type": "string", "format": "ipv4"})", R"("127.0.0.256")"));
   EXPECT_TRUE(allows(R"({"pattern": "b+"})", R"("abc")"));  // anything around it
   EXPECT_FALSE(allows(R"({"pattern": "b+"})", R"("ac")"));
+  // Both JavaScript and Python agree: é is a word character of one, U+FEFF a space of the other.
+  for (const auto& [pattern, unsure] : {std::pair{"\\w", "é"},
+                                        {"\\W", "é"},
+                                        {"\\W", "٣"},
+                                        {"\\d", "٣"},
+                                        {"[^\\W]", "é"},
+                                        {"\\s", "\uFEFF"},
+                                        {"[^\\S]", "\uFEFF"},
+                                        {"\\S", "\uFEFF"}})
+    EXPECT_FALSE(allows(OrderedJson{{"pattern", std::string("^") + pattern + "$"}}.dump(),
+                        std::string("\"") + unsure + "\""))
+        << pattern << unsure;
+  EXPECT_TRUE(allows(R"({"pattern": "^\\D\\S[^\\d]$"})", R"("éé-")"));
   // A further member cannot have the name of a property, also not as an escape.
   const std::string more =
       R"({"properties": {"ab": {"type": "null"}}, "additionalProperties": {"type": "integer"}})";

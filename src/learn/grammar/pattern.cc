@@ -12,19 +12,37 @@ constexpr size_t kLongestPattern = 1024;  // bytes
 constexpr int kDeepestGroup = 32;
 constexpr int64_t kMostRepeats = 4096;
 
-const CodeSet& digits() {
-  static const CodeSet set{{'0', '9'}};
-  return set;
+template <class Has>
+CodeSet codes_with(CodeSet set, const Has& has) {
+  for (uint32_t code = 0; code < kClassTableSize; ++code)
+    if (has(code)) set.push_back({code, code});
+  return normalized(std::move(set));
 }
-const CodeSet& word_chars() {
-  static const CodeSet set{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-  return set;
+
+// Validators differ: JavaScript's \d and \w are ASCII, Python's are not, and their spaces are others.
+// A text must be valid by both, so a class is narrow where it is wanted (the codes that all of them
+// take) and wide where its opposite is (the codes that one of them takes).
+const CodeSet& digit_chars(bool wide) {
+  static const CodeSet narrow{{'0', '9'}},
+      all = codes_with({}, [](uint32_t c) { return (class_of(char_classes(), c) & kNumber) != 0; });
+  return wide ? all : narrow;
 }
-const CodeSet& space_chars() {  // WhiteSpace and LineTerminator of ECMA-262
-  static const CodeSet set{{0x09, 0x0D},     {0x20, 0x20},     {0xA0, 0xA0},     {0x1680, 0x1680},
-                           {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
-                           {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
-  return set;
+const CodeSet& word_chars(bool wide) {
+  static const CodeSet narrow{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},
+      all = codes_with(narrow, [](uint32_t c) {
+        return (class_of(char_classes(), c) & (kLetter | kNumber)) != 0 || is_word_char(c);
+      });
+  return wide ? all : narrow;
+}
+const CodeSet& space_chars(bool wide) {
+  static const CodeSet narrow{{0x09, 0x0D},     {0x20, 0x20},     {0xA0, 0xA0},
+                              {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029},
+                              {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}},
+      all = codes_with(narrow, [](uint32_t c) {
+        return (class_of(char_classes(), c) & kSpace) != 0 || (c >= 0x1C && c <= 0x1F) ||
+               c == 0xFEFF;
+      });
+  return wide ? all : narrow;
 }
 const CodeSet& line_ends() {
   static const CodeSet set{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
@@ -166,7 +184,7 @@ class PatternParser {
     } else if (take('.')) {
       set = complement(line_ends());
     } else if (take('\\')) {
-      set = HONE_TRY(escape(false));
+      set = HONE_TRY(escape(false, false));
     } else {
       const Char c = decode_char(text_.data() + at_, text_.data() + text_.size());
       if (c.code == kInvalidChar) return wrong("it is not UTF-8");
@@ -208,16 +226,16 @@ class PatternParser {
     return code;
   }
 
-  // The set after a backslash.
-  Result<CodeSet> escape(bool in_class) {
+  // The set after a backslash; `wide`: its opposite is wanted.
+  Result<CodeSet> escape(bool in_class, bool wide) {
     if (ended()) return wrong("it ends with a backslash");
     const char c = text_[at_++];
-    if (c == 'd') return digits();
-    if (c == 'D') return complement(digits());
-    if (c == 'w') return word_chars();
-    if (c == 'W') return complement(word_chars());
-    if (c == 's') return space_chars();
-    if (c == 'S') return complement(space_chars());
+    if (c == 'd') return digit_chars(wide);
+    if (c == 'D') return complement(digit_chars(!wide));
+    if (c == 'w') return word_chars(wide);
+    if (c == 'W') return complement(word_chars(!wide));
+    if (c == 's') return space_chars(wide);
+    if (c == 'S') return complement(space_chars(!wide));
     constexpr std::pair<char, uint32_t> kControls[] = {{'n', '\n'}, {'r', '\r'}, {'t', '\t'},
                                                        {'f', '\f'}, {'v', '\v'}, {'0', 0}};
     for (const auto& [letter, code] : kControls)
@@ -235,8 +253,8 @@ class PatternParser {
     return CodeSet{{code, code}};
   }
 
-  Result<CodeSet> class_item() {
-    if (take('\\')) return escape(true);
+  Result<CodeSet> class_item(bool wide) {
+    if (take('\\')) return escape(true, wide);
     const Char c = decode_char(text_.data() + at_, text_.data() + text_.size());
     if (c.code == kInvalidChar) return wrong("it is not UTF-8");
     at_ += static_cast<size_t>(c.length);
@@ -247,11 +265,11 @@ class PatternParser {
     const bool others = take('^');
     CodeSet set;
     while (!ended() && text_[at_] != ']') {
-      CodeSet item = HONE_TRY(class_item());
+      CodeSet item = HONE_TRY(class_item(others));
       const bool one = item.size() == 1 && item[0].first == item[0].last;
       if (one && at_ + 1 < text_.size() && text_[at_] == '-' && text_[at_ + 1] != ']') {
         ++at_;
-        const CodeSet last = HONE_TRY(class_item());
+        const CodeSet last = HONE_TRY(class_item(others));
         if (last.size() != 1 || last[0].first != last[0].last || last[0].first < item[0].first)
           return wrong("a span of a class has no end");
         item[0].last = last[0].first;

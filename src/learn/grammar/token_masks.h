@@ -38,8 +38,8 @@ class TokenMasks {
   }
 
  private:
-  // One search: about 20 ms on a slow core, and 10 MB.
-  static constexpr int64_t kMostWork = 1 << 20;
+  // Bounds of one search, for languages from outside.
+  static constexpr int64_t kMostWork = 1 << 19;  // ways that are followed
   static constexpr size_t kMostStates = 4096, kMostMasks = 64, kMostFrames = 1 << 18;
   bool find(int32_t from, std::vector<uint64_t>& bits);
   void forget();
