@@ -24,12 +24,6 @@
 namespace hone {
 namespace {
 
-std::vector<std::string> engine_choices() {
-  std::vector<std::string> names = pipeline_engine_names();
-  names.insert(names.begin(), "");
-  return names;
-}
-
 struct PipelineCommandSettings {
 #define HONE_SETTINGS "run/commands/pipeline.def"
 #include "base/settings/fields.inc"

@@ -8,6 +8,12 @@
 
 namespace hone {
 
+std::vector<std::string> engine_choices() {
+  std::vector<std::string> names = pipeline_engine_names();
+  names.insert(names.begin(), "");
+  return names;
+}
+
 Result<int> write_compiled(const std::string& engine, const CompiledPipeline& c,
                            const std::string& output) {
   for (const std::string& note : c.notes) log_info("{:<11} {}", engine, note);

@@ -45,22 +45,45 @@ Result<std::unique_ptr<RowReader>> open_columns(const Task& task,
   return open_rows(files, options);
 }
 
-// By column; each has a value for each row of the files.
+Result<std::vector<size_t>> indices_of(const RowReader& rows,
+                                       const std::vector<std::string>& columns) {
+  std::vector<size_t> at;
+  for (const std::string& column : columns) at.push_back(HONE_TRY(text_column(rows, column)));
+  return at;
+}
+
+// By column; each has a value for each row of the files that has all `texts`.
 Result<std::vector<ColumnValues>> read_columns(const Task& task,
                                                const std::vector<std::string>& files,
-                                               const std::vector<std::string>& columns) {
+                                               const std::vector<std::string>& columns,
+                                               const std::vector<std::string>& texts = {}) {
   const auto reader = HONE_TRY(open_columns(task, files));
   std::vector<ColumnValues> values(columns.size());
   Row row;
-  std::vector<size_t> at;
+  std::vector<size_t> at, texts_at;
   while (HONE_TRY(reader->next(row))) {
-    if (at.empty())
-      for (const std::string& column : columns)
-        at.push_back(HONE_TRY(text_column(*reader, column)));
+    if (at.empty()) {
+      at = HONE_TRY(indices_of(*reader, columns));
+      texts_at = HONE_TRY(indices_of(*reader, texts));
+    }
+    const auto lacks = [&](size_t column) {
+      const OrderedJson value = value_of_cell(row.cells[column]);
+      return value.is_null() || value == "";
+    };
+    if (std::any_of(texts_at.begin(), texts_at.end(), lacks)) continue;
     for (size_t c = 0; c < columns.size(); ++c)
       values[c].push_back(value_of_cell(row.cells[at[c]]));
   }
   return values;
+}
+
+// The columns of texts without which hone prepare leaves a row out.
+std::vector<std::string> needed_texts(const ShardManifest& shards) {
+  std::vector<std::string> texts;
+  for (const char* key : {"text_column", "summary_column"})
+    if (std::string column = text_at(shards.settings, key); !column.empty())
+      texts.push_back(std::move(column));
+  return texts;
 }
 
 // The files of the validation rows; those of the training rows, if a share of these is taken.
@@ -124,8 +147,8 @@ Status find_slice_columns(const Task& task, const LabelSources& sources,
 Status keep_slices(const std::string& folder, const ShardManifest& shards, const Task& task,
                    const LabelSources& sources, const std::vector<std::string>& columns) {
   if (columns.empty()) return Ok{};
-  const std::vector<ColumnValues> values =
-      HONE_TRY(read_columns(task, HONE_TRY(validation_files(sources)), columns));
+  const std::vector<std::string> files = HONE_TRY(validation_files(sources));
+  std::vector<ColumnValues> values = HONE_TRY(read_columns(task, files, columns));
   const bool is_share = sources.validation.empty();  // the first of the training rows
   size_t kept = 0, all = 0;
   for (const ShardSplit& split : shards.splits) {
@@ -133,6 +156,8 @@ Status keep_slices(const std::string& folder, const ShardManifest& shards, const
     if (split.name == kValidation) kept = rows;
     if (split.name == kValidation || (is_share && split.name == "train")) all += rows;
   }
+  if (values[0].size() > all)
+    values = HONE_TRY(read_columns(task, files, columns, needed_texts(shards)));
   if (values[0].size() != all || !sources.dev_ids.empty()) return other_rows(values[0].size(), all);
   OrderedJson j = OrderedJson::object();
   for (size_t c = 0; c < columns.size(); ++c)
