@@ -10,7 +10,8 @@ commands. Lines of a .run file:
 
     # anything                  a comment; these comments mean something:
     # needs: data               skip with a reason unless $HONE_DATA (default ../shared/data) is there;
-                                also 'venv' (Python with Transformers: $HONE_VENV_PYTHON), 'network'
+                                also 'venv' (Python with Transformers: $HONE_VENV_PYTHON), 'network',
+                                'program/zsh' (a program, of Debian's package of this name)
     # timeout: 300              seconds for each command (default 120)
     # label: slow               for ctest: slow or nightly (several words allowed)
     # file data/a.csv           the lines up to '# end' become this file (variables are replaced);
@@ -320,6 +321,9 @@ class Runner:
             return None if self.python else "HONE_VENV_PYTHON names no Python with Transformers"
         if need == "network":
             return None if os.environ.get("HONE_TEST_NETWORK") else "HONE_TEST_NETWORK is not set"
+        if need.startswith("program/"):
+            program = need[8:]
+            return None if shutil.which(program) else f"there is no {program}; Debian's package of this name has it"
         if need.startswith("data/"):
             path = os.path.join(self.data, need[5:])
             return None if os.path.exists(path) else f"no {path}"
@@ -363,7 +367,7 @@ class Runner:
         for need in t.needs:
             reason = self.missing(need)
             if reason:
-                print(f"SKIP {name}: {reason}")
+                print(f"skipped: {reason} ({name})")
                 return SKIPPED
         folder = tempfile.mkdtemp(prefix="hone_run_")
         self.bin = tempfile.mkdtemp(prefix="hone_bin_")
