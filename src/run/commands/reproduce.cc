@@ -25,10 +25,12 @@ struct ReproduceSettings {
 #include "base/settings/fields.inc"
 };
 
-// One thing that decides the result: its recorded value and its value here; "": unknown. `place`: of files.
+// One thing that decides the result: its recorded value and its value here; "": unknown. `name`,
+// `place`: of files.
 struct Circumstance {
-  std::string what, recorded, here, place = {};
+  std::string what, recorded, here, name = {}, place = {};
   bool differs() const { return !recorded.empty() && recorded != here; }
+  std::string text() const { return name.empty() ? what : what + " " + name; }
 };
 
 std::string hash_of(const std::string& file) {
@@ -52,23 +54,21 @@ std::vector<Circumstance> circumstances_of(const ModelVersion& v, const Register
   const OrderedJson& record = run.record;
   std::vector<Circumstance> all;
   all.push_back({"hone", text_at(record, "hone"), std::string(version())});
-  all.push_back({"model " + v.reference(), v.hash, model_here(v.source), v.source});
+  all.push_back({"model", v.hash, model_here(v.source), v.reference(), v.source});
   if (const std::string from = text_at(record, "model"); !run.model_hash.empty())
-    all.push_back(
-        {"initial model " + initial_model_of(run), run.model_hash, model_here(from), from});
+    all.push_back({"initial model", run.model_hash, model_here(from), initial_model_of(run), from});
   for (const OrderedJson& data : value_at(record, "data")) {
     const std::string file = text_at(data, "file"), name = text_at(data, "name");
-    all.push_back(
-        {"data " + (name.empty() ? file : name), text_at(data, "hash"), hash_of(file), file});
+    all.push_back({"data", text_at(data, "hash"), hash_of(file), name.empty() ? file : name, file});
   }
-  all.push_back({"settings that this hone lacks", "none", "none"});
+  all.push_back({"unknown settings", "none", "none"});
   if (const std::string unknown = unknown_settings(run); !unknown.empty())
     all.back().here = unknown;
   // Threads do not change bits, the instruction set may; of a GPU its name says it all.
   const std::string numerics = text_at(record, "numerics_machine"),
                     device = text_at(run.params, "device");
   if (device == "cpu" && !numerics.empty())
-    all.push_back({"instruction set, threads", numerics, threads_here(numerics)});
+    all.push_back({"instructions", numerics, threads_here(numerics)});
   const Machine here = this_machine();
   all.push_back({"processor", text_at(value_at(record, "machine"), "cpu"), here.cpu});
   all.push_back({"GPU", text_at(value_at(record, "machine"), "gpu"), here.gpu});
@@ -77,14 +77,15 @@ std::vector<Circumstance> circumstances_of(const ModelVersion& v, const Register
 
 TextTable table_of_circumstances(const std::vector<Circumstance>& all, bool whole) {
   const auto shown = [whole](const std::string& text) { return whole ? text : short_hash(text); };
-  TextTable table({{.name = "what", .kind = Column::kSentence},
+  TextTable table({{.name = "what"},
+                   {.name = "name", .kind = Column::kName},
                    {.name = "is"},
                    {.name = "then", .kind = Column::kSentence},
                    {.name = "here", .kind = Column::kSentence},
                    {.name = "place", .kind = Column::kName, .priority = 1}});
   for (const Circumstance& c : all)
     if (!c.recorded.empty())
-      table.add({c.what, c.differs() ? "different" : "same", shown(c.recorded),
+      table.add({c.what, c.name, c.differs() ? "different" : "same", shown(c.recorded),
                  c.differs() || whole ? shown(c.here) : "", c.place});
   return table;
 }
@@ -112,7 +113,7 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
   const OrderedJson& data = value_at(run.record, "data");
   const bool unknown_data = data.is_null() || data.empty();
   const auto json_of = [](const Circumstance& c) -> OrderedJson {
-    return {{"what", c.what},
+    return {{"what", c.text()},
             {"recorded", c.recorded},
             {"here", c.here},
             {"differs", c.differs()},
@@ -135,7 +136,7 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
   if (s.csv) return kExitDone;
   print_out(first == all.end()
                 ? fmt::format("\nnothing {}differs\n", unknown_data ? "that is known " : "")
-                : fmt::format("\nfirst difference: {}\n", first->what));
+                : fmt::format("\nfirst difference: {}\n", first->text()));
   if (unknown_data) print_out("the data were not recorded: they were not here as files\n");
   print_out(command + "\n");
   return kExitDone;
