@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostLogBytes = 4 << 20;  // of one answer
 constexpr size_t kMostLines = 200;
-constexpr const char* kLabels = "logging.googleapis.com/labels";
+constexpr const char* kLogLabels = "logging.googleapis.com/labels";
 
 // The lines of a run in a part of its log, by kind.
 class LogPart {
@@ -21,7 +21,7 @@ class LogPart {
     const Result<OrderedJson> parsed = parse_ordered_json(text, "log");
     if (!parsed.ok() || !parsed->is_object()) return;
     const OrderedJson& line = *parsed;
-    const OrderedJson labels = value_at(line, kLabels);
+    const OrderedJson labels = value_at(line, kLogLabels);
     if (text_at(labels, "run") != id_) return;
     const std::string event = text_at(line, "event"), step = text_at(labels, "step");
     OrderedJson at = {{"time", text_at(line, "time")}};
@@ -39,7 +39,7 @@ class LogPart {
       points_.push_back(std::move(at));
     } else if (event == "usage") {
       for (const auto& [key, value] : line.items())
-        if (key != "severity" && key != "message" && key != "event" && key != kLabels)
+        if (key != "severity" && key != "message" && key != "event" && key != kLogLabels)
           at[key] = value;
       usage_.push_back(std::move(at));
     } else if (event == "save") {
@@ -67,7 +67,7 @@ class LogPart {
 
 OrderedJson run_summary(const RunRow& row) {
   OrderedJson end = row.end;
-  for (const char* key : {"severity", "message", "event", kLabels})
+  for (const char* key : {"severity", "message", "event", kLogLabels})
     if (end.is_object()) end.erase(key);
   return {{"id", text_at(row.run, "id")},
           {"name", text_at(row.run, "name")},
