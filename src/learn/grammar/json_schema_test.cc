@@ -258,11 +258,13 @@ Result<std::string> random_document(const OrderedJson& schema, Random& r) {
     for (int32_t t = 0; t <= end; ++t)
       if (TokenMasks::has(bits, t)) all.push_back(t);
     int32_t token = all[r.below(all.size())];
-    if (i > 150) {  // closing ones first, then letters of the patterns
+    if (i > 150) {  // closing ones first, but within texts letters of the patterns
       const std::string letters = "nul05ac@.omx-\\";
       const char helper = letters[r.below(letters.size())];
-      for (const char c : {helper, '}', ']', '"'})
-        if (TokenMasks::has(bits, c) && (c != helper || !r.one_in(8))) token = c;
+      if (TokenMasks::has(bits, helper) && !r.one_in(8)) token = helper;
+      const bool in_text = TokenMasks::has(bits, '}') && TokenMasks::has(bits, ']');
+      for (const char c : {'}', ']', '"'})
+        if (TokenMasks::has(bits, c) && (c == '"' || !in_text)) token = c;
     }
     if (TokenMasks::has(bits, end) && (i > 150 || r.one_in(3))) return text;
     if (token == end) return text;
@@ -355,6 +357,16 @@ TEST(JsonSchema, AllowsWhatTheSchemaSaysAndNothingElse) {
        {R"({"ab": 1})", R"({"a\u0062": 1})", R"({"\u0061b": 1})", R"({"ab": null, "ab": 1})"})
     EXPECT_FALSE(allows(more, no)) << no;
   EXPECT_TRUE(allows("{}", R"({"a": [1, -2.5e3, {"b": [true, null]}]})"));
+}
+
+TEST(JsonSchema, ReferencesMayBeAChainOfThousands) {
+  OrderedJson schema{{"$ref", "#/$defs/a0"}};
+  constexpr int kLinks = 3000;
+  for (int i = 0; i < kLinks; ++i)
+    schema["$defs"][fmt::format("a{}", i)] = {{"$ref", fmt::format("#/$defs/a{}", i + 1)}};
+  schema["$defs"][fmt::format("a{}", kLinks)] = {{"type", "null"}};
+  EXPECT_TRUE(allows(schema.dump(), "null"));
+  EXPECT_FALSE(allows(schema.dump(), "true"));
 }
 
 TEST(JsonSchema, RefusesByNameWhatItCannotKeepTo) {

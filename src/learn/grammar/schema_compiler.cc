@@ -113,7 +113,7 @@ Status SchemaCompiler::compile_type(Way way, const SchemaPart& part, const std::
 }
 
 // A reference within the schema: "#", or "#/" and a JSON pointer.
-Result<SchemaPart> SchemaCompiler::referred(const SchemaPart& part) const {
+Result<SchemaPart> SchemaCompiler::referred(const SchemaPart& part) {
   const std::string ref = text_at(*part.schema, "$ref");
   if (ref == "#") return root_;
   if (!ref.starts_with("#/"))
@@ -128,8 +128,8 @@ Result<SchemaPart> SchemaCompiler::referred(const SchemaPart& part) const {
       key += escaped ? (ref[++i] == '0' ? '~' : '/') : ref[i];
     }
     begin = end + 1;
-    if (at.schema->is_object() && at.schema->contains(key)) {
-      at = at.member(key);
+    if (const OrderedJson* member = member_of(*at.schema, key)) {
+      at = at.member(key, *member);
       continue;
     }
     const bool digits =
@@ -139,6 +139,15 @@ Result<SchemaPart> SchemaCompiler::referred(const SchemaPart& part) const {
     at = {&(*at.schema)[std::stoul(key)], at.place + "/" + key};
   }
   return at;
+}
+
+const OrderedJson* SchemaCompiler::member_of(const OrderedJson& object, const std::string& key) {
+  if (!object.is_object()) return nullptr;
+  const auto [index, is_new] = indexes_.try_emplace(&object);
+  if (is_new)
+    for (const auto& [name, value] : object.items()) index->second[name] = &value;
+  const auto it = index->second.find(key);
+  return it == index->second.end() ? nullptr : it->second;
 }
 
 Status SchemaCompiler::add_choices(Way way, const SchemaPart& part, const char* key) {
@@ -155,7 +164,7 @@ Status SchemaCompiler::add_choices(Way way, const SchemaPart& part, const char* 
 }
 
 // Each choice of oneOf excludes the others, or a value could be valid by two of them.
-Status SchemaCompiler::check_disjoint(const SchemaPart& part) const {
+Status SchemaCompiler::check_disjoint(const SchemaPart& part) {
   const size_t count = part.at("oneOf").size();
   constexpr size_t kMostChoices = 256;
   if (count > kMostChoices)

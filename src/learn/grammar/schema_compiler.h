@@ -31,10 +31,12 @@ class SchemaCompiler {
   int32_t rule_of(const SchemaPart& part);
   Status compile_part(Way way, const SchemaPart& part);
   Status compile_type(Way way, const SchemaPart& part, const std::string& type);
-  Result<SchemaPart> referred(const SchemaPart& part) const;
+  Result<SchemaPart> referred(const SchemaPart& part);
+  // The member of an object, null if there is none; found by an index, as $defs may be large.
+  const OrderedJson* member_of(const OrderedJson& object, const std::string& key);
   Status add_choices(Way way, const SchemaPart& part, const char* key);
   Status add_values(Way way, const SchemaPart& part);
-  Status check_disjoint(const SchemaPart& part) const;
+  Status check_disjoint(const SchemaPart& part);
 
   // Values without a schema, nested at most `depth` deep.
   int32_t any_value(int depth);
@@ -66,6 +68,8 @@ class SchemaCompiler {
   std::shared_ptr<Automaton> automaton_;
   StringRules rules_;
   std::unordered_map<const OrderedJson*, int32_t> known_;
+  std::unordered_map<const OrderedJson*, std::unordered_map<std::string, const OrderedJson*>>
+      indexes_;  // by object, of its members
   std::vector<std::pair<int32_t, SchemaPart>> pending_;
   std::unordered_map<int, int32_t> values_, objects_, arrays_;  // by depth
 };

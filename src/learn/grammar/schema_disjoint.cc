@@ -29,6 +29,7 @@ class DisjointSearch {
 
  private:
   static constexpr int kDeepest = 8, kMostReferences = 16;
+  static constexpr size_t kMostNames = 200;  // of the properties that are compared
 
   bool resolve(SchemaPart& part) const {
     for (int i = 0; i < kMostReferences; ++i) {
@@ -85,6 +86,8 @@ class DisjointSearch {
     };
     const OrderedJson& names = a.at("properties");
     if (!names.is_object() || !b.at("properties").is_object()) return false;
+    if (names.size() + b.at("properties").size() + a.at("required").size() > kMostNames)
+      return false;
     for (const auto& [name, schema] : names.items()) {
       if (!b.at("properties").contains(name) || !requires_it(a, name) || !requires_it(b, name))
         continue;

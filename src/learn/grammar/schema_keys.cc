@@ -68,8 +68,8 @@ std::string pointer_part(const std::string& key) {
 
 }  // namespace
 
-SchemaPart SchemaPart::member(const std::string& key) const {
-  return {&schema->at(key), place + "/" + pointer_part(key)};
+SchemaPart SchemaPart::member(const std::string& key, const OrderedJson& value) const {
+  return {&value, place + "/" + pointer_part(key)};
 }
 
 SchemaPart SchemaPart::item(const std::string& key, size_t i) const {

@@ -17,7 +17,8 @@ struct SchemaPart {
   // A member, null if it is absent.
   const OrderedJson& at(const char* key) const { return value_at(*schema, key); }
   bool has(const char* key) const { return schema->contains(key); }
-  SchemaPart member(const std::string& key) const;
+  SchemaPart member(const std::string& key) const { return member(key, schema->at(key)); }
+  SchemaPart member(const std::string& key, const OrderedJson& value) const;  // of that key
   SchemaPart item(const std::string& key, size_t i) const;
 };
 

@@ -68,10 +68,11 @@ Result<std::vector<SchemaCompiler::Member>> SchemaCompiler::members_of(const Sch
     if (automaton_->full()) return too_large();
     return Ok{};
   };
-  if (properties.is_object())
+  if (properties.is_object()) {
+    const SchemaPart all = part.member("properties");
     for (const auto& [name, schema] : properties.items())
-      HONE_TRY(
-          add(name, rule_of(part.member("properties").member(name)), required.erase(name) > 0));
+      HONE_TRY(add(name, rule_of(all.member(name, schema)), required.erase(name) > 0));
+  }
   if (others < 0 && !part.has("additionalProperties")) others = any_value(kDeepestValue);
   for (const std::string& name : required) {
     if (others < 0)
