@@ -148,9 +148,7 @@ Status read_chat_logprobs(const Json& body, const BodyKeys& keys, OpenaiSettings
   return Ok{};
 }
 
-Status read_format(const Json& body, const std::string& text, AnswerForm& form) {
-  if (value_at(body, "response_format").is_null()) return Ok{};
-  const OrderedJson ordered = HONE_TRY(parse_ordered_json(text, "the body"));
+Status read_format(const OrderedJson& ordered, AnswerForm& form) {
   form.language =
       HONE_TRY(language_of_format(value_at(ordered, "response_format"), "response_format"));
   return Ok{};
@@ -175,14 +173,13 @@ Status read_response_logprobs(const Json& body, const BodyKeys& keys, OpenaiSett
   return Ok{};
 }
 
-Status read_response_text(const Json& body, const std::string& text, AnswerForm& form) {
+Status read_response_text(const Json& body, const OrderedJson& ordered, AnswerForm& form) {
   const Json& wanted = value_at(body, "text");
   if (wanted.is_null()) return Ok{};
   if (!wanted.is_object()) return bad_key("text", "text is not an object");
   for (const auto& [key, value] : wanted.items())
     if (key != "format" && !(key == "verbosity" && value == Json("medium")))
       return bad_key("text", fmt::format("the key '{}' is not supported", key));
-  const OrderedJson ordered = HONE_TRY(parse_ordered_json(text, "the body"));
   form.language =
       HONE_TRY(language_of_format(value_at(value_at(ordered, "text"), "format"), "text.format"));
   return Ok{};
@@ -216,12 +213,15 @@ Result<OpenaiSettings> read_completion(const Json& body, const std::string& text
   s.only_prompt = most == 0;
   out["max_new_tokens"] = std::max<int64_t>(most, 1);
   HONE_TRY(read_stops(body, out, s));
-  HONE_TRY(read_format(body, text, form));
+  if (!value_at(body, "response_format").is_null()) {
+    const OrderedJson ordered = HONE_TRY(parse_ordered_json(text, "the body"));
+    HONE_TRY(read_format(ordered, form));
+  }
   finish(s, std::move(out), std::move(form));
   return s;
 }
 
-Result<OpenaiSettings> read_chat_settings(const Json& body, const std::string& text,
+Result<OpenaiSettings> read_chat_settings(const Json& body, const OrderedJson& ordered,
                                           int64_t longest) {
   HONE_TRY(check_fixed_keys(body, chat_keys()));
   OpenaiSettings s;
@@ -237,7 +237,7 @@ Result<OpenaiSettings> read_chat_settings(const Json& body, const std::string& t
   HONE_TRY(keys.whole("max_completion_tokens", 1, most));
   out["max_new_tokens"] = most;
   HONE_TRY(read_stops(body, out, s));
-  HONE_TRY(read_format(body, text, form));
+  HONE_TRY(read_format(ordered, form));
   const Json& tools = value_at(body, "tools");
   const bool calls = tools.is_array() && !tools.empty() && text_at(body, "tool_choice") != "none";
   if (calls && form.language)
@@ -251,7 +251,7 @@ Result<OpenaiSettings> read_chat_settings(const Json& body, const std::string& t
   return s;
 }
 
-Result<OpenaiSettings> read_response_settings(const Json& body, const std::string& text,
+Result<OpenaiSettings> read_response_settings(const Json& body, const OrderedJson& ordered,
                                               int64_t longest) {
   HONE_TRY(check_fixed_keys(body, response_keys()));
   OpenaiSettings s;
@@ -271,7 +271,7 @@ Result<OpenaiSettings> read_response_settings(const Json& body, const std::strin
   HONE_TRY(keys.whole("max_output_tokens", 1, most));
   out["max_new_tokens"] = most;
   HONE_TRY(read_response_logprobs(body, keys, s, form));
-  HONE_TRY(read_response_text(body, text, form));
+  HONE_TRY(read_response_text(body, ordered, form));
   finish(s, std::move(out), std::move(form));
   return s;
 }

@@ -27,13 +27,14 @@ struct OpenaiSettings {
   std::shared_ptr<const AnswerForm> form;
 };
 
-// `text` is the body as it came: a schema keeps the order of its keys. `longest`: tokens of a chat
-// unless the body limits them. Errors H3415 with the key, H2511 and H2512 of a schema.
+// `ordered` is the body with its keys in order, as a schema needs them; `text` the body as it came,
+// which is parsed in order only if it has a schema. `longest`: tokens of a chat unless the body limits
+// them. Errors H3415 with the key, H2511 and H2512 of a schema.
 Result<OpenaiSettings> read_completion(const Json& body, const std::string& text);
-Result<OpenaiSettings> read_chat_settings(const Json& body, const std::string& text,
+Result<OpenaiSettings> read_chat_settings(const Json& body, const OrderedJson& ordered,
                                           int64_t longest);
 // The settings of /v1/responses. They have one choice.
-Result<OpenaiSettings> read_response_settings(const Json& body, const std::string& text,
+Result<OpenaiSettings> read_response_settings(const Json& body, const OrderedJson& ordered,
                                               int64_t longest);
 
 Error bad_key(const std::string& key, const std::string& what);  // H3415

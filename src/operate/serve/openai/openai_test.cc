@@ -13,8 +13,9 @@ enum class Kind { completion, chat, response };
 Result<OpenaiSettings> read(Kind kind, const std::string& text) {
   const Json body = parse_json(text, "test").value();
   if (kind == Kind::completion) return read_completion(body, text);
-  if (kind == Kind::chat) return read_chat_settings(body, text, 100);
-  return read_response_settings(body, text, 100);
+  const OrderedJson ordered = parse_ordered_json(text, "test").value();
+  if (kind == Kind::chat) return read_chat_settings(body, ordered, 100);
+  return read_response_settings(body, ordered, 100);
 }
 
 // The defaults of OpenAI's reference, as its clients may send them.

@@ -62,7 +62,7 @@ Status complete_chat(RouteCall& call) {
   const OrderedJson ordered = HONE_TRY(parse_ordered_json(call.request.body, "the body"));
   std::vector<TextQuery> queries;
   queries.push_back(HONE_TRY(chat_asked(ordered, *model)));
-  a->settings = HONE_TRY(read_chat_settings(body, call.request.body, model->longest()));
+  a->settings = HONE_TRY(read_chat_settings(body, ordered, model->longest()));
   const Json& tools = value_at(body, "tools");
   if (tools.is_array() && !tools.empty() && text_at(body, "tool_choice") != "none")
     a->tools = tool_names(tools);

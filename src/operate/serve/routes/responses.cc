@@ -12,7 +12,7 @@ Status respond(RouteCall& call) {
   const ModelSet::Model model = HONE_TRY(model_asked(call.server, body));
   const OrderedJson ordered = HONE_TRY(parse_ordered_json(call.request.body, "the body"));
   const auto a = std::make_shared<ResponseAsked>();
-  a->settings = HONE_TRY(read_response_settings(body, call.request.body, model->longest()));
+  a->settings = HONE_TRY(read_response_settings(body, ordered, model->longest()));
   OrderedJson chat = OrderedJson::object();
   chat["messages"] = HONE_TRY(response_messages(ordered));
   TextQuery q = HONE_TRY(chat_asked(chat, *model));
