@@ -3,9 +3,9 @@
 #include "base/core/text.h"
 #include "base/settings/columns.h"
 #include "base/store/store.h"
+#include "run/commands/error_pages.h"
 #include "run/commands/errors.h"
 #include "run/commands/screen.h"
-#include "run/commands/error_pages.h"
 #include "run/manual/completion.h"
 #include "run/manual/man_pages.h"
 

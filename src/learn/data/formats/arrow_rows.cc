@@ -75,13 +75,12 @@ class ArrowReader final : public RowReader {
       mapped_ = HONE_TRY(MappedFile::open(path));
       bytes = mapped_->bytes();
     }
-    const int64_t most = source_->limits().whole_bytes;
     HoneArrowInput input{.path = path.empty() || mapped_ ? nullptr : path.c_str(),
                          .bytes = bytes.data(),
                          .size = static_cast<int64_t>(bytes.size()),
                          .read = nullptr,
                          .reader = nullptr,
-                         .most_bytes = most == ReadLimits().whole_bytes ? 0 : most};
+                         .most_bytes = is_bounded() ? source_->limits().whole_bytes : 0};
     if (Reader* reader = source_->ranges())
       input = {nullptr, nullptr, reader->bytes(), read_range, this, input.most_bytes};
     file_.reset(api_->open(format_, &input, error));
@@ -111,14 +110,7 @@ class ArrowReader final : public RowReader {
           .todo("ask again");
     const int32_t got = api_->next(file_.get(), cells_.data());
     if (got < 1) HONE_TRY(check_unchanged());
-    if (got == kBeyondMemory)
-      return Error(err::kDataLimit,
-                   fmt::format("'{}' holds parts that take more than {} of memory", source_->name(),
-                               format_bytes(source_->limits().whole_bytes)))
-          .at(fmt::format("{} row {}", source_->name(), at_ + 1))
-          .todo(
-              "write the file again in smaller parts: pyarrow.parquet.write_table(table, path, "
-              "row_group_size=10_000, data_page_size=1_000_000)");
+    if (got == kBeyondMemory && is_bounded()) return beyond_memory();
     if (got < 0)
       return bad(api_->error(file_.get())).at(fmt::format("{} row {}", source_->name(), at_ + 1));
     if (got == 0) return false;
@@ -157,6 +149,17 @@ class ArrowReader final : public RowReader {
 
  private:
   static constexpr int64_t kRowsBetweenChecks = 256;
+  // True if memory is bounded; else a size that no memory holds is damage.
+  bool is_bounded() const { return source_->limits().whole_bytes != ReadLimits().whole_bytes; }
+  Error beyond_memory() const {
+    return Error(err::kDataLimit,
+                 fmt::format("'{}' holds parts that take more than {} of memory", source_->name(),
+                             format_bytes(source_->limits().whole_bytes)))
+        .at(fmt::format("{} row {}", source_->name(), at_ + 1))
+        .todo(
+            "write the file again in smaller parts: pyarrow.parquet.write_table(table, path, "
+            "row_group_size=10_000, data_page_size=1_000_000)");
+  }
   static constexpr int32_t kBeyondMemory = -2;
 
   static int32_t read_range(void* self, int64_t offset, int64_t bytes, void* to) {
