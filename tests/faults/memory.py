@@ -148,8 +148,9 @@ def main():
             notes = []
             if abs(measured - planned) > allowed:
                 notes.append(f"measured {measured - planned:+,} bytes from the plan, allowed {allowed:,}")
-            if most - runtime - planned > allowed:
-                notes.append(f"held {most - runtime - planned:+,} bytes beyond the plan during the run, allowed {allowed:,}")
+            seen = allowed + (8 << 20)  # a piece of a file that is being written may be there when /proc is read
+            if most - runtime - planned > seen:
+                notes.append(f"held {most - runtime - planned:+,} bytes beyond the plan during the run, allowed {seen:,}")
             if runtime > BUDGET:
                 notes.append(f"the runtime holds {runtime:,} bytes of {BUDGET:,}")
             if packing is False:
