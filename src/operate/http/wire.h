@@ -109,7 +109,7 @@ class HttpConnection {
   virtual void finish() = 0;
 };
 
-// Starts a connection. `begun`: its first bytes, which were read already. The connection owns
+// Starts a connection. `begun`: first bytes, read before this call. The connection owns
 // itself, and decrements `connections` when it ends.
 std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
                                             beast::flat_buffer begun);

@@ -16,7 +16,7 @@
 namespace hone {
 
 struct AccessRecord {
-  double begun = 0;  // seconds since 1970
+  double begun = 0;  // arrival of the head of the request, in seconds since 1970
   std::string peer, protocol, method, path, referer, agent, id;
   int status = 0;
   int64_t bytes_in = 0, bytes_out = 0;  // of the bodies
