@@ -30,6 +30,10 @@ NUMBER = f"""[...document.querySelectorAll(`{CONTROLS}`)].filter(e => e.checkVis
   && e.tabIndex >= 0).map((e, i) => (e.dataset.n = i, e.tagName + ' ' + (e.getAttribute('aria-label') || e.textContent || e.id).trim().slice(0, 40)))"""
 
 
+def find_chromium():
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 class Browser:
     """Chromium by its pipe: messages of the DevTools protocol, each ended by a NUL."""
 
@@ -256,7 +260,7 @@ def main():
     parser.add_argument("--hone", default=os.path.join(os.path.dirname(__file__), "..", "..", "build", "hone"))
     parser.add_argument("--keep")
     options = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = find_chromium()
     if not chromium:
         print("skipped: there is no chromium; Debian's package of this name has it")
         return 77

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from web_peer import Browser, check_page, hone_lines, start_listening
+from web_peer import Browser, check_page, find_chromium, hone_lines, start_listening
 
 HTML = "<img src=x onerror=alert(1)>"
 STEPS = 2000
@@ -224,7 +224,7 @@ def main():
     parser.add_argument("--hone", default=os.path.join(os.path.dirname(__file__), "..", "..", "build", "hone"))
     parser.add_argument("--keep")
     options = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = find_chromium()
     if not chromium:
         print("skipped: there is no chromium; Debian's package of this name has it")
         return 77

@@ -13,6 +13,7 @@
 #include "operate/registry/registry.h"
 #include "operate/web/errors.h"
 #include "operate/web/pages.h"
+#include "operate/web/pages_test.h"
 
 namespace hone {
 namespace {
@@ -27,10 +28,10 @@ std::string log_line(const std::string& id, const std::string& more, const std::
       id, step.empty() ? "" : fmt::format(R"(, "step": "{}")", step), more);
 }
 
-class WebUiTest : public testing::Test {
+class WebUiTest : public PagesTest {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(file_store().make_dirs(folder_.path + "/below/out").ok());
+    PagesTest::SetUp();
     put("secret.jsonl", R"({"text": "outside"})"
                         "\n");
     put("below/rows.jsonl", R"({"text": "the cat", "label": "good"})"
@@ -47,41 +48,11 @@ class WebUiTest : public testing::Test {
                      "1") +
             log_line("abc", R"("event": "log", "metrics": {"loss": 1.5, "eval_loss": 2.0})", "2") +
             R"({"severity": "INFO", "message": "half a li)");
-    WebUiOptions o;
-    o.folder = folder_.path + "/below";
-    o.registry = folder_.path + "/registry.db";
-    o.endpoint_url = "http://127.0.0.1:9";  // nobody listens there
-    o.endpoint_key = "key-of-the-endpoint";
-    o.error_page = [](const std::string& code) {
+    options_.error_page = [](const std::string& code) {
       return code == "H2404" ? "# H2404: too large\n\n**When.** Always." : "";
     };
-    auto ui = WebUi::start(o);
-    ASSERT_TRUE(ui.ok()) << ui.error().text();
-    ui_ = std::move(*ui);
+    ui();
   }
-  void put(const std::string& name, const std::string& text) {
-    ASSERT_TRUE(file_store().write(folder_.path + "/" + name, text).ok());
-  }
-  HttpResponse ask(const std::string& path, const HttpHeaders& headers = {},
-                   const std::string& method = "GET", const std::string& body = "") {
-    HttpClient client({.retries = 0});
-    HttpRequest r;
-    r.method = method, r.url = ui_->url() + path, r.headers = headers;
-    r.body = std::as_bytes(std::span(body));
-    auto answer = client.send(r);
-    EXPECT_TRUE(answer.ok()) << path;
-    return answer.ok() ? std::move(*answer) : HttpResponse{};
-  }
-  OrderedJson json(const std::string& path, int status = 200) {
-    const HttpResponse answer = ask(path);
-    EXPECT_EQ(answer.status, status) << path << " " << answer.body;
-    auto parsed = parse_ordered_json(answer.body, path);
-    EXPECT_TRUE(parsed.ok()) << answer.body;
-    return parsed.ok() ? std::move(*parsed) : OrderedJson();
-  }
-
-  TemporaryFolder folder_;
-  std::unique_ptr<WebUi> ui_;
 };
 
 TEST_F(WebUiTest, PagesCarryNoScriptOfTheirOwnAndForbidAnyOtherPlace) {

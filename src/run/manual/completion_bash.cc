@@ -84,25 +84,6 @@ std::string flag_cases(const CommandSheet& c) {
   return text + "      ;;\n";
 }
 
-std::string value_cases(const CommandSheet& c) {
-  const std::vector<const FlagSheet*> flags = flags_of_verb(c, "");
-  std::string text = fmt::format("    {})\n      case $2 in\n", c.name);
-  for (const FlagSheet* f : flags)
-    if (f->value == FlagValue::kWords)
-      text += fmt::format("        --{}) kind=words words='{}' ;;\n", f->name, join(f->words, " "));
-  for (const auto& [value, kind] :
-       {std::pair{FlagValue::kFile, "file"}, std::pair{FlagValue::kOther, "other"}})
-    if (const std::string p =
-            flag_pattern(flags, [&](const FlagSheet& f) { return f.value == value; });
-        !p.empty())
-      text += fmt::format("        {}) kind={} ;;\n", p, kind);
-  text += "      esac\n";
-  if (const std::string p = flag_pattern(flags, [](const FlagSheet& f) { return f.list; });
-      !p.empty())
-    text += fmt::format("      case $2 in {}) list=yes ;; esac\n", p);
-  return text + "      ;;\n";
-}
-
 }  // namespace
 
 std::string bash_completion(const std::vector<CommandSheet>& commands) {
@@ -113,7 +94,7 @@ std::string bash_completion(const std::vector<CommandSheet>& commands) {
     if (!c.same_as.empty())
       same += fmt::format("    {}) set -- {} \"$2\" ;;\n", c.name, c.same_as);
     else
-      flags += flag_cases(c), values += value_cases(c);
+      flags += flag_cases(c), values += value_cases(c, "words='{}'");
   }
   names.emplace_back("help");
   if (!same.empty()) same = "  case $1 in\n" + same + "  esac\n";

@@ -21,4 +21,8 @@ std::string flag_pattern(const std::vector<const FlagSheet*>& flags, Is is) {
   return pattern;
 }
 
+// The case of a command in _hone_value(): the kind of each flag's value, its words, whether it is a
+// list. `words`: the shell's assignment of words that are joined by blanks, "words='{}'".
+std::string value_cases(const CommandSheet& c, const std::string& words);
+
 }  // namespace hone

@@ -88,26 +88,6 @@ std::string zsh_flag_cases(const CommandSheet& c) {
   return text + fmt::format("      esac\n      verbs=({} )\n      ;;\n", verbs);
 }
 
-std::string zsh_value_cases(const CommandSheet& c) {
-  const std::vector<const FlagSheet*> flags = flags_of_verb(c, "");
-  std::string text = fmt::format("    {})\n      case $2 in\n", c.name);
-  for (const FlagSheet* f : flags)
-    if (f->value == FlagValue::kWords)
-      text +=
-          fmt::format("        --{}) kind=words choices=({}) ;;\n", f->name, join(f->words, " "));
-  for (const auto& [value, kind] :
-       {std::pair{FlagValue::kFile, "file"}, std::pair{FlagValue::kOther, "other"}})
-    if (const std::string p =
-            flag_pattern(flags, [&](const FlagSheet& f) { return f.value == value; });
-        !p.empty())
-      text += fmt::format("        {}) kind={} ;;\n", p, kind);
-  text += "      esac\n";
-  if (const std::string p = flag_pattern(flags, [](const FlagSheet& f) { return f.list; });
-      !p.empty())
-    text += fmt::format("      case $2 in {}) list=yes ;; esac\n", p);
-  return text + "      ;;\n";
-}
-
 }  // namespace
 
 std::string zsh_completion(const std::vector<CommandSheet>& commands) {
@@ -117,7 +97,7 @@ std::string zsh_completion(const std::vector<CommandSheet>& commands) {
     if (!c.same_as.empty())
       same += fmt::format("    {}) set -- {} \"$2\" ;;\n", c.name, c.same_as);
     else
-      flags += zsh_flag_cases(c), values += zsh_value_cases(c);
+      flags += zsh_flag_cases(c), values += value_cases(c, "choices=({})");
   }
   if (!same.empty()) same = "  case $1 in\n" + same + "  esac\n";
   return fmt::format(
