@@ -168,13 +168,23 @@ void append_slices(Words& words, const RecipeParts& parts) {
   append(words, parts.flags.slices);
 }
 
+// A command of hone on what the step download brought.
+Words on_download(const std::string& command, const RecipeParts& parts) {
+  return {"hone",
+          command,
+          "--task",
+          parts.recipe.task,
+          "--model_name_or_path",
+          "${steps.download}/model",
+          "--dataset_name",
+          "${steps.download}/data"};
+}
+
 PipelineStep check_step(const RecipeParts& parts) {
-  PipelineStep step{
-      .name = "check",
-      .command = {"hone", "check", "--task", parts.recipe.task, "--model_name_or_path",
-                  "${steps.download}/model", "--dataset_name", "${steps.download}/data"},
-      .retries = 2,
-      .machine = training_machine(parts.recipe)};
+  PipelineStep step{.name = "check",
+                    .command = on_download("check", parts),
+                    .retries = 2,
+                    .machine = training_machine(parts.recipe)};
   step.machine.node_count = 1;
   append(step.command, training_flags(parts));
   append(step.command, parts.flags.reading);
@@ -184,13 +194,11 @@ PipelineStep check_step(const RecipeParts& parts) {
 }
 
 PipelineStep preprocess_step(const RecipeParts& parts) {
-  PipelineStep step{
-      .name = "preprocess",
-      .command = {"hone", "prepare", "--task", parts.recipe.task, "--model_name_or_path",
-                  "${steps.download}/model", "--dataset_name", "${steps.download}/data"},
-      .retries = 2,
-      .continues = true,
-      .machine = host_machine(parts.recipe)};
+  PipelineStep step{.name = "preprocess",
+                    .command = on_download("prepare", parts),
+                    .retries = 2,
+                    .continues = true,
+                    .machine = host_machine(parts.recipe)};
   step.after = {"check"};
   append(step.command, parts.flags.rows);
   append(step.command, parts.flags.reading);
