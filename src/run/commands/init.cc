@@ -1,4 +1,4 @@
-// hone init TASK: a project that runs before it is edited.
+// hone init TASK: writes a project that runs unchanged.
 #include <unistd.h>
 
 #include "base/core/log.h"
@@ -79,7 +79,7 @@ Status make_model(const Task& task, const std::string& dir) {
 
 Result<int> run_init(const std::vector<std::string>& args) {
   InitSettings s;
-  Schema schema("hone init", "write a project that runs before it is edited");
+  Schema schema("hone init", "write a project that runs unchanged");
   s.bind(schema);
   schema.positional("task");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
@@ -114,7 +114,7 @@ Result<int> run_init(const std::vector<std::string>& args) {
 
 Command command_init() {
   return {.name = "init",
-          .summary = "write a project that runs before it is edited",
+          .summary = "write a project that runs unchanged",
           .in = CommandGroup::kTrain,
           .run = run_init};
 }

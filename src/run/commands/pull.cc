@@ -134,7 +134,7 @@ Result<int> run_pull(const std::vector<std::string>& given) {
     args.erase(end, args.end());
   }
   PullSettings s;
-  Schema schema("hone pull", "bring a model, a data set and its shards into one folder");
+  Schema schema("hone pull", "copy a model, a data set and its shards into one folder");
   s.bind(schema);
   for (const char* name : {"model", "dataset"}) schema.positional(name);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
@@ -162,7 +162,7 @@ Result<int> run_pull(const std::vector<std::string>& given) {
 
 Command command_pull() {
   return {.name = "pull",
-          .summary = "bring a model, a data set and its shards into one folder",
+          .summary = "copy a model, a data set and its shards into one folder",
           .in = CommandGroup::kOperate,
           .run = run_pull};
 }

@@ -1,4 +1,4 @@
-// hone reproduce MODEL: what differs here from the training of a registered model, and the command that trains it
+// hone reproduce MODEL: shows what differs from the training of a registered model, and the command that trains it
 // again.
 #include <algorithm>
 
@@ -92,7 +92,7 @@ TextTable table_of_circumstances(const std::vector<Circumstance>& all, bool whol
 
 Result<int> run_reproduce(const std::vector<std::string>& args) {
   ReproduceSettings s;
-  Schema schema("hone reproduce", "what differs here from the training of a registered model");
+  Schema schema("hone reproduce", "show what differs from the training of a registered model");
   s.bind(schema);
   schema.positional("reference");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;

@@ -8,7 +8,7 @@ namespace {
 Result<int> run_as_program(const std::vector<std::string>& args) {
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
     print_out(
-        "## hone run_pipeline\n\n`hone pipeline run` under the name of a program: pipeline.py.\n");
+        "## hone run_pipeline\n\n`hone pipeline run` under the name of the script pipeline.py.\n");
     return kExitDone;
   }
   if (asks_for_sheet(args)) {

@@ -7,9 +7,9 @@ namespace hone {
 Result<int> run_script(const std::string& name, const std::string& task,
                        const std::vector<std::string>& args, const std::string& flag) {
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
-    print_out(
-        fmt::format("## hone {}\n\n`hone train --{} {}` under the name of Transformers' script.\n",
-                    name, flag, task));
+    print_out(fmt::format(
+        "## hone {}\n\n`hone train --{} {}` under the name of the script that it replaces.\n", name,
+        flag, task));
     return kExitDone;
   }
   if (asks_for_sheet(args)) {

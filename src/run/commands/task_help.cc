@@ -35,7 +35,7 @@ void add_task_flags(const std::vector<Task>& tasks, CommandSheet& sheet) {
 }
 
 std::string tasks_markdown(const std::string& command, const std::vector<Task>& tasks) {
-  if (command != "hone train") return "\nA task has flags of its own besides: see hone train.\n";
+  if (command != "hone train") return "\nEach task has further flags: see hone train.\n";
   std::string text;
   for (const Task& t : tasks) {
     Schema schema(command, "");
