@@ -32,8 +32,8 @@ Status check_kind(const SentencePieceModel& m) {
   if (what.empty()) return Ok{};
   return Error(err::kTokenizerKind, what)
       .todo(
-          "hone reads SentencePiece models of the type Unigram (T5, mT5 and their kin) and of the "
-          "type BPE without normalization (Llama 1 and 2, Mistral, TinyLlama and their kin); if "
+          "hone reads SentencePiece models of the type Unigram (such as T5, mT5) and of the "
+          "type BPE without normalization (such as Llama 1 and 2, Mistral, TinyLlama); if "
           "the model has a tokenizer.json, put it beside");
 }
 

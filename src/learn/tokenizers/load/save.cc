@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 Error cannot_save(const Error& why) {
   return Error(err::kTokenizerSave, std::string(why.what()))
       .todo(
-          "check that the folder may be written to and has space left, and that the tokenizer's "
+          "check that the folder is writable and has space left, and that the tokenizer's "
           "own "
           "files are still there");
 }

@@ -1,6 +1,6 @@
 // Byte pair encoding.
 //
-// Byte-level (GPT-2 and its kin): a piece starts as one symbol per byte. Character-level
+// Byte-level (such as GPT-2): a piece starts as one symbol per byte. Character-level
 // (SentencePiece): as one symbol per character; a character that is not a token becomes the tokens
 // "<0x..>" of its bytes (byte_fallback), else the unknown token.
 // Reference: Sennrich et al. 2016; huggingface/tokenizers models/bpe for unk and ignore_merges;

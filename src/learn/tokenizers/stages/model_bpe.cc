@@ -11,7 +11,7 @@ Error unsupported(const JsonAt& spec, std::string what) {
   return Error(err::kTokenizerKind, std::move(what))
       .at(spec.where)
       .todo(
-          "hone reads byte-level BPE (GPT-2, RoBERTa, BART, Llama 3, Qwen2, SmolLM2 and their kin) "
+          "hone reads byte-level BPE (such as GPT-2, RoBERTa, BART, Llama 3, Qwen2, SmolLM2) "
           "and SentencePiece BPE (Llama 1 and 2, Mistral, Gemma)");
 }
 
