@@ -1,5 +1,5 @@
-// Errors: what a user or the world can cause is an Error, carried by Result<T>; what only a
-// mistake in hone can cause is a Bug, thrown by HONE_BUG_IF. No other exception crosses a room.
+// Errors: a fault of the user or the world is an Error, carried by Result<T>; a mistake in hone
+// itself is a Bug, thrown by HONE_BUG_IF. No other exception leaves a room.
 //
 //   Result<File> open(const std::string& path) {
 //     if (...) return Error(kFileMissing, "cannot open 'a.csv': no such file")
@@ -40,10 +40,10 @@ class Error;
 struct ErrorCode {
   enum Kind : unsigned char {
     lasting,
-    transient,   // the fault of a server, a connection or a disk: the same again may succeed
-    unanswered,  // access failed, so nothing is known about what was asked for
+    transient,   // the fault of a server, a connection or a disk: a retry may succeed
+    unanswered,  // access failed, so nothing is known about the requested thing
   };
-  const char* id;     // "H0101", stable for ever
+  const char* id;     // "H0101", never changed
   const char* title;  // heading of its page
   Kind kind = lasting;
 };

@@ -43,7 +43,7 @@ struct LogRecord {
 // Called with every line that is printed, in order. It must not log. An empty function ends it.
 void set_log_listener(std::function<void(const LogRecord&)> listener);
 
-// json: one object a line, in the form that Cloud Logging and other agents take apart: severity,
+// json: one object a line, in the form that Cloud Logging and other agents parse: severity,
 // message, time, the members of LogRecord::data, and labels. Progress is then plain lines, and
 // standard error has nothing else. https://cloud.google.com/logging/docs/structured-logging
 enum class LogFormat { kText, kJson };
@@ -79,8 +79,8 @@ void log_debug(fmt::format_string<Args...> f, Args&&... args) {
   }
 }
 
-// A bar that redraws in place on a terminal (at most ten times a second), and a plain line every
-// `line_seconds` and at the end elsewhere. Shows time left from the average speed so far. One bar
+// A bar that redraws in place on a terminal (at most ten times a second); elsewhere, a plain line
+// every `line_seconds` and at the end. Shows time left from the average speed so far. One bar
 // is drawn at a time; log lines appear above it. Hidden when the level is below kInfo.
 class Progress {
  public:

@@ -9,8 +9,8 @@ namespace hone {
 
 struct Probe {
   std::string topic = "";   // "processor"
-  std::string text = "";    // what there is
-  std::string remedy = "";  // how to get what is missing; "": nothing is
+  std::string text = "";    // the fact, for people
+  std::string remedy = "";  // how to install the missing part; "": nothing is missing
   OrderedJson facts = {};   // members of the report for programs
 };
 

@@ -1,4 +1,4 @@
-// Other programs, run to their end.
+// Runs other programs and waits for their end.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ bool is_terminal(int fd);
 std::string host_name();  // of this machine
 
 struct CommandOptions {
-  std::string input = {};      // its standard input
+  std::string input = {};      // the program's standard input
   std::string folder = {};     // its working folder; "" = ours
   double timeout_seconds = 0;  // 0 = none; when it passes the program is killed
   std::map<std::string, std::string> environment = {};  // added to ours
@@ -23,7 +23,7 @@ struct CommandOutput {
   int status = 0;  // exit status, or 128 + signal
   bool timed_out = false;
   std::string out, err;
-  std::optional<Error> error;  // what hone, as this program or started by it, reported last
+  std::optional<Error> error;  // the last one of hone, if it was the program or started by it
 };
 // Runs argv[0] (searched in PATH) and waits. Error H0004 when it cannot be started.
 Result<CommandOutput> run_command(const std::vector<std::string>& argv,

@@ -13,10 +13,10 @@
 namespace hone {
 
 struct Column {
-  // How a cell is shown, and what it loses if there is no room: a word or number nothing; a name
-  // its middle; a hash all after twelve digits; a sentence continues below. Numbers end at the right.
+  // The kind of a cell decides what is cut if there is no room: a word or number is never cut, a name
+  // loses its middle, a hash all after twelve digits; a sentence is wrapped. Numbers align right.
   enum Kind { kWord, kNumber, kName, kHash, kSentence };
-  // Whose column of numbers is marked at its best value.
+  // The value that is marked as the best of a column of numbers.
   enum Best { kNone, kLargest, kSmallest };
   std::string name;
   Kind kind = kWord;
@@ -30,13 +30,13 @@ class TextTable {
   void add(std::vector<std::string> cells);  // one a column; "": unknown
   bool empty() const { return rows_.empty(); }
 
-  // In lines of at most `width` columns of a terminal, if the columns that are always there fit;
-  // 0: whole, with all columns. Columns without any value are left out.
+  // Lines are at most `width` terminal columns wide, unless the columns of priority 0 need more.
+  // `width` 0: all columns, uncut. Columns without any value are left out.
   std::string text(int width) const;
   // The names of the columns with values that text(width) leaves out.
   std::vector<std::string> left_out(int width) const;
-  std::string csv() const;       // all columns, whole
-  std::string markdown() const;  // the same
+  std::string csv() const;       // all columns, uncut
+  std::string markdown() const;  // all columns, uncut
 
  private:
   struct Layout;

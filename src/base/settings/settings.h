@@ -1,5 +1,5 @@
-// Settings of a command: one schema, from which come flags, a YAML or JSON file, environment
-// variables, --help, --dump-config, the nearest names for a typo and the reference page.
+// Settings of a command: one schema makes its flags, settings file (YAML or JSON), environment
+// variables, --help, --dump-config, suggestions for a typo and the reference page.
 //
 //   struct Settings : CommonSettings, TrainSettings {   // see fields.inc
 //     void bind(Schema& s) { CommonSettings::bind(s); TrainSettings::bind(s); }
@@ -11,7 +11,7 @@
 //   use(settings.learning_rate);                     // a plain typed member
 //   schema.origin("learning_rate").source;           // kFlag
 //
-// Later wins: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
+// Precedence: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
 // `-` and `_` are the same in names. A flag is --name value, --name=value, and for a bool also
 // --name alone or --no_name. A list takes all words up to the next flag, or one "a,b". Everything
 // that is wrong with the flags, the file and the variables of one call is one Error. The file is
@@ -52,7 +52,7 @@ struct Setting {
   std::vector<std::string> decides = {"bits"};
   OrderedJson defined_value;  // the default of its line, which an object may have changed
 
-  // The choices that are not empty, for help; an empty one means "not set".
+  // The choices for help, without the empty one, which means "not set".
   std::vector<std::string> words() const;
   OrderedJson value() const;
   bool changed() const;
@@ -61,7 +61,7 @@ struct Setting {
 struct ParseOutcome {
   bool help = false;                 // print schema.help() and end
   bool help_all = false;             // --help all
-  std::string verb;                  // with help: the one before or after it; "": none
+  std::string verb;                  // with help: the verb beside --help; "": none
   bool dump_config = false;          // print schema.dump() and end
   std::string config_file;           // "": none
   std::vector<std::string> notices;  // one line each: old spellings, flags without effect
@@ -69,7 +69,7 @@ struct ParseOutcome {
 
 struct HelpOptions {
   int width = 80;         // columns; 40 to 120 are used
-  bool all = true;        // false: where a schema marks common settings, those alone
+  bool all = true;        // false: only the common settings, if the schema marks some
   std::string verb = "";  // settings of this verb alone
 };
 
@@ -127,8 +127,8 @@ class Schema {
   using Follow =
       std::function<void(Schema&, std::vector<std::string>& notices, std::vector<Error>& errors)>;
   void then(Follow follow) { follow_ = std::move(follow); }
-  // For Follow: sets `value`, read at `place`. Errors: H0211 the user gave another value; those of
-  // a value in a settings file, also of a refused setting.
+  // For Follow: sets `value`, read at `place`. Errors: H0211 if the user gave another value, and the
+  // errors of a settings file, such as a refused setting.
   Status imply(const std::string& name, const Json& value, const std::string& place,
                std::vector<std::string>& notices);
   // For Follow: sets `value`, unless the user gave another one.
@@ -137,7 +137,7 @@ class Schema {
 
   // --- asking ---------------------------------------------------------------------------------
   const std::vector<Setting>& all() const { return settings_; }
-  const Setting& at(const std::string& name) const;  // by its own name; a Bug when absent
+  const Setting& at(const std::string& name) const;  // by its own name; a Bug if absent
   const Origin& origin(const std::string& name) const { return at(name).origin; }
   bool given(const std::string& name) const {
     return origin(name).source > SettingSource::kCommand;
@@ -172,7 +172,7 @@ class Schema {
     std::string name, flag;
     Json value;
   };
-  // `off` is read at once: the harmless value of a refused flag, and the type of each.
+  // `off` is read only now: the type of the flag, and the harmless value of a refused one.
   void add_foreign(const std::string& name, bool refused, const Field& off, const std::string& why);
   void add_spelling(const std::string& name, Spelling spelling);
   Setting& find(const std::string& name);
@@ -205,7 +205,7 @@ class Schema {
 std::string flag_form(const Setting& setting);
 std::string flag_text(const Setting& setting);
 
-// Whether the schema has a setting of this name, other spellings left out.
+// Whether the schema has a setting of this name; other spellings do not count.
 bool has_setting(const Schema& schema, std::string_view name);
 // Whether some settings are common, so that help shows them alone.
 bool has_common(const Schema& schema);

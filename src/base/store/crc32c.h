@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// The sum of all bytes so far: `before` covers earlier ones, then these.
+// The checksum of earlier bytes, whose checksum is `before`, followed by `bytes`.
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
 inline uint32_t crc32c(std::string_view bytes, uint32_t before = 0) {
   return crc32c(std::as_bytes(std::span(bytes)), before);

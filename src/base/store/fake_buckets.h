@@ -1,4 +1,4 @@
-// For tests: tools/fake_buckets.py as a process, and the environment that leads to it.
+// For tests: starts tools/fake_buckets.py and points the environment variables of clouds to it.
 #pragma once
 
 #include "base/store/fake_hub.h"
@@ -34,7 +34,7 @@ class FakeBuckets : public FakeServer {
   void fault(const std::string& query) {
     ASSERT_TRUE(HttpClient().get(endpoint() + "/_fault?" + query).ok());
   }
-  // Its clock is this much ahead of the machine's.
+  // Sets the server's clock this many seconds ahead of the machine's.
   void set_clock(double seconds) {
     ASSERT_TRUE(HttpClient().get(fmt::format("{}/_clock?seconds={}", endpoint(), seconds)).ok());
   }

@@ -19,7 +19,7 @@ class StreamHash {
   std::string hex();     // the same in lower-case hexadecimal
 
  protected:
-  explicit StreamHash(const char* name);  // as OpenSSL names it
+  explicit StreamHash(const char* name);  // OpenSSL's name of the hash
 
  private:
   std::unique_ptr<void, void (*)(void*)> context_;

@@ -1,8 +1,8 @@
-// A file of this machine in memory, read only.
-// Others may truncate the file, write into it, or its disk or server may fail while it is read. A
-// read of lost bytes then returns zeros instead of ending the process (SIGBUS), and
-// check_unchanged() reports it from then on. So read, check, and only then use the data; check
-// bounds of sizes and places before.
+// A file of this machine, mapped into memory, read only.
+// While it is read, other programs may truncate it or write into it, and its disk or server may
+// fail. A read of lost bytes then returns zeros instead of ending the process (SIGBUS), and
+// check_unchanged() reports it from then on. So read, call check_unchanged(), and only then use the
+// data; check the bounds of sizes and places before each read.
 #pragma once
 
 #include <atomic>

@@ -12,7 +12,7 @@ namespace hone {
 
 class IdLines {
  public:
-  explicit IdLines(int64_t id_limit);  // of the vocabulary: its numbers are spelled once
+  explicit IdLines(int64_t id_limit);  // largest id + 1; the text of each id is made once
   void append(std::span<const int32_t> ids, std::string& out) const;
   void append(std::span<const int32_t> ids, std::span<const int32_t> type_ids,
               std::string& out) const;

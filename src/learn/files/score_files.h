@@ -1,5 +1,5 @@
-// Metrics of a file of predictions against files of references, row by row. Memory is that of a
-// row, and of what the metrics keep.
+// Metrics of a file of predictions against files of references, row by row. Memory holds one row
+// and the state of the metrics.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace hone {
 
 struct ScoreOptions {
-  std::string predictions = "", predictions_column = "";  // a file, and "" for text or the first
+  std::string predictions = "", predictions_column = "";  // a file; "": text, else the first
   std::vector<std::string> references = {};  // files; each gives a reference for each prediction
   std::string references_column = "";
 
@@ -21,13 +21,14 @@ struct ScoreOptions {
   // score_files() sets keep_examples, positive_label and sentences.
   MetricOptions how = {};
   std::string positive_label = "1";
-  // Folder of NLTK's sentences, "" for nltk's own; none: lines are sentences.
+  // Folder of NLTK's punkt_tab data, "" for nltk's folders; none: lines are sentences.
   std::optional<std::string> nltk_data = {};
   BootstrapOptions bootstrap = {.samples = 0};  // 0: no intervals
 };
 
 // {"examples": rows, "<metric>": value, ..., "scale": {"<metric>": 1 or 100, ...}, "details": {...},
-// "bootstrap": {"intervals": ...}}: values as their packages give them, and what a perfect one is.
+// "bootstrap": {"intervals": ...}}. Values equal those of the metrics' packages; "scale" has the
+// value of a perfect score.
 // Errors: H2601 to H2605, and those of data files.
 Result<OrderedJson> score_files(const ScoreOptions& options);
 

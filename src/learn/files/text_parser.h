@@ -25,7 +25,7 @@ class TextParser {
   std::optional<Texts> parse_fast(const TextItem& item, const TextInputOptions& from);
 
   simdjson::dom::parser parser_;
-  std::string text_, pair_;  // of a row that the slow parser took
+  std::string text_, pair_;  // the texts of a row that parse_fast() cannot read
 };
 
 // "rows.jsonl:7"

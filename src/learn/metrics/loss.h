@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// eval_loss as Trainer.evaluation_loop (Transformers 5.23): the loss of each batch of
+// eval_loss as in Trainer.evaluation_loop (Transformers 5.23): the loss of each batch of
 // `batch_rows` consecutive rows is the mean over its label tokens; eval_loss is the mean of
 // these, weighted by the number of rows. Batches whose loss is not finite are left out if any is
 // finite. eval_loss_per_token is the mean over all label tokens.
@@ -44,7 +44,7 @@ int64_t predicted_class(std::span<const float> logits);
 // exp(loss); infinity where that overflows (run_clm).
 double perplexity(double loss);
 
-// Share of right answers: for run_clm's accuracy, label tokens whose logits' argmax is the label.
+// Share of right answers. run_clm's accuracy counts label tokens that are the argmax of their logits.
 struct Accuracy {
   int64_t correct = 0, total = 0;
   void add(int64_t right, int64_t of) {
@@ -63,9 +63,9 @@ class TrainLoss {
     total_ += step_loss;
     ++total_steps_;
   }
-  // The loss that counts for a step without labels: like a loss that is not finite in the Trainer
-  // of Transformers 5.23 (--logging_nan_inf_filter), the sum since the last log over the steps
-  // since then and this one.
+  // The loss to add for a step without labels: the sum since the last log, divided by the number of
+  // steps since then plus this one. Transformers 5.23 does this for a loss that is not finite
+  // (--logging_nan_inf_filter).
   double loss_without_labels() const { return sum_ / static_cast<double>(1 + steps_); }
   double take_mean();       // since the last call; NaN when no step was added
   double run_mean() const;  // train_loss of train_results.json

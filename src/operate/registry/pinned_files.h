@@ -9,13 +9,13 @@
 
 namespace hone {
 
-// [{"file", "bytes", "version", "crc32c", "md5"}] of the files of a model, in the store's own words;
+// [{"file", "bytes", "version", "crc32c", "md5"}] of the files of a model, as the store reports them;
 // members that the store lacks are left out. Empty if `source` is not in a bucket. Errors: those of
 // the store.
 Result<OrderedJson> pin_files(const std::string& source, const std::vector<std::string>& files);
 
-// Asks the store, without reading the files. H3145: an object is missing, or has another content than
-// when the version was registered. Errors: those of the store.
+// Asks the store, without reading the files. H3145: an object is missing, or its content has changed
+// since the version was registered. Errors: those of the store.
 Status check_pinned(const ModelVersion& version);
 
 // H3145 if a file of the folder differs from the file of this name below `url`.

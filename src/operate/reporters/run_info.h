@@ -10,8 +10,8 @@ namespace hone {
 
 // The machine of a run.
 struct Machine {
-  std::string host, cpu;  // cpu: the processor's own name
-  std::string type;       // of a cloud: "n1-standard-8", "p4d.24xlarge"; "": unknown
+  std::string host, cpu;  // cpu: the name that the processor reports
+  std::string type;       // the cloud's machine type: "n1-standard-8", "p4d.24xlarge"; "": unknown
   int64_t processors = 0;
   int64_t memory_bytes = 0;
   std::string gpu;  // name of the first one; "": none

@@ -1,4 +1,4 @@
-// JSON for the pages.
+// JSON for the pages of hone ui.
 #pragma once
 
 #include <string>

@@ -17,9 +17,9 @@ struct PickledTable {
   int64_t rows = 0;
 };
 
-// Views into the pickle. NaN, None, NA are null. The row index of a DataFrame is left out.
-// H2701 (it is not what pandas writes), H2703 (a class beyond text, numbers and booleans, by its
-// name), as do cells; H2704 (a cell that unpacks to too much).
+// Views into the pickle. NaN, None, NA are null. The row index of a DataFrame is left out. Errors,
+// also when a cell is read: H2701 (not in pandas' form), H2703 (names a class other than text,
+// numbers and booleans), H2704 (a cell that unpacks to too many bytes).
 Result<PickledTable> read_pickled_table(const Pickle& pickle, const std::string& file);
 
 }  // namespace hone

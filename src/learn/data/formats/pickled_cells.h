@@ -34,8 +34,8 @@ Result<Ndarray> read_ndarray(const PickleValue& v, const std::string& file);
 // is within its data.
 std::unique_ptr<CellArray> cells_of(const Ndarray& array, int64_t row, const std::string& file);
 std::unique_ptr<CellArray> cells_of_list(const PickleValue& list, const std::string& file);
-// pandas' arrays of one column: ArrowStringArray, StringArray, and those with a mask. H2703, H2704,
-// H2108 for text that is not UTF-8.
+// pandas' arrays of one column: ArrowStringArray, StringArray, and those with a mask. Errors: H2703,
+// H2704, and H2108 for text that is not UTF-8.
 Result<std::unique_ptr<CellArray>> cells_of_extension(const PickleValue& v,
                                                       const std::string& file);
 

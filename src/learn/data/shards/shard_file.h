@@ -3,7 +3,7 @@
 //
 //   schema message | batch message | arrays of each column | end mark
 //
-// A list is offsets int32[rows + 1] and ids int32[count]; a number of each row one array.
+// A list column is two arrays, offsets int32[rows + 1] and ids int32[count]; a number column is one.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct RowColumn {
       rows;  // a list or a number each
 };
 
-// Offsets of the arrays of such a column, at multiples of 64.
+// Offsets of the arrays of a column beside input_ids, at multiples of 64.
 struct ShardColumn {
   std::string name;
   enum class Kind { kList, kInt64, kFloat } kind = Kind::kList;
@@ -31,7 +31,7 @@ struct ShardColumn {
   int64_t values_at = 0;
   bool operator==(const ShardColumn&) const = default;
 };
-// "list<int32>", "int64" or "float", as Arrow calls them; none: no such name.
+// Arrow's name: "list<int32>", "int64" or "float". kind_of: none for another name.
 std::string kind_name(ShardColumn::Kind kind);
 std::optional<ShardColumn::Kind> kind_of(const std::string& name);
 
@@ -50,7 +50,7 @@ struct ShardFile {
 std::string shard_bytes(const TokenRows& rows, std::span<const RowColumn> beside, int64_t begin,
                         int64_t end, ShardFile& shard);
 
-// Valid as long as the file of `ids`.
+// Valid while `ids` is: it keeps the file mapped.
 struct MappedShard {
   RowsView ids;
   std::vector<std::variant<RowsView, std::span<const int64_t>, std::span<const float>>> beside;

@@ -20,10 +20,10 @@ struct ArenaLimits {
 };
 
 // --device_memory and --host_memory less the runtime's part. Without a flag, a device with memory
-// of its own may use all of it, and its host has no limit. If the device is the host, either flag
-// limits everything that the run takes; with both flags, one limits the device's arena and the
-// other the host's arena and the runtime. Without a flag the run may take the memory that is free
-// now. data_bytes: memory of rows and streams on the host above the runtime's budget.
+// of its own may use all of it, and its host has no limit. If the device is the host, a single flag
+// limits the whole run; with both, --device_memory limits the device's arena, and --host_memory the
+// host's arena and the runtime. Without a flag the run may take the memory that is free
+// now. data_bytes: memory of rows and streams on the host beyond the runtime's budget.
 ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t data_bytes);
 
 // Rows up to this size are part of the runtime; larger ones have a line of their own in the plan.
