@@ -1,5 +1,5 @@
-// How a process tells the one that started it which Error ended it: a line of JSON, written to the
-// descriptor whose number is in HONE_ERROR_FD. Several may be there; the last one counts.
+// Reports the Error that ended a process to its parent: a line of JSON, written to the descriptor
+// whose number is in HONE_ERROR_FD. The last of several lines counts.
 //   {"error": "cannot read https://...", "code": "H0107", "where": [], "todo": "check the network",
 //    "kind": "transient"}
 #pragma once

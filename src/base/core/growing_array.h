@@ -1,5 +1,5 @@
-// An array that grows in place: where a std::vector holds its elements twice while it moves them, the
-// system moves the pages of a large block (realloc), so that the peak is what is kept.
+// An array that grows in place. A std::vector holds its elements twice while it moves them; here the system moves the
+// pages of a large block (realloc), so the peak is the final size.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The machine as base/core reads it: system, processor, memory and limits.
+// Facts of this machine for `hone doctor`: system, processor, memory and limits.
 #pragma once
 
 #include "base/core/probe.h"

@@ -1,4 +1,4 @@
-// How much memory this process has, and how much the machine and its cgroup leave it.
+// Memory of this process, and the memory that the machine and its cgroup leave it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ MemoryReading read_memory();
 void set_memory_ceiling(int64_t bytes);
 // By how much the process is above it now; at most 0: it is not.
 int64_t bytes_above_ceiling();
-// How much of a block is in memory now, in whole pages.
+// Bytes of a block that are in memory now, in whole pages.
 int64_t resident_bytes(const void* data, int64_t bytes);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Which process a number means: numbers are used again, and other machines and containers have numbers of their own.
+// Identifies a process: numbers are reused, and other machines and containers have numbers of their own.
 #pragma once
 
 #include <cstdint>

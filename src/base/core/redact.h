@@ -1,4 +1,4 @@
-// Takes secrets out of what is recorded: more people read it than may know them.
+// Removes secrets from records: more people read a record than may know its secrets.
 #pragma once
 
 #include <string>

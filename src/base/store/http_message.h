@@ -1,4 +1,4 @@
-// Requests and answers of HTTP, and how far a client goes for them.
+// Requests and answers of HTTP, and the limits of a client.
 #pragma once
 
 #include <functional>

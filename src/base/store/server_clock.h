@@ -1,5 +1,5 @@
-// A server's time. Signatures contain the time, and servers refuse one that is some minutes off. If
-// this machine's clock is wrong, the Date of the refusal corrects it.
+// A server's time. Signatures contain the time, and servers refuse a time that is some minutes off.
+// If this machine's clock is wrong, the Date of the refusal corrects it.
 #pragma once
 
 #include <atomic>

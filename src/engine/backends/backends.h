@@ -1,4 +1,4 @@
-// The shelf of backends: what runs programs here, and the devices that hone can plan for.
+// The shelf of backends: those that run programs here, and the devices that hone can plan for.
 //
 //   const std::unique_ptr<Backend> cpu = HONE_TRY(open_backend("cpu", {.threads = 4}));
 //   const std::unique_ptr<Backend> gpu = HONE_TRY(plan_backend(h100));   // computes nothing

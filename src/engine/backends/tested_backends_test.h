@@ -1,4 +1,4 @@
-// Which backends a test of any of them runs on.
+// The backends that a test for any backend runs on.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// The backends that HONE_TEST_DEVICES names, one after another with commas; make check-cuda names cuda,
+// The backends that HONE_TEST_DEVICES names, separated by commas; make check-cuda names cuda,
 // the machine's GPU.
 inline std::vector<std::string> named_backends() {
   const char* named = std::getenv("HONE_TEST_DEVICES");
@@ -26,19 +26,19 @@ inline std::vector<std::string> tested_backends(std::vector<std::string> usual) 
 // The emulated GPU, unless HONE_TEST_DEVICES names others.
 inline std::vector<std::string> emulated_backends() {
 #ifdef __SANITIZE_THREAD__
-  return {};  // each wait of an emulated thread takes it memory
+  return {};  // the thread sanitizer takes memory for each wait of an emulated thread
 #else
   return named_backends().empty() ? std::vector<std::string>{"cuda_emulated"}
                                   : std::vector<std::string>{};
 #endif
 }
 
-// Whether tests that take long run whole, as in make nightly, not a sample of themselves.
+// Whether long tests run all their cases, as in make nightly, instead of a sample.
 inline bool tests_whole() { return std::getenv("HONE_WHOLE_TESTS") != nullptr; }
 
 using BackendCase = std::tuple<std::string, std::string>;  // case, backend
-// Every case on every backend; on the emulated GPU those of `sample` alone, because it takes seconds
-// where the others take milliseconds, unless all are run whole.
+// Every case on every backend. The emulated GPU runs only those of `sample`, because it takes seconds
+// instead of milliseconds, unless tests_whole().
 inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>& all,
                                                   const std::vector<std::string>& usual,
                                                   const std::vector<std::string>& sample) {

@@ -1,4 +1,4 @@
-// How values that are offloaded to a disk are read and written here, for `hone doctor`.
+// The way in which this machine reads and writes values offloaded to a disk, for `hone doctor`.
 #pragma once
 
 #include "base/core/probe.h"

@@ -1,4 +1,4 @@
-// Which kernels a backend has for a program, as text.
+// The kernels that a backend has for a program, as text.
 #pragma once
 
 #include <string>

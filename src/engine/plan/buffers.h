@@ -1,4 +1,4 @@
-// Which values share storage by right: views, in-place results, a state's old and new version.
+// Values that share storage by definition: views, in-place results, a state's old and new version.
 #pragma once
 
 #include "engine/graph/op.h"

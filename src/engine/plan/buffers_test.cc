@@ -1,4 +1,4 @@
-// Which values share storage: views, results in place, a state's old and new version.
+// Values that share storage: views, results in place, a state's old and new version.
 #include "engine/plan/buffers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How long nodes take on a device, from what their ops say and what the device does in a second.
+// Predicts the time of nodes on a device, from the costs of their ops and the speeds of the device.
 #pragma once
 
 #include "engine/graph/op.h"

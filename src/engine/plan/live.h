@@ -1,4 +1,4 @@
-// The bytes alive at each node, while lifetimes change: what passes ask that move or drop values.
+// The bytes alive at each node while lifetimes change, for passes that move or drop values.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long nodes take by their kind, where a machine was measured (engine/session/calibrate.h).
+// Speeds of a machine by kind of node, as measured by engine/session/calibrate.h.
 #pragma once
 
 #include <map>

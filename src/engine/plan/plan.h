@@ -1,9 +1,9 @@
 // The exact memory plan of a run: every byte of every program placed before any is allocated.
 //
-// Each space has one arena. It holds the states that live as long as the run, then what the program
-// that runs needs: the states of its phase and its transients. A state's new version takes the old
-// one's place; views and in-place results take their operand's; the other values share memory by
-// lifetime. The plan is an analysis: it changes nothing.
+// Each space has one arena. It holds the states that live as long as the run, then the states of
+// the running program's phase and its transients. A state's new version takes the old one's place;
+// views and in-place results take their operand's; the other values share memory by lifetime. The
+// plan is an analysis: it changes nothing.
 #pragma once
 
 #include <span>
@@ -19,9 +19,10 @@ inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
 inline constexpr int64_t kDiskAlignment = 4096;
 inline constexpr int64_t kStagingAlignment = 512;
 
-// How long a state keeps its value: to the end of the run; from one program of an optimizer step to
-// the next (gradients); from one program of generation to the next (the KV cache). A program
-// that uses no state of a phase ends the phase, and its transients reuse that memory.
+// The time for which a state keeps its value: to the end of the run; from one program of an
+// optimizer step to the next (gradients); from one program of generation to the next (the KV
+// cache). A program that uses no state of a phase ends the phase, and its transients reuse that
+// memory.
 enum class StatePhase : uint8_t { run, step, generation };
 StatePhase phase_of(Role r);
 

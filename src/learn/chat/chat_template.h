@@ -4,8 +4,8 @@
 //   const ChatTemplate chat = HONE_TRY(ChatTemplate::parse(tokenizer.chat_template()));
 //   const ChatText prompt = HONE_TRY(chat.render({{"messages", messages}, {"add_generation_prompt", true}}));
 //
-// Templates come with models, so they may be hostile: they see nothing but the variables, and what
-// they may use is limited.
+// Templates come with models, so they may be hostile: they see only the variables, and their steps
+// and memory are limited.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// From tokens to a tree. The grammar is Jinja's:
+// Parses tokens into a tree. The grammar is Jinja's:
 //   https://jinja.palletsprojects.com/en/stable/templates/
 // Both halves are one class: statements in parse_statements.cc, expressions in
 // parse_expressions.cc.

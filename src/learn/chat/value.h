@@ -1,5 +1,5 @@
 // A value of a template: Python's, as far as templates can see it. Values do not change once they
-// are made (only namespaces do), so copies share what they hold.
+// are made (only namespaces do), so copies share their contents.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which rows appear more than once, in bounded memory.
+// Finds rows that appear more than once, in bounded memory.
 #pragma once
 
 #include <cstdint>

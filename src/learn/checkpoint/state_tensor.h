@@ -10,7 +10,7 @@ namespace hone {
 // A state as a tensor to write under that name; the session must outlive it.
 TensorData state_tensor(const Session& session, const std::string& state, std::string name);
 
-// How much memory copy_tensors() takes for a tensor.
+// Bytes that copy_tensors() takes for a tensor.
 int64_t copied_bytes(const Type& type);
 // Copies tensors of the session's states into `memory`, one after another, and lets them be read
 // from there. Returns the rest of `memory`. A state that the host can read (Session::host_reads) is

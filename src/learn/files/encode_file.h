@@ -1,4 +1,4 @@
-// Rows of text in, one line of ids for each out, in order: {"ids":[...]}; of a pair
+// Turns each row of text into one line of ids, in order: {"ids":[...]}; of a pair
 // {"ids":[...],"token_type_ids":[...]}. Memory is that of two batches, whatever the size of the
 // input.
 #pragma once

@@ -1,5 +1,5 @@
-// One column of a file of predictions or references. In a predict_results file of run_glue that is
-// what follows the index.
+// One column of a file of predictions or references. In a predict_results file of run_glue, the
+// column is the text after the index.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The keys of a JSON schema that hone knows, and the types of values that they speak of.
+// The keys of a JSON schema that hone knows, and the types of values that they apply to.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Tokenizers of sacreBLEU 2.6: what a line becomes before its words are counted.
+// Tokenizers of sacreBLEU 2.6: they prepare a line before its words are counted.
 #pragma once
 
 #include <string>

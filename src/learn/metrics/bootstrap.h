@@ -1,6 +1,6 @@
 // Confidence intervals by the bootstrap (Efron 1979; for BLEU: Koehn, "Statistical Significance
-// Tests for Machine Translation Evaluation", EMNLP 2004): as many examples as there are, drawn with
-// replacement, again and again; the interval holds the middle of the values so found.
+// Tests for Machine Translation Evaluation", EMNLP 2004): each sample draws as many examples as
+// there are, with replacement; the interval holds the middle of the samples' values.
 #pragma once
 
 #include "learn/metrics/metric.h"
@@ -13,8 +13,8 @@ struct BootstrapOptions {
   double confidence = 0.95;
 };
 
-// How often each example is in a sample: as many draws as there are examples. It follows from the
-// seed (Philox), the sample and the number of examples alone.
+// The number of times that each example is in a sample of as many draws as there are examples. It
+// follows from the seed (Philox), the sample and the number of examples alone.
 void draw_examples(uint64_t seed, uint64_t sample, std::span<int32_t> times);
 // With linear interpolation (numpy's); NaN of nothing.
 double percentile_of_sorted(const std::vector<double>& sorted, double share);

@@ -1,4 +1,4 @@
-// Counts of (predicted class, true class): what accuracy, F1 and Matthews' correlation are made of.
+// Counts of (predicted class, true class): the basis of accuracy, F1 and Matthews' correlation.
 // Memory: a counter for each pair of classes that occurs; with keep_examples 4 bytes an example.
 #pragma once
 

@@ -25,8 +25,8 @@ namespace hone {
 
 class SentenceSplitter;  // sentences.h
 
-// Which add_…() a metric takes. kTags: a text of labels with spaces between them, and one reference
-// with the same number of labels.
+// The add_…() that a metric takes. kTags: a text of labels with spaces between them, and one
+// reference with the same number of labels.
 enum class MetricInput { kLabel, kNumber, kText, kTags };
 
 struct MetricOptions {

@@ -1,4 +1,4 @@
-// How GGUF files, those of llama.cpp, keep the models of a type: the keys of their metadata and the
+// The layout of models of a type in GGUF files (llama.cpp): the keys of their metadata and the
 // names of their tensors. A ModelType declares it; learn/checkpoint/gguf knows the format.
 #pragma once
 

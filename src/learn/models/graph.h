@@ -38,7 +38,7 @@ struct TextInputs {
   ValueId label_rows = kNoValue;                  // i32[M], see model_head; < 0: no row
 };
 
-// Encoder-decoders: the encoder's tokens [Te] beside the decoder's, with as many sequences;
+// Encoder-decoders: the encoder's tokens [Te] beside the decoder's, in the same number of sequences;
 // sequence s of the decoder sees sequence s of the encoder.
 struct EncoderInputs {
   ValueId encoder_ids = kNoValue, encoder_positions = kNoValue, encoder_cu_seqlens = kNoValue,
@@ -91,19 +91,19 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   const ModelConfig& config;
   const Mode mode;
   double init_std;       // of the normal weights that are declared from here on
-  bool of_head = false;  // what is declared from here on belongs to a head (ParamSpec::of_head)
+  bool of_head = false;  // further declarations belong to a head (ParamSpec::of_head)
 
   // Adds weights as states (trainable as asked) and tables as constants.
   void bind(const DeclaredWeights& weights, bool trainable);
 
-  // --- weights: declared and used by one call. A weight that is used twice is declared twice,
-  // alike, or asked for by param().
+  // --- weights: declared and used by one call. To use a weight twice, declare it twice in the same
+  // way, or get it by param().
   ValueId weight(ParamSpec spec);
   // A weight that was declared before.
   ValueId param(const std::string& name) const;
   // An embedding of ids [rows,channels].
   ValueId table(const std::string& name, int64_t rows, int64_t channels, TableOptions o = {});
-  // A matrix that is not a table: a head of its own. std < 0: init_std.
+  // A matrix that is not a table of ids, such as an untied head. std < 0: init_std.
   ValueId matrix(const std::string& name, int64_t rows, int64_t columns, double std = -1);
   ValueId zeros(const std::string& name, int64_t n, std::vector<std::string> also = {});
   ValueId constant(ConstantSpec spec);
@@ -118,7 +118,7 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId dropout(ValueId x, double p, ValueId residual = kNoValue);
   // dropout(x) of x [S,C], one row for each sequence. The mask is that of the first tokens.
   ValueId dropout_of_sequences(ValueId x, double p);
-  // No sequence of this program, its cached tokens among them, is longer.
+  // An upper bound of the lengths of sequences in this program, cached tokens included.
   int64_t longest() const;
   // x [T,C] -> [S,C], the first token of each sequence; zeros for empty ones.
   ValueId first_tokens(ValueId x);
@@ -134,15 +134,15 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   // where every sequence has one query.
   ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p,
                           CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
-  // Builds the encoder: ids, positions, cu_seqlens and sample_ids are its own meanwhile.
+  // Builds the encoder. While it runs, ids, positions, cu_seqlens and sample_ids are the encoder's.
   void encode(ValueId (*encoder)(ModelGraph&));
-  // Puts what every layer of the decoder asks of the encoder's tokens into the cache.
+  // Puts the keys and values of the encoder's tokens into the cache, for each layer of the decoder.
   void cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
   // Rows of an embedding; the row of config.padding_token takes no gradient.
   ValueId embed(ValueId table);
 
-  // Whether the graph is built to list its weights. Its numbers are never computed then, so that a
-  // family may name weights in the order of its checkpoints where the order of use is another.
+  // Whether the graph is built to list its weights. It is never computed then, so a family may name
+  // weights in the order of its checkpoints, even if it uses them in another order.
   bool declaring() const { return declared_ != nullptr; }
 
  private:

@@ -1,5 +1,5 @@
-// Python pickles (protocols 0 to 5) read as data. Classes and functions are only names, calls only
-// records of what would be called with which arguments: nothing is looked up and nothing runs.
+// Python pickles (protocols 0 to 5) read as data. Classes and functions are only names, and calls
+// are only records of a name and its arguments: nothing is looked up and nothing runs.
 //
 //   const Pickle pickle = HONE_TRY(Pickle::read(bytes, "weights.bin"));
 //   for (int64_t i = 0; i < pickle.root().pairs(); ++i) use(pickle.root().key(i).text());

@@ -1,4 +1,4 @@
-// The rows of classification and what is the matter with their labels.
+// The rows of classification, and faults of their labels.
 #pragma once
 
 #include "learn/check/check_rows.h"

@@ -1,4 +1,4 @@
-// From the data flags of classification to rows with labels.
+// Turns the data flags of classification into rows with labels.
 #pragma once
 
 #include <optional>

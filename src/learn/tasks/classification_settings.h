@@ -22,7 +22,7 @@ struct ClassificationSettings : TaskSettings {
 // Classification with these settings (classification.cc).
 Task classification_task(std::shared_ptr<ClassificationSettings> s);
 
-// Writes labels and kind of problem into config.json, and the head into the config.
+// Sets the labels and the kind of problem in config.json, and the head in `config`.
 Status set_labels(ModelConfig& config, const LabelMap& map, const std::string& task_name);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// From the data flags of token classification to rows of words with labels.
+// Turns the data flags of token classification into rows of words with labels.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The rows of summarization and translation and what is the matter with their sources and targets.
+// The rows of summarization and translation, and faults of their sources and targets.
 #pragma once
 
 #include "learn/check/check_rows.h"

@@ -1,5 +1,5 @@
-// Settings that summarization and translation share (run_summarization, run_translation), and what
-// they differ in.
+// Settings that summarization and translation share (run_summarization, run_translation), and their
+// differences.
 #pragma once
 
 #include "learn/data/rows/pair_rows.h"

@@ -10,8 +10,8 @@
 
 namespace hone {
 
-// How the texts of evaluations are generated: the model's own settings with those of the run. Errors:
-// those of the model's generation config.
+// Settings to generate the texts of evaluations: the model's own with those of the run. Errors: those
+// of the model's generation config.
 Result<GenerationConfig> evaluated_generation(const Seq2Seq& q, const Pretrained& model);
 
 class GeneratedTexts {

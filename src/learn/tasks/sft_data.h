@@ -1,4 +1,4 @@
-// From the data flags of instruction tuning to rows of tokens, of which some are learnt.
+// Turns the data flags of instruction tuning into rows of tokens, of which some are learnt.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct SftData {
   std::string chat_template;       // that --chat_template_path names; "": the model's own
 };
 
-// How many tokens of a row are learnt, by its tags: the first one follows nothing.
+// The number of tokens of a row that are learnt, by its tags: the first one follows nothing.
 int64_t learnt_tokens(std::span<const int32_t> tags);
 
 // The rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and

@@ -1,4 +1,4 @@
-// Rows of instructions as tokens, and which of these are learnt: what trl sft makes of them.
+// Rows of instructions as tokens, and the tokens that are learnt, as in trl sft.
 #pragma once
 
 #include <optional>

@@ -28,7 +28,7 @@ struct TruncateOptions {
   bool left = false;       // tokens go at the beginning of a text, else at its end
 };
 
-// How many tokens of the texts stay.
+// The number of tokens of the texts that stay.
 struct KeptLengths {
   int64_t first = 0, second = 0;
 };

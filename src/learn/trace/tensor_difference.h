@@ -1,4 +1,4 @@
-// How much a tensor of two files differs.
+// The difference of a tensor in two files.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 //   bits        its value is compared; the default for a setting that names none
 //   source      which rows are taken: files, data sets, how many
 //   reading     how a row is read from a file; prepared rows no longer depend on it
-//   rows        how what was read becomes rows of tokens; prepared rows have to agree
+//   rows        how texts become rows of tokens; prepared rows have to agree
 //   tokenizer   the tokenizer; prepared rows hold its hash
 //   order       the order in which steps take rows
 //   length      the number of steps

@@ -93,7 +93,7 @@ class Client {
   int socket_;
 };
 
-// One connection of HTTP/2. Nothing is read or sent but in until() and flush().
+// One connection of HTTP/2. Only until() and flush() read or send.
 class Client2 : public Client {
  public:
   struct Answer {
@@ -103,7 +103,7 @@ class Client2 : public Client {
     uint32_t error = 0;  // with which the stream was closed
   };
 
-  // `window`: of each stream, what the server may send before the client takes it.
+  // `window`: bytes of each stream that the server may send before the client takes them.
   explicit Client2(int port, uint32_t window = 65535) : Client(port) {
     nghttp2_session_callbacks* calls = nullptr;
     nghttp2_session_callbacks_new(&calls);
@@ -118,7 +118,7 @@ class Client2 : public Client {
   }
   ~Client2() { nghttp2_session_del(session_); }
 
-  // `ends`: false leaves the request unfinished; more() is what follows.
+  // `ends`: false leaves the request unfinished, for more().
   int32_t ask(const std::string& method, const std::string& path, const std::string& body = "",
               bool ends = true, const WebHeaders& more_headers = {}) {
     WebHeaders headers{
@@ -159,7 +159,7 @@ class Client2 : public Client {
         ::send(socket_, all.data(), all.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(all.size()))
       ended_ = true;
   }
-  // Sends and reads until it is so; false: it is not after a minute, or the server ended it before.
+  // Sends and reads until done() is true. Returns false after a minute, or if the server ends.
   template <class F>
   bool until(F done) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);

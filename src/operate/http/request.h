@@ -1,4 +1,4 @@
-// A request and its answer, for every version of HTTP. Names of headers are in lower case.
+// A request and its answer, for every version of HTTP. Header names are in lower case.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +72,8 @@ using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
 // Checks each request after its headers, before its body is read. Returns an answer to refuse the
 // request. Runs on the server's thread, so it must be fast.
 using WebAdmission = std::function<std::optional<WebAnswer>(const WebRequest& head)>;
-// Sees each answer of the server that no handler gave: to what is malformed, too large or not admitted. It may change
-// the answer. A malformed request has a client and nothing else.
+// Called with each answer that no handler gave: the request is malformed, too large or not admitted. It may change
+// the answer. A malformed request has only a client.
 using WebRefusal = std::function<void(const WebRequest& head, WebAnswer& answer)>;
 struct WebHooks {
   WebAdmission admission = nullptr;  // none: all requests are let in

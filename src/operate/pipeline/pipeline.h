@@ -1,4 +1,4 @@
-// A pipeline: steps that each run one command, and what they read and write.
+// A pipeline: steps that each run one command, with their inputs and outputs.
 //
 //   name: news
 //   steps:

@@ -1,6 +1,6 @@
 // The places that other machines know a pipeline's folders by. The files of a run in a bucket are made
-// in a folder of this machine and then copied to the bucket; what a step records for others, in the
-// registry or beside an evaluation, names the copy.
+// in a folder of this machine and then copied to the bucket; a path that a step records for others,
+// in the registry or beside an evaluation, names the copy.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Weights whose reading can be given up: a server that has to end does not wait for the rest of a model.
+// Weights whose reading can be cancelled: a server that has to end does not wait for the rest of a model.
 #pragma once
 
 #include <functional>

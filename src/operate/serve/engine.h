@@ -54,7 +54,7 @@ class Engine {
   std::once_flag joined_;
 };
 
-// How long one model takes, in `metrics` with its name and version as labels.
+// Times of one model, in `metrics` with its name and version as labels.
 struct ModelLatencies {
   ModelLatencies(Metrics& metrics, const MetricLabels& model);
   MetricHistogram& answer;       // from the request to the whole answer

@@ -15,7 +15,7 @@ struct InferenceOptions {
   HttpOptions http;
   std::vector<std::string> keys;     // requests must send one of them; none: no key is needed
   std::vector<std::string> origins;  // of web pages that may send requests (CORS); "*": all
-  int threads = 2;                   // that read requests
+  int threads = 2;                   // threads that read requests
 };
 
 // Another entry for requests, such as gRPC.
@@ -34,10 +34,10 @@ class InferenceServer {
                                                         const std::vector<Api>& apis,
                                                         ServeContext& context);
   ~InferenceServer();
-  // Shuts the server down; every end uses it, also the end of a failed start. First the loader gives
-  // up its load and stops, so no further model is added. Then each model finishes its running step,
+  // Shuts the server down; also used if the start fails. First the loader aborts
+  // its load and stops, so no further model is added. Then each model finishes its running step,
   // however long it takes, and drops its jobs, because a job holds a reply that uses the server. Then
-  // the doors and the connections are destroyed, which may hold models. The models are destroyed last.
+  // the doors and the connections, which may hold models, are destroyed. The models are destroyed last.
   void stop();
 
   int port() const { return http_->port(); }

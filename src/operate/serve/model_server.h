@@ -1,4 +1,4 @@
-// A whole server: models from their sources and the web server that asks them. Models are loaded again while it runs.
+// A whole server: models from their sources and the web server that asks them. Models can be reloaded while it runs.
 //
 //   auto server = HONE_TRY(ModelServer::start(options));
 //   wait_for_stop();

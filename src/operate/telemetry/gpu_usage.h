@@ -1,4 +1,4 @@
-// How busy NVIDIA's GPUs are, by their management library (NVML).
+// Use of NVIDIA's GPUs, from their management library (NVML).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The folders whose files the page Data may show, and what is in them.
+// The folders whose files the page Data may show, and their contents.
 #pragma once
 
 #include <optional>

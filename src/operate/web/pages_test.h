@@ -1,4 +1,4 @@
-// A server of pages over a folder of the test: below/ is what it shows.
+// A server of pages over a folder of the test; it shows below/.
 #pragma once
 
 #include <gtest/gtest.h>

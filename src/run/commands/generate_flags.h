@@ -1,4 +1,4 @@
-// The flags of hone generate as a generation config, and what the log says of them.
+// The flags of hone generate as a generation config, and their lines in the log.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ Result<GenerationConfig> generation_from(const GenerateSettings& s,
                                          const Pretrained& model, std::span<const PromptRow> rows,
                                          std::string& origin);
 
-// Logs how long sequences get at most.
+// Logs the maximum length of sequences.
 void tell_length(const GenerateSettings& s, const GenerationConfig& c,
                  std::span<const Prompt> prompts, int64_t positions, std::string origin);
 // Logs flags that change nothing.

@@ -1,5 +1,5 @@
-// Programs that start a script on several machines, as recipes print their lines: the script names
-// the command, and what the launcher would start elsewhere has no meaning here.
+// Launchers that start a script on several machines, with the command lines of recipes. The script
+// names hone's command; the launcher's own flags have no effect here.
 #pragma once
 
 #include <map>

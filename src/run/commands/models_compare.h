@@ -1,4 +1,4 @@
-// hone models compare: two versions side by side, what decides first.
+// hone models compare: two versions side by side, the deciding facts first.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Endpoints that serve another version than the alias names after hone models promote or rollback.
+// Endpoints whose version differs from the one that an alias names after hone models promote or
+// rollback.
 #pragma once
 
 #include "operate/registry/registry.h"

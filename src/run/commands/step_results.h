@@ -15,7 +15,7 @@ namespace hone {
 std::vector<std::string> step_results(const std::string& metric, const PipelineStep& step,
                                       const StepRow& row, const std::string& folder);
 
-// How to ask the endpoint that a run has deployed, and how to stop it: a line each. `outcome`: the
+// Two lines: the command that asks the endpoint of a run, and the command that stops it. `outcome`: the
 // JSON of the run. Empty without an endpoint.
 std::vector<std::string> endpoint_lines(const OrderedJson& outcome);
 

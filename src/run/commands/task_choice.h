@@ -1,4 +1,4 @@
-// Commands with --task: which task is meant, and the settings of the command for it.
+// Commands with --task: the task that is meant, and the settings of the command for it.
 #pragma once
 
 #include <functional>

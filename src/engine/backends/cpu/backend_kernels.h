@@ -1,4 +1,4 @@
-// Internal to the backend: its table, from an op to what makes a kernel for a node of it.
+// Internal to the backend: its table, from an op to the function that makes a kernel for a node.
 #pragma once
 
 #include <functional>

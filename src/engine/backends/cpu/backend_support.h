@@ -1,4 +1,4 @@
-// Internal to the backend: what the files that wrap kernels share.
+// Internal to the backend: helpers of the files that wrap kernels.
 #pragma once
 
 #include <cstring>

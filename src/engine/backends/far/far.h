@@ -1,5 +1,5 @@
-// The CPU's kernels on memory that host code may not touch: what a device with memory of its own
-// asks of the engine and the tasks, on a machine that has none.
+// The CPU's kernels on memory that host code may not touch. Tests use it on machines without a GPU:
+// engine and tasks must treat it like a device with memory of its own.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// The backend that computes nothing: it accepts what its model accepts and asks for the same
-// scratch, so that a run can be planned on a machine that could never hold it.
+// The backend that computes nothing. It accepts the nodes of the backend that it stands for and
+// needs the same scratch memory, so that a run can be planned on a machine that could never hold
+// it.
 #pragma once
 
 #include "engine/device/backend.h"

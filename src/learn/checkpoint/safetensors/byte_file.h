@@ -1,5 +1,5 @@
 // Bytes at an offset: the one way in which the readers of this room see a file. Read through a
-// Store, never mapped, so that a page of weights is counted once, where the caller put it.
+// Store, never mapped, so weights are in memory only once: in the caller's buffer.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Elements as files store them, turned into the elements that a caller wants.
+// Converts elements from the type in a file to the type that the caller wants.
 #pragma once
 
 #include <cstddef>

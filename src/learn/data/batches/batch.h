@@ -1,8 +1,8 @@
 // Packed micro-batches: from the rows of one optimizer step to a few fixed shapes.
 //
 // An example is a row on one axis or on several: tokens; source_tokens and target_tokens. A shape
-// gives each axis its size, and the sequences that a micro-batch can have. Nothing is padded inside:
-// sequences are packed one after another, and only what the last one leaves of a size is slack.
+// gives each axis its size, and the sequences that a micro-batch can have. Sequences are packed one after another
+// without padding; only the space after the last one is unused.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// How many batches, steps and epochs a run has, and which rows each optimizer step takes: the
-// formulas of Transformers 5.23 (Trainer.set_initial_training_values, _run_epoch).
+// Numbers of batches, steps and epochs of a run, and the rows of each optimizer step: the formulas
+// of Transformers 5.23 (Trainer.set_initial_training_values, _run_epoch).
 #pragma once
 
 #include <cstdint>

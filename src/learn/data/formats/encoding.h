@@ -1,5 +1,5 @@
-// Text in other encodings than UTF-8: converted to UTF-8 if the user names the encoding. UTF-16 and
-// UTF-32 are recognised without a name.
+// Text in an encoding other than UTF-8: converted to UTF-8 if the user names the encoding. UTF-16
+// and UTF-32 are recognised without a name.
 #pragma once
 
 #include <memory>

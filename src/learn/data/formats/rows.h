@@ -1,4 +1,4 @@
-// Rows of a data file: what every format gives, and the shelf of formats.
+// Rows of a data file: the interface of every format's reader, and the shelf of formats.
 //
 // A format is one file of this folder: x.cc defines `Format format_x()`, and the file name is
 // its registration and the name that the user types (--data_format x).

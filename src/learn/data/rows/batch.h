@@ -1,4 +1,4 @@
-// How much text the readers of rows tokenize at a time.
+// The amount of text that the readers of rows tokenize at a time.
 #pragma once
 
 #include <cstddef>

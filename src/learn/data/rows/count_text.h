@@ -1,4 +1,4 @@
-// Numbers of things as the first screen writes them.
+// Counts in the form of the summary before a run.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The tasks of the GLUE benchmark: columns, label names and file layouts, as run_glue and the data
-// set `glue` of the hub have them.
+// The tasks of the GLUE benchmark: columns, label names and file layouts, in the form of run_glue
+// and of the hub's data set `glue`.
 #pragma once
 
 #include <span>

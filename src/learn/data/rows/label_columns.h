@@ -1,5 +1,5 @@
-// Which columns of a classification file hold the texts and the label, and the files that need to
-// be read in a way of their own: GLUE's.
+// Finds the columns of a classification file that hold the texts and the label. GLUE's files are
+// read in a way of their own.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // Labels of rows as they were read, and the numbers that a model learns: a class each, or a value.
 //
-// Ids follow the names that a data set gives its values (ClassLabel); own files of texts or whole
-// numbers have theirs sorted, as in run_glue; numbers with a fraction are values (regression).
+// Ids follow the names that a data set gives its values (ClassLabel); other labels that are texts
+// or whole numbers are sorted, as in run_glue; numbers with a fraction are values (regression).
 #pragma once
 
 #include <cstdint>

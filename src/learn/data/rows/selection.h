@@ -1,4 +1,4 @@
-// How many rows of a file a run uses: a share kept for validation, a limit, a fraction.
+// The number of rows of a file that a run uses: a share kept for validation, a limit, a fraction.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// How many rows a selection leaves (round is to the nearest, halves to even, as Python's).
-// validation_split_percentage p: rows [0, n) are for validation, [n, rows) for training
+// The number of rows that a selection leaves (round is to the nearest, halves to even, as
+// Python's). validation_split_percentage p: rows [0, n) are for validation, [n, rows) for training
 // (run_clm's train[:p%] and train[p%:]). Errors: H2115 when p is not in 0..100.
 Result<int64_t> validation_rows(int64_t rows, double percentage);
 // The validation rows of a run without a validation file, with a note for the log. H2115 also if no

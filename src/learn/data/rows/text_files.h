@@ -1,4 +1,4 @@
-// From the files that a user named to the training and validation rows of a language model,
+// Turns the files that a user named into the training and validation rows of a language model,
 // selected as run_clm selects them.
 #pragma once
 

@@ -1,5 +1,5 @@
-// From a reader of text rows to token rows, a batch at a time, so that it can stop between batches
-// and continue later from a saved place, with the same rows.
+// Turns text rows from a reader into token rows, a batch at a time, so that it can stop between
+// batches and continue later from a saved place, with the same rows.
 #pragma once
 
 #include <functional>

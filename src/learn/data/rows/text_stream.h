@@ -5,7 +5,7 @@
 // A window is the next `window_rows` rows, and a few more if the last batch of text gave more.
 // Shuffled, the rows of a window come in an order drawn by seed, epoch and place of the window, as
 // datasets' shuffle(buffer_size) mixes rows that are near to each other. Unshuffled, rows come as
-// they are, with the numbers that they have in memory: while batches are whole, the bits are those
+// they are, with the numbers that they have in memory: while batches are full, the bits are those
 // of a run without streaming.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The memory and the time of a run before it starts, and what would make it fit. Needs neither the
-// weights of the model nor, for other devices than this machine's, its data.
+// The memory and the time of a run before it starts, and the settings that would make it fit. Needs
+// no weights; needs data only for the device of this machine.
 #pragma once
 
 #include "learn/harness/budget/placement.h"

@@ -1,4 +1,4 @@
-// Which device a plan is for: this machine's, one that is not here, or several.
+// The device that a plan is for: this machine's, another one, or several.
 #pragma once
 
 #include "engine/backends/backends.h"

@@ -1,4 +1,4 @@
-// The merging of byte pair encoding: what byte-level and character-level BPE share.
+// The merging of byte pair encoding, for byte-level and character-level BPE.
 //
 // The adjacent pair with the lowest rank, the leftmost of equals, is replaced by its result until
 // no pair has a rank. Short pieces scan an array; long ones use a heap, so n symbols take

@@ -1,4 +1,4 @@
-// The precompiled charsmap of SentencePiece: what a text's characters are replaced by.
+// The precompiled charsmap of SentencePiece: the replacements of a text's characters.
 //
 //   u32 size | size bytes: a double array of u32 units (darts-clone) | replacements, each ends with
 //   0

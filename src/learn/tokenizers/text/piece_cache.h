@@ -1,4 +1,4 @@
-// The ids of pieces seen lately, which the models of a thread keep.
+// A cache of the ids of recent pieces; each thread has one for each model.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// Ids of recent pieces: two places for each piece, so bounded. Entries hold pieces of up to 16
+// Ids of recent pieces. Each piece has two possible places, so memory is bounded. Entries hold pieces of up to 16
 // bytes that become up to 4 ids; 32 bytes an entry, two megabytes in all. Longer pieces have one
 // place among the Longs; 128 bytes each, half a megabyte in all.
 class PieceCache {
@@ -71,7 +71,7 @@ class PieceCache {
       hit = e.low == low && e.high == high && e.length == n;
       if (hit) return e;
     }
-    pair.entries[1] = pair.entries[0];  // the older one goes
+    pair.entries[1] = pair.entries[0];  // the older entry is dropped
     Entry& e = pair.entries[0];
     e.low = low;
     e.high = high;

@@ -1,4 +1,4 @@
-// Strings with a value each, searched for those that a text begins with.
+// Maps strings to values, and finds the strings that a text begins with.
 //
 // A double array (Aoe 1989): the child of node n for byte b is at base[n] + b, and is its child
 // only if check is n. A step is one memory access.

@@ -30,7 +30,7 @@ class Vocabulary {
   Status add(std::string_view token, int64_t id);
 
   std::optional<int32_t> find(std::string_view token) const;
-  // Spelling of an id; nothing when no token has it.
+  // Spelling of an id; nullopt if no token has it.
   std::optional<std::string_view> token(int64_t id) const;
 
   std::string to_json() const;  // {"token":id,...} by id

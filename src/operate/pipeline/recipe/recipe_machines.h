@@ -1,5 +1,5 @@
-// The machines that a recipe names: what they are for a compiled pipeline, and what happens on this
-// machine in their place.
+// The machines that a recipe names: their form in a compiled pipeline, and what this machine does
+// instead.
 #pragma once
 
 #include "operate/pipeline/pipeline.h"

@@ -1,8 +1,8 @@
 // The interface between hone and libhone_grpc.so, the only code that includes gRPC.
 //
-// The module is a file of its own, loaded when a server is to speak gRPC, because gRPC's libraries take longer to
-// load than everything else that hone does at its start. It hands tensors to the server as they are, and puts every
-// other call as a request to the server's own routes of the v2 protocol, so that both transports answer alike.
+// The module is a file of its own, loaded only if a server speaks gRPC, because gRPC's libraries take longer to load
+// than everything else that hone does at its start. It hands tensors to the server as they are, and puts every other
+// call as a request to the server's own routes of the v2 protocol, so that both transports answer alike.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// A body of OpenAI's API as settings of a model:
+// Reads the body of a request of OpenAI's API as settings of a model:
 //   https://platform.openai.com/docs/api-reference
-// Defaults are OpenAI's: temperature 1, 16 tokens of a completion, the model's length of a chat. Keys that are not OpenAI's are those of generation_config.json. Log probabilities are those
-// of the model, before temperature, penalties and the form of the answer change them, as in vLLM.
+// Defaults are OpenAI's: temperature 1; at most 16 tokens (chat: up to the model's length). Keys that
+// OpenAI does not have are those of generation_config.json. Log probabilities are the model's own,
+// before temperature, penalties and response formats change them, as in vLLM.
 #pragma once
 
 #include "operate/serve/openai/openai_keys.h"
@@ -27,9 +28,9 @@ struct OpenaiSettings {
   std::shared_ptr<const AnswerForm> form;
 };
 
-// `ordered` is the body with its keys in order, as a schema needs them; `text` the body as it came,
-// which is parsed in order only if it has a schema. `longest`: tokens of a chat unless the body limits
-// them. Errors H3415 with the key, H2511 and H2512 of a schema.
+// `ordered` is the body with its keys in order, as a schema needs them; `text` is the body as
+// sent; it is parsed in order only if it has a schema. `longest`: most tokens of a chat if the body
+// sets no limit. Errors H3415 with the key, H2511 and H2512 of a schema.
 Result<OpenaiSettings> read_completion(const Json& body, const std::string& text);
 Result<OpenaiSettings> read_chat_settings(const Json& body, const OrderedJson& ordered,
                                           int64_t longest);

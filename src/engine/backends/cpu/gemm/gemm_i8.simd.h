@@ -1,7 +1,7 @@
 // The product with a B in i8. Each row of A is rounded to 15 bits, one block of k at a time: its
 // largest element there becomes kMost. More than a few rows are multiplied in integers, whose sums
-// are exact; with fewer, what they were rounded to is multiplied in f32, so that a row's result
-// does not depend on their number.
+// are exact; with fewer, the rounded values are multiplied in f32, so that a row's result does not
+// depend on their number.
 //
 // A word holds the elements 2i and 2i + 1 of k as i16. After the words of a block comes one of
 // scales, in f32.

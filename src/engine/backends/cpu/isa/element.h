@@ -1,4 +1,4 @@
-// How a kernel's operand keeps its numbers.
+// The formats in which a kernel's operand keeps its numbers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which instruction set the kernels use. Every kernel file x.simd.h is compiled once per
+// The instruction set that the kernels use. Every kernel file x.simd.h is compiled once per
 // instruction set into a namespace of its own (see CMakeLists.txt); the public function picks one
 // at run time.
 #pragma once

@@ -11,8 +11,8 @@
 // The bias of head h for query i and key j is bias[h * (2 * reach - 1) + j - (i + o) + reach - 1];
 // no sequence may be longer than reach (a bug otherwise).
 // Query head h uses key head h / (heads / kv_heads). Strides are in floats; q, k, v may be slices
-// of one [T, 3C] buffer. Forward does not depend on the number of threads; backward neither.
-// Method: Dao et al., FlashAttention, arXiv 2205.14135 and 2307.08691.
+// of one [T, 3C] buffer. Neither forward nor backward depends on the number of threads. Method: Dao
+// et al., FlashAttention, arXiv 2205.14135 and 2307.08691.
 #pragma once
 
 #include <cstdint>

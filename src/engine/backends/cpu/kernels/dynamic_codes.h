@@ -1,5 +1,5 @@
-// The maps of bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc) and their way back
-// without a search.
+// The maps of bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc) and the inverse maps,
+// which need no search.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The language-model head as one: logits = x w^T + bias, nll and, with gradients, dx, dw and dbias,
-// in chunks of rows so that the logits of all tokens never exist. Three matrix products; nothing
-// recomputed.
+// The language-model head as one kernel: logits = x w^T + bias, nll and, with gradients, dx, dw and
+// dbias, in chunks of rows so that the logits of all tokens never exist. Three matrix products;
+// nothing recomputed.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One range of one tensor for each update rule that looks at elements alone.
+// Updates one range of one tensor, for each rule that works on every element by itself.
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/optimizer.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"

@@ -1,6 +1,5 @@
 // Update rules whose states are bitsandbytes' 8-bit numbers, and these numbers by themselves.
-// engine/ops/quantize_dynamic.cc has the format. Nothing but whole blocks goes from thread to
-// thread.
+// engine/ops/quantize_dynamic.cc has the format. Threads take whole blocks.
 #pragma once
 
 #include "engine/backends/cpu/kernels/optimizer.h"

@@ -1,4 +1,4 @@
-// Blocks of 8-bit states: made numbers, updated and made codes again in one visit.
+// Blocks of 8-bit states, decoded, updated and encoded again in one pass.
 #include "engine/backends/cpu/kernels/dynamic_codes.h"
 #include "engine/backends/cpu/kernels/optimizer_8bit.h"
 #include "engine/backends/cpu/kernels/optimizer_steps.simd.h"

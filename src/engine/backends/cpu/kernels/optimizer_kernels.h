@@ -1,4 +1,5 @@
-// Between optimizer*.cc and optimizer*.simd.h: the scalars of a rule in f32, for one tensor.
+// The interface between optimizer*.cc and optimizer*.simd.h: the scalars of a rule in f32, for one
+// tensor.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// f32 to bf16, rounded at random, in blocks of 128 elements whose numbers sixteen counters give.
+// f32 to bf16, rounded at random, in blocks of 128 elements whose random numbers come from sixteen
+// counters.
 #include "engine/backends/cpu/isa/philox.simd.h"
 #include "engine/backends/cpu/kernels/round_stochastic.h"
 

@@ -10,7 +10,7 @@ namespace hone::cpu {
 
 // Rotary position embedding, halves as in Hugging Face's Llama: for j < R/2, a = position *
 // inv_freq[j] (f32), (y_j, y_{j+R/2}) = factor * (x_j cos a - x_{j+R/2} sin a, x_{j+R/2} cos a +
-// x_j sin a); channels from R on are copied. Backward turns by -a. y may be x.
+// x_j sin a); channels from R on are copied. Backward rotates by -a. y may be x.
 struct Rope {
   int64_t tokens = 0, heads = 0, head_dim = 0;
   int64_t rotary = 0;                  // R, even
@@ -56,7 +56,7 @@ struct CrossEntropy {
   double smoothing = 0;
   bool gradient = true;
   float* nll = nullptr;        // [rows]
-  int32_t* correct = nullptr;  // [rows] 1 where the first largest of x is the label, or none
+  int32_t* correct = nullptr;  // [rows] 1 if the label is the argmax of x, else 0; or null
 };
 void cross_entropy(const CrossEntropy& c, ThreadPool& pool);
 
