@@ -283,7 +283,8 @@ Result<std::shared_ptr<const Quantization>> quantization_of_config(const ModelCo
   if (const std::string method = text("quant_method"); method != "bitsandbytes" && !method.empty())
     return Error(err::kBadQuantState, fmt::format("the model is quantized by '{}'", method))
         .at("config.json: quantization_config")
-        .todo("use the checkpoint that it was made of; --load_in_4bit keeps its weights in 4 bits");
+        .todo(
+            "use the checkpoint that it was made from; --load_in_4bit keeps its weights in 4 bits");
   if (!four && !flag("load_in_8bit") && !flag("_load_in_8bit")) return nullptr;
   Quantization q;
   q.scheme = !four ? "int8" : text("bnb_4bit_quant_type") == "nf4" ? "nf4" : "fp4";

@@ -24,7 +24,7 @@ Status read_into(const WeightSource& from, const std::string& name, Session& s,
                       : fmt::format("the checkpoint has no '{}'", name))
         .at(checkpoint)
         .todo(
-            "continue with the model and --optim that the checkpoint is of, or start again with "
+            "continue with the checkpoint's model and --optim, or start again with "
             "--overwrite_output_dir");
   return load_state(s, name, from, name);
 }

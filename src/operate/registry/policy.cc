@@ -75,7 +75,7 @@ class PolicyReader {
       return Error(err::kPolicy, fmt::format("a policy has no key '{}'", key))
           .at(place_)
           .todo(near.empty() ? fmt::format("the keys are {}", fmt::join(known_, ", "))
-                             : fmt::format("'{}' is meant, perhaps", near));
+                             : fmt::format("did you mean '{}'?", near));
     }
     return Ok{};
   }

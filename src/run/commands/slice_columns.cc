@@ -22,7 +22,7 @@ Error other_rows(size_t file_rows, size_t rows) {
              fmt::format("the files have {} rows, {} were taken: their columns cannot be assigned",
                          file_rows, rows))
       .at("--slice_columns")
-      .todo("take the rows that the task drops out of the file, or leave --slice_columns out");
+      .todo("delete from the file the rows that the task drops, or leave --slice_columns out");
 }
 
 std::string slices_file(const std::string& folder) {

@@ -153,7 +153,7 @@ Result<Charset> encoding_of(std::string_view name) {
   const std::string near = nearest_name(to_lower(name), names);
   return Error(err::kEncoding,
                fmt::format("`encoding` {} is not an encoding that hone knows", name))
-      .todo(fmt::format("{}it is one of {}; of others make a copy in UTF-8 by iconv",
+      .todo(fmt::format("{}it is one of {}; convert other encodings to UTF-8 with iconv",
                         near.empty() ? "" : fmt::format("did you mean {}? ", near),
                         join(names, ", ")));
 }
