@@ -63,6 +63,11 @@ PHRASES = [(re.compile(p), say) for p, say in [
     (r"\bThe same(?: of\b|[,:])", "repeat the noun"),
     (r"(?i)\bin and out\b", "reads and writes"),
     (r"(?i)\bany number of times\b", "repeatedly"),
+    (r"(?i)\b(?:is|are|was|were) to be \w+", "'rows to predict', or a plain verb"),
+    (r"(?i)\band their kin\b", "such as"),
+    (r"(?i)\blately\b", "recent"),
+    (r"(?i)\b(?:bounds|flags?|families|names?|packages|places?|values) (?:given|listed|named)[.,;]",
+     "that the message names"),
 ]]
 # The first word of a comment.
 START = (re.compile(r"(?:Until|Before|Without|What|Where)\b"), "begin with the noun or the verb")

@@ -55,7 +55,7 @@ Result<int> dispatch(std::vector<std::string> args) {
   if (word == "help" || word == "--help" || word == "-h") {
     if (!is_about_command(args)) return help_without_command(all, args);
     word = args[0];
-    args[0] = "--help";  // what follows is a verb, or `all`
+    args[0] = "--help";  // a verb or `all` follows
   }
   for (char& c : word) {
     if (c == '-') c = '_';

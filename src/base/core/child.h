@@ -27,7 +27,7 @@ struct ChildStream {
 
 struct ChildSpec {
   std::vector<std::string> command;  // command[0] is searched in PATH
-  std::string program = {};          // what is started under the name command[0]; "": command[0]
+  std::string program = {};          // program to start under the name command[0]; "": command[0]
   std::map<std::string, std::string> environment = {};  // added to ours
   std::string folder = {};                              // its working folder; "": ours
   ChildStream in = {}, out = {}, err = {};

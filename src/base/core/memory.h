@@ -14,7 +14,7 @@ struct MemoryReading {
   int64_t total_bytes = 0;     // of the machine
   int64_t available_bytes = 0;
   std::optional<int64_t> limit_bytes;       // the least of the cgroups
-  std::optional<int64_t> group_free_bytes;  // what their processes leave of it (cgroup.h)
+  std::optional<int64_t> group_free_bytes;  // the part that their processes leave free (cgroup.h)
   // Memory that this process may hold: the smaller of machine and cgroup.
   int64_t usable_bytes() const;
   // Further memory that this process may take now: at most the machine's available memory, and at

@@ -21,7 +21,7 @@ struct HelpPart {
   std::string text;
 };
 
-// "promote, rollback: a sentence", unless another word than `known` is before the colon.
+// "promote, rollback: a sentence", unless a word that is not in `known` is before the colon.
 HelpPart help_part(const std::vector<std::string>& known, std::string_view text) {
   text = trim(text);
   const size_t colon = text.find(": ");

@@ -84,7 +84,7 @@ bool HttpTransfer::begin_body() {
   body_checked = true;
   to_sink = sink != nullptr && success_status();
   if (!to_sink) return true;
-  // A server may ignore the range, or serve another one than asked.
+  // A server may ignore the range, or serve another range.
   int64_t start = 0;
   if (response.status == 206) start = range_start(response.header("content-range")).value_or(at);
   if (start != at && start != 0) {

@@ -104,7 +104,8 @@ class Zstd final : public Codec {
       return Did::kFailed;
     }
     if (header_.size() >= 4 && packing_of_bytes(header_) != Packing::kZstd) {
-      why = "a frame of a format older than zstd 1.0";  // which the library may read, not alike
+      why =
+          "a frame of a format older than zstd 1.0";  // the library may read it with other results
       return Did::kFailed;
     }
     if (did != 0) return Did::kSome;

@@ -14,7 +14,7 @@ std::span<const CodeRange> number_ranges();  // N*
 
 // As tokenizers' BertNormalizer and BertPreTokenizer see them (Unicode 8).
 std::span<const CodeRange> mark_ranges();         // Mn: the accents
-std::span<const CodeRange> control_ranges();      // what clean_text drops
+std::span<const CodeRange> control_ranges();      // the characters that clean_text drops
 std::span<const CodeRange> punctuation_ranges();  // P* and the ASCII symbols
 
 struct CodePair {

@@ -148,8 +148,8 @@ Space result_space(const NodeView& n, size_t k);
 // Whether the node only starts at its place in the list, and is done at a wait for a result.
 inline bool is_begun(const Node& n) { return n.op->copies || n.lane == Lane::host_compute; }
 
-// Whether the node applies an activation and has what it is applied to as its second result: the
-// first one then has the bits of the op of that name applied to the second.
+// Whether the node applies an activation and has the activation's operand as its second result: the
+// first result then has the bits of the op of that name applied to the second.
 bool keeps_what_it_activates(const Node& n);
 
 // The output that the node's accumulator is for, or -1 where it makes none.

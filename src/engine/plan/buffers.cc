@@ -167,7 +167,7 @@ class Sharing {
       if (v != kNoValue) users_of(v) = 0;
   }
 
-  // How many operands and results of the node that is being placed use the buffer of v.
+  // The number of operands and results of the node being placed that use the buffer of v.
   int32_t& users_of(ValueId v) {
     users_.resize(b.all.size());
     return users_[static_cast<size_t>(b.of[static_cast<size_t>(v)].buffer)];

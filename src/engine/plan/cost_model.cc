@@ -33,7 +33,7 @@ double lane_speed(Lane lane, const Speeds& s) {
   return s.host_bytes_per_second;
 }
 
-// How long a node on another lane than compute takes.
+// Seconds of a node on a lane other than compute.
 double begun_seconds(const NodeView& n, const Speeds& speeds) {
   const double speed = lane_speed(n.node.lane, speeds);
   if (n.node.op->copies) return speed > 0 ? static_cast<double>(n.in(0).bytes()) / speed : 0;

@@ -16,8 +16,8 @@ namespace {
 using Order = std::vector<size_t>;
 using Hanging = std::vector<bool>;  // by buffer
 
-// How long the search continues, in pairs of buffers (at most a nanosecond each): a little for the
-// last half percent, more while the promise of 2 % is not kept, and then kRounds times more.
+// The limit of the search, in pairs of buffers (at most a nanosecond each): a little for the last
+// half percent, more while the promise of 2 % is not kept, and then kRounds times more.
 constexpr int64_t kPolish = 30'000'000, kRepair = 100'000'000, kTries = 50'000;
 constexpr uint64_t kRounds = 8;
 constexpr int64_t kGoodEnough = 200, kPromise = 50;  // of the bound: a 200th, a 50th

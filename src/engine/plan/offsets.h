@@ -23,10 +23,10 @@ struct Search {
 // Gives each buffer an offset so that no two alive together overlap; returns the region's size.
 // Tries several orders (by size, by area, by birth), then moves the highest ones until the region
 // is within half a percent of most_alive(), which no placement can beat and not every set of
-// lifetimes can reach. 2 % suffice when the region is not above what is enough. The same buffers
-// get the same offsets. The search ends after a fixed amount of work, about 0.2 s; when that leaves
-// a region above both 2 % and what is enough, about 2 s. The buffers of a program of layers are
-// looked at little more often than their number grows.
+// lifetimes can reach. 2 % suffice if the region is at most `enough`. The same buffers get the same
+// offsets. The search ends after a fixed amount of work, about 0.2 s; if that leaves a region above
+// both 2 % and `enough`, about 2 s. The buffers of a program of layers are looked at little more
+// often than their number grows.
 int64_t assign_offsets(std::vector<Lifetime>& buffers, Search* search = nullptr);
 
 // The most bytes alive at one node, and that node. No assignment can use less.

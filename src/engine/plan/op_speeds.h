@@ -34,7 +34,7 @@ class OpSpeeds {
   // time of an add of as many bytes. 0 if these are not measured either.
   double seconds_of(const NodeView& n) const;
 
-  // {"gelu": [flop_s, near_byte_s, far_byte_s], ...}; what is not of this form is left out.
+  // {"gelu": [flop_s, near_byte_s, far_byte_s], ...}; entries of another form are left out.
   OrderedJson json() const;
   static OpSpeeds from_json(const Json& j);
 

@@ -72,7 +72,7 @@ std::string random_program(std::mt19937_64& rng, int nodes, bool copies) {
       if (done[v]) under_way.push_back(copy(v, space[v] == Space::device ? away() : Space::device));
     }
     if (!under_way.empty() && pick(0, 3) == 0) wait_for_one();
-    // Mostly what was made lately, so that lifetimes end.
+    // Mostly recent values, so that lifetimes end.
     const size_t a =
         here(pick(0, 3) == 0 ? pick(0, size.size() - 1)
                              : size.size() - 1 - pick(0, std::min<size_t>(5, size.size() - 1)));

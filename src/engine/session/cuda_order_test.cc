@@ -17,8 +17,8 @@ namespace {
 using namespace cuda;  // NOLINT: the names of a table of functions
 
 FakeDriver* driver;
-Driver table;             // what the backend calls
-Driver real;              // what is right, which planted functions call
+Driver table;             // the functions that the backend calls
+Driver real;              // the right functions, which planted ones call
 CUstream other_stream;    // a stream that was used
 CUdeviceptr first_place;  // of the device, that was copied to or given to a kernel
 int64_t calls_of_plant, launched_graphs;

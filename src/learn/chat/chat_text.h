@@ -21,7 +21,7 @@ struct ChatSpan {
 };
 struct ChatText {
   std::string text;
-  std::vector<ChatSpan> generated;  // what {% generation %} blocks wrote: the assistant's answers
+  std::vector<ChatSpan> generated;  // output of {% generation %} blocks: the assistant's answers
 };
 
 }  // namespace hone

@@ -43,7 +43,7 @@ Result<std::string> text_argument(const std::optional<Value>& v, std::string_vie
   return v->text();
 }
 
-// How far a text can be widened is far less.
+// The widest text is far smaller.
 Result<int64_t> width_argument(const Value& v) {
   constexpr int64_t kFar = int64_t{1} << 40;
   return std::clamp(HONE_TRY(whole_argument(v, "width")), -kFar, kFar);

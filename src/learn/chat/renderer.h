@@ -90,7 +90,7 @@ class Renderer {
   Scope* scope_ = nullptr;
   std::string main_;
   std::string* out_ = &main_;
-  Value written_;  // what a block with a filter has written
+  Value written_;  // output of a block with a filter
   std::vector<ChatSpan> spans_;
   int64_t steps_ = 0, bytes_ = 0;
   int depth_ = 0;

@@ -21,7 +21,7 @@ struct Expression {
   enum Kind : uint8_t {
     constant,   // value
     variable,   // name
-    captured,   // what a block with a filter has written
+    captured,   // output of a block with a filter
     list,       // kids
     tuple,      // kids
     dict,       // kids: key, value, key, value

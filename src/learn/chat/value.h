@@ -29,7 +29,7 @@ enum class Kind : uint8_t {
   stream,  // a generator: can be walked once
   dict,
   space,     // namespace()
-  loop,      // what `loop` is in a for
+  loop,      // the variable `loop` of a for
   macro,     // and caller()
   function,  // of the environment, by name
   method,    // of a value, by name

@@ -10,8 +10,8 @@
 namespace hone {
 
 enum class FindingLevel {
-  kError,    // the run fails, or what it makes is useless
-  kWarning,  // the run works and is likely not what is wanted
+  kError,    // the run fails, or its result is useless
+  kWarning,  // the run works, but probably not as intended
   kNote,     // worth knowing
 };
 

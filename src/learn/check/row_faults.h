@@ -36,9 +36,9 @@ class RowFaults {
   struct Telling {
     std::string split;
     int64_t rows = 0;              // of the split
-    std::string limit, when_long;  // what long rows are longer than, and what to do about them
+    std::string limit, when_long;  // the limit that long rows exceed, and the remedy
     std::function<std::string(RowPlace)> where;
-    std::string when_empty = {};  // what to do about empty ones; "": leave them out
+    std::string when_empty = {};  // the remedy for empty rows; "": leave them out
     std::string side = {};        // of rows of two texts: "sources", "targets"
   };
   void tell(const Telling& about, Findings& findings) const;

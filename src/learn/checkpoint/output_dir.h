@@ -27,7 +27,7 @@ struct OutputDir {
   OutputDirKind kind = OutputDirKind::absent;
   std::vector<CheckpointInfo> checkpoints;  // newest first
   std::vector<std::string> foreign;         // names, for the message; only with foreign_files
-  Json run;                                 // what mark_run() was given, null without
+  Json run;                                 // the argument of mark_run(); null: none
 };
 
 // Reads only. H2213 when `path` is a file. Names that begin with '.' count as nothing.

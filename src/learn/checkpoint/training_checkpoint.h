@@ -37,7 +37,7 @@ class CheckpointWriter {
   static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step,
                                         Store& store = file_store());
   CheckpointWriter(CheckpointWriter&&) = default;
-  ~CheckpointWriter();  // without commit, removes what was written
+  ~CheckpointWriter();  // without commit, removes the files written
 
   // The folder to write into. Files that others put there (not in folders) are made durable and
   // checksummed by commit().

@@ -28,7 +28,7 @@ struct DatasetConfig {
   std::string data_dir;                     // where the globs begin; "" = the data set's folder
   std::optional<SplitPatterns> data_files;  // else default_patterns of data_dir
   bool is_default = false;                  // it says so
-  std::vector<std::string> not_used;        // what else it sets ("sep")
+  std::vector<std::string> not_used;        // its other keys ("sep")
   LabelNames labels;
 };
 

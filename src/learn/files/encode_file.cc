@@ -75,7 +75,7 @@ class FileEncoder {
 
   template <class Encode>
   static Status encode_into_chunk(std::string& chunk, Worker& w, const Encode& encode) {
-    w.lines.swap(chunk);  // which keeps its memory so
+    w.lines.swap(chunk);  // so `chunk` keeps its memory
     w.lines.clear();
     const Status done = encode(w);
     w.lines.swap(chunk);

@@ -14,8 +14,8 @@
 // decoding one of T = S. All programs of a session share weights and cache by the states' names.
 //
 // Encoder-decoders: an encoding program reads whole sources, Te tokens of S sequences, and puts
-// their keys and values for the decoder's layers into pages of another cache; decoding (T = S, one
-// token for each sequence, also of what the decoder starts with) reads those.
+// their keys and values for the decoder's layers into pages of another cache; decoding reads those.
+// It has T = S, one token for each sequence, also for the tokens that the decoder starts with.
 //
 //   encoding    encoder_ids, encoder_positions, cross_slots i32[Te], encoder_cu_seqlens i32[S+1]
 //   decoding    besides those above: cu_cross i32[S+1], cross_table i32[S,Bx]

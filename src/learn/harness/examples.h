@@ -58,7 +58,7 @@ struct Examples {
   std::optional<ExampleRows> train, eval;
   std::unique_ptr<TextStream> train_stream, eval_stream;
   uint64_t hash = 0;  // hash of the training rows; for a stream, of its files and settings
-  // The first rows of `eval` are evaluated, this number of them; later ones are to be predicted.
+  // Number of rows of `eval` to evaluate, from the first; the later ones are rows to predict.
   int64_t evaluated = INT64_MAX;
   // The first rows of `eval` run through the evaluation program, this number of them.
   int64_t compared = INT64_MAX;

@@ -17,7 +17,7 @@ namespace {
 
 using View = std::u32string_view;
 
-// How a word was seen in training: bits of NLTK's ortho_context.tab.
+// Forms of a word in training: bits of NLTK's ortho_context.tab.
 constexpr int64_t kBeginUpper = 2, kMiddleUpper = 4, kUnknownUpper = 8, kBeginLower = 16,
                   kMiddleLower = 32, kUnknownLower = 64;
 constexpr int64_t kUpper = kBeginUpper | kMiddleUpper | kUnknownUpper,

@@ -1,5 +1,5 @@
-// A model's config.json: the fields that families share, by what the model reads, and typed access
-// to the rest.
+// A model's config.json: the fields that families share, grouped by the kind of input, and typed
+// access to the rest.
 #pragma once
 
 #include <memory>

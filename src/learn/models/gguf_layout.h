@@ -31,7 +31,7 @@ struct GgufLayout {
   bool rotates = false;                     // positions are rotations, which may be scaled
   bool interleaves_heads = false;           // rows of q and k of a head are pairs in the file
   std::vector<const char*> turned = {};  // endings of weights that config's model keeps [in, out]
-  // What follows from other keys or from the tensors that are there.
+  // Sets the keys that follow from other keys or from the tensors that are there.
   void (*finish)(Json& config, const std::function<bool(const char* tensor)>& has) = nullptr;
 };
 

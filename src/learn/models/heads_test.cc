@@ -1,4 +1,4 @@
-// Which heads families offer, and what config.json says of them.
+// The heads that families have, and their keys in config.json.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -18,11 +18,11 @@ struct ParamSpec {
   bool decay = true;      // weight decay applies (not to biases and norms)
   bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
   int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
-  double ones = 1;        // what Init::ones begins as
+  double ones = 1;        // initial value of Init::ones
   bool trained = true;  // no: kept and saved as it is, and initialized where a checkpoint lacks it
   bool looked_up = false;   // a table whose rows ids look up: it multiplies nothing
   bool in_out = false;      // of a linear layer: [in,out], else [out,in]
-  std::string scheme = {};  // how it is kept, in blocks (quantization.h); "": in f32
+  std::string scheme = {};  // its form in blocks (quantization.h); "": f32
   bool nested = false;      // its scales in 8 bits
   // The role of the weight under an adapter (adapter.h). Without one all are `whole`.
   enum class Part {

@@ -1,7 +1,7 @@
-// Frozen weights of linear layers in few bits (QLoRA, arXiv 2305.14314), as BitsAndBytesConfig asks
-// for them or as their file keeps them: a payload, and scales unless it holds them, in the place of
-// the weight (engine/ops/block_schemes.h), always [out,in].
-// An adapter trains beside them; they have no gradient.
+// Frozen weights of linear layers in few bits (QLoRA, arXiv 2305.14314), in the form of
+// BitsAndBytesConfig or of their file: a payload in the place of the weight, and scales unless the
+// payload holds them (engine/ops/block_schemes.h), always [out,in]. An adapter trains beside them;
+// they have no gradient.
 #pragma once
 
 #include <map>

@@ -337,7 +337,7 @@ Result<std::string> base_of_adapter(const std::string& folder) {
       .todo("name the model by --model_name_or_path and this folder by --adapter_name_or_path");
 }
 
-// How a GGUF file keeps its matrices, in few bits; null: it is not one, or has none.
+// The few-bit form of a GGUF file's matrices; null: it is not a GGUF file, or has none.
 Result<std::shared_ptr<const Quantization>> blocks_of_file(const Pretrained& p) {
   const std::string gguf = gguf_of(p.path);
   if (gguf.empty()) return nullptr;

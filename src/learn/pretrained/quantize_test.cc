@@ -62,7 +62,7 @@ TEST_F(Quantize, TheCodeOfScales) {
 TEST_F(Quantize, ScalesInEightBits) {
   const NestedScales made = quantize_scales(values<float>("nested.scales_in"));
   EXPECT_EQ(made.codes, values<uint8_t>("nested.codes"));
-  // The mean is summed in another order than PyTorch sums it.
+  // The mean is summed in an order that differs from PyTorch's.
   const float offset = values<float>("nested.offset")[0];
   EXPECT_NEAR(made.offset, offset, 1e-6f * offset);
   const auto nested = values<float>("nested.absmax"), wide = values<float>("nested.scales");

@@ -34,7 +34,7 @@ Result<const GgufLayout*> layout_for(const ModelConfig& c) {
                         gguf_type_names()));
 }
 
-// How much each rotary frequency is divided by; empty: by nothing. Linear scaling has keys.
+// Divisors of the rotary frequencies; empty: none. Linear scaling has keys.
 std::vector<float> rope_factors(const ModelConfig& c, double theta) {
   std::vector<float> factors;
   for (const ConstantTable& table : family_of(c).constants(c)) {

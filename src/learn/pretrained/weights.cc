@@ -122,7 +122,7 @@ Status init_state(Session& session, const ParamSpec& spec, uint64_t seed) {
   return session.write_state(spec.name, {}, fill);
 }
 
-// Whether the head's weight is to be made: the checkpoint has none, or one of another shape.
+// Whether the head needs a new weight: the checkpoint has none, or one of another shape.
 bool is_new(const WeightSource& weights, const ModelConfig& config, const ParamSpec& spec,
             const NewHead& head) {
   if (!spec.of_head) return false;

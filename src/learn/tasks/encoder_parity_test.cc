@@ -15,7 +15,7 @@ bool is_regression(const ModelConfig& c) {
   return c.head == Head::sequence_classification && c.labels == 1;
 }
 
-// How many labels a program takes: of chosen tokens, of tokens or of sequences.
+// The number of labels that a program takes: of chosen tokens, of tokens or of sequences.
 int64_t label_slots(const ModelConfig& c) {
   return c.head == Head::masked_lm              ? kLabelRows
          : c.head == Head::token_classification ? kPackedTokens
@@ -199,7 +199,7 @@ TEST_P(EncoderParity, TenLosses) {
   });
 }
 
-// Which weights decay is what Transformers' Trainer says.
+// The weights that decay are those of Transformers' Trainer.
 TEST_P(EncoderParity, Decay) {
   std::set<std::string> decayed;
   for (const ParamSpec& p : family_of(g.config).params(g.config))

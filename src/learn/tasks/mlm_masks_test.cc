@@ -1,4 +1,4 @@
-// Which tokens are masked: shares, special tokens, independence of batches and steps.
+// The tokens that are masked: shares, special tokens, independence of batches and steps.
 #include "learn/tasks/mlm_masks.h"
 
 #include <gtest/gtest.h>

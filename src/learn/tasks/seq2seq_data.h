@@ -14,8 +14,8 @@ struct Seq2SeqData {
 };
 
 // Errors: those of data_flags.h and pair_rows.h, H2115 when nothing is left to validate or to
-// train on, H2402 when rows to predict have no targets and no texts are to be written, H2113
-// without a pair, H2124 for translations that are not pairs.
+// train on, H2402 when rows to predict have no targets and no texts are generated, H2113 without a
+// pair, H2124 for translations that are not pairs.
 Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
                                  const PairTokenizers& tokenizers, ThreadPool& pool);
 

@@ -28,7 +28,7 @@ struct SftCounts {
 };
 
 struct SftSplit {
-  LabelledRows data;  // tags: what is learnt of each token
+  LabelledRows data;  // tags: a label for each token, -100 if it is not learnt
   SftCounts counts;
 };
 

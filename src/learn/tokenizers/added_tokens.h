@@ -51,8 +51,8 @@ class AddedTokens {
   struct Trie {
     std::vector<Node> nodes;                                     // nodes[0] is the root
     std::vector<int32_t> first = std::vector<int32_t>(256, -1);  // children of the root by byte
-    int first_bytes = 0;                                         // how many bytes begin a token
-    char only_first = 0;                                         // that byte when there is one
+    int first_bytes = 0;  // number of bytes that begin a token
+    char only_first = 0;  // that byte when there is one
     void insert(std::string_view text, int32_t token);
     // Index of the longest token that starts at text[at], or -1; length gets its bytes.
     int32_t longest(std::string_view text, size_t at, size_t& length) const;

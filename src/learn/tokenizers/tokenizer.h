@@ -167,7 +167,7 @@ class StreamingDecoder {
   explicit StreamingDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = true)
       : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens) {}
   std::string push(int32_t id);  // text that is now certain, may be empty
-  std::string finish();          // what was held back; an unfinished character is U+FFFD
+  std::string finish();          // the text held back; an unfinished character is U+FFFD
 
  private:
   const Tokenizer& tokenizer_;

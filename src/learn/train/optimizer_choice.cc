@@ -1,4 +1,4 @@
-// Which rule, with which numbers: the optimizer flags of TrainingArguments.
+// The rule and its numbers, from the optimizer flags of TrainingArguments.
 #include <charconv>
 #include <cmath>
 #include <map>

@@ -58,8 +58,8 @@ struct TrainSettings {
                             .consecutive_hysteresis = consecutive_hysteresis,
                             .least = min_loss_scale};
   }
-  // Steps between log entries of a run of `total` steps, or below 1 a share of them: what was asked
-  // for, else a round number that gives about 50 entries.
+  // Steps between log entries of a run of `total` steps, or below 1 a share of them: the given
+  // value, else a round number that gives about 50 entries.
   double logging_interval(int64_t total) const;
   // Steps between evaluations; evaluations cost time, so their usual number does not adapt.
   double evaluation_interval() const {

@@ -11,7 +11,7 @@ namespace hone {
 
 inline double round_to(double x, double digits) { return std::round(x * digits) / digits; }
 
-// A request to stop cut short what was being read.
+// Whether a request to stop interrupted a read.
 inline bool is_cut_short(const Error& e) { return stop_signal() && e.is(err::kInterrupted); }
 
 }  // namespace hone

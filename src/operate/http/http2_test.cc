@@ -157,7 +157,7 @@ TEST(Http2Server, BoundsTheBodiesThatAreOpen) {
   o.most_open_bytes = 3000;
   const auto server = started(o, echo);
   Client2 c(server->port());
-  for (int round = 0; round < 3; ++round) {  // what is over counts no more
+  for (int round = 0; round < 3; ++round) {  // finished requests do not count
     std::vector<int32_t> begun;
     for (int i = 0; i < 3; ++i) begun.push_back(c.ask("POST", "/", std::string(990, 'b'), false));
     c.flush();

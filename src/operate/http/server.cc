@@ -108,8 +108,7 @@ class Greeting : public HttpConnection, public std::enable_shared_from_this<Gree
   bool begun_ = false;
 };
 
-// How many connections at a time the process has file descriptors for; raises its limit as far as it
-// may and must.
+// The number of connections for which the process has file descriptors; raises its limit as far as it may and must.
 size_t connections_of(size_t wanted) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;

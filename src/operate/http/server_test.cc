@@ -168,7 +168,7 @@ TEST(HttpServer, BoundsTheBodiesOfAllConnections) {
   o.most_body_bytes = 1000, o.most_open_bytes = 2500;
   const auto server = started(o, echo);
   const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
-  for (int round = 0; round < 3; ++round) {  // what is answered counts no more
+  for (int round = 0; round < 3; ++round) {  // answered requests do not count
     Client a(server->port()), b(server->port()), beyond(server->port()), chunked(server->port());
     a.send(head + "Content-Length: 1000\r\n\r\nbegun");
     b.send(head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\nbegun");

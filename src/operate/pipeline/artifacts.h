@@ -26,7 +26,7 @@ Result<Artifact> content_of(Store& store, const std::string& place);
 // Creates `to` with the content of `from`: hard links if the disk can, copies elsewhere.
 Status link_folder(Store& store, const std::string& from, const std::string& to);
 
-// Moves the folder to `to` and replaces what was there.
+// Moves the folder to `to` and replaces its former content.
 Status replace_folder(Store& store, const std::string& from, const std::string& to);
 
 // Copies a finished step's folder into the bucket, then its description, which marks the folder

@@ -19,7 +19,7 @@ struct ChildRequest {
   std::string out_file;                            // standard output; made empty first
   std::string log_file;                            // standard error is added to it; "": it is ours
   std::string token;                               // in its environment as HONE_PIPELINE_STEP
-  int death_signal;                                // what the command gets when this process dies
+  int death_signal;  // the signal that the command gets when this process dies
   // Folder that is renamed as soon as the command ends with status 0, also when this process is dead
   // by then; "": none.
   std::string part = {}, done = {};

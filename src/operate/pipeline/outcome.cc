@@ -1,4 +1,4 @@
-// How a run ended, and where it is.
+// The outcome of a run, and its place.
 #include <unistd.h>
 
 #include "base/core/text.h"

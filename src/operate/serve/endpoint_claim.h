@@ -48,7 +48,7 @@ class EndpointClaim {
  public:
   // H3418 another server answers for the endpoint; errors of the registry.
   static Result<std::unique_ptr<EndpointClaim>> prepare(ClaimOptions options);
-  ~EndpointClaim();  // gives up what was taken
+  ~EndpointClaim();  // gives the claim up
   // Records this process, its address and settings. H3418: another server was faster, or it is no longer awaited.
   Status take(const std::string& url, int port,
               std::function<void(const std::string& why)> on_lost);

@@ -80,7 +80,7 @@ class RecordedReply : public WebReply {
   std::atomic<bool> answered_ = false;
 };
 
-// A client whose request is recorded, where the answer takes another way than a reply.
+// A client whose request is recorded, for an answer that is not sent by a WebReply.
 class RecordedClient : public WebClient {
  public:
   RecordedClient(std::shared_ptr<WebClient> inner, std::unique_ptr<RequestRecord> record)

@@ -8,7 +8,7 @@ namespace hone {
 // The parts of a path that a pattern without brackets asks for.
 class PathPattern {
  public:
-  // Each way to leave out what is in brackets.
+  // All forms of a pattern, with and without each part in brackets.
   static std::vector<PathPattern> all_of(const std::string& pattern);
   // The values of the pattern's names in a path; nullopt if the path does not match.
   std::optional<PathNames> match(const std::vector<std::string>& path) const;

@@ -21,7 +21,8 @@ struct ServedOptions {
   int64_t threads = 0;      // 0: ThreadPool::default_size()
   int64_t batch_size = 32;  // sequences that are processed together
   int64_t max_length = 0;   // tokens of a sequence; 0: the model's positions, at most 2048
-  int64_t cache_bytes = 0;  // of the KV cache; 0: what is needed, at most a quarter of the memory
+  int64_t cache_bytes =
+      0;  // of the KV cache; 0: enough for batch_size sequences, at most a quarter of the memory
   WeightStorage weights = WeightStorage::f32;
   EngineOptions engine = {};
   Metrics* metrics = nullptr;  // receives the latencies; outlives the model
@@ -34,7 +35,7 @@ enum class ServedTask { generation, text2text, classification, fill_mask };
 bool writes_text(ServedTask task);     // generation and text2text; the others give labels
 std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
 
-// Limits of the answers of a request, and what is reported about them.
+// Limits of the answers of a request, and the reports about them.
 struct AnswerForm {
   // GenerationConfig has the meaning of these two.
   std::optional<int64_t> top_logprobs = {};

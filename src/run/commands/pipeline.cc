@@ -121,7 +121,7 @@ Result<int> run_steps(PipelineCommandSettings& s) {
 }
 
 Result<int> run_on_schedule(PipelineCommandSettings& s) {
-  HONE_TRY(pipeline_of(s));  // what is wrong with the file is said now
+  HONE_TRY(pipeline_of(s));  // reports faults of the file now
   if (s.cron.empty() == s.on.empty())
     return Error(err::kMissingArgument, "a schedule is either --cron or --on")
         .todo("give --cron '0 3 * * *', or --on URL");

@@ -22,7 +22,7 @@ std::vector<std::string> planned_lines(const Pipeline& pipeline, const std::stri
 
 OrderedJson pipeline_json(const Pipeline& pipeline, const std::string& root,
                           const ScriptPlace& place, const std::vector<std::string>& plan);
-// pipeline_script with what is to be known about the pipeline.
+// pipeline_script with the facts of the pipeline.
 std::string dry_run_text(const Pipeline& pipeline, const std::string& root,
                          const ScriptPlace& place, const std::vector<std::string>& plan);
 

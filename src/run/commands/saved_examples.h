@@ -14,8 +14,8 @@ Status check_saved_examples(const ChosenTask& chosen,
                             const std::vector<std::string>& slice_columns);
 
 // <output_dir>/eval_run.json and then eval_examples.jsonl: {"id","prediction","reference","scores","slices"}.
-// An id says which row of which data it is: two evaluations saw the same rows if their ids are equal. Errors:
-// H2109 a column that is missing, H3010 a file with other rows than were evaluated, those of the store.
+// An id identifies a row and its data: two evaluations saw the same rows if their ids are equal. Errors: H2109 a
+// column that is missing, H3010 a file whose rows are not the evaluated rows, those of the store.
 Status save_examples(const ChosenTask& chosen, const TaskRun& run, const ExampleScores& scores,
                      const std::vector<std::string>& slice_columns);
 

@@ -16,7 +16,7 @@ struct OpenedModel {
 // H0211 for weights in few bits without an adapter.
 Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true);
 // The run of that model, its data read and its memory taken. H2282, before that, for all weights
-// that are missing or have other sizes than the config; the head may still differ.
+// that are missing or whose sizes differ from the config; the head may still differ.
 Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 
 // Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of

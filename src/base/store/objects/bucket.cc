@@ -1,4 +1,4 @@
-// Which bucket a URL names.
+// Finds the bucket that a URL names.
 #include "base/store/objects/bucket.h"
 
 #include <mutex>

@@ -95,7 +95,7 @@ struct S3 {
       for (size_t i = 0; i < query.size(); ++i)
         request.url += (i == 0 ? "?" : "&") + query[i].first + "=" + query[i].second;
       HttpResponse r = HONE_TRY(connections.send(request));
-      // The bucket is in another region than was thought.
+      // The bucket is in a region that hone did not expect.
       const std::string other = r.header("x-amz-bucket-region");
       if (r.status >= 300 && r.status < 500 && !other.empty() && other != area && !moved) {
         moved = true;

@@ -101,8 +101,8 @@ Status all_there(const HttpResponse& r, int64_t offset, size_t bytes, const std:
 
 Error changed_while_read(const std::string& name) {
   return Error(err::kFileChanged,
-               fmt::format("{} is another object than when it was opened, or none", name))
-      .todo("run the same command again, and let nobody write to its files meanwhile");
+               fmt::format("{} was replaced or deleted since it was opened", name))
+      .todo("run the same command again, and let nobody write to its files until it ends");
 }
 
 Error damaged_upload(const std::string& name, int64_t there, int64_t sent) {

@@ -31,7 +31,7 @@ Error refused_by_store(const HttpResponse& response, const std::string& name,
 
 // H0117: the version that a read is pinned to no longer exists.
 Error changed_while_read(const std::string& name);
-// H0113: after an upload the object has another size than the sent bytes.
+// H0113: after an upload the object's size differs from the number of bytes sent.
 Error damaged_upload(const std::string& name, int64_t there, int64_t sent);
 
 // If-None-Match or If-Match of a write; empty without a condition.

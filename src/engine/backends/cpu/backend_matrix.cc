@@ -24,7 +24,7 @@ std::string gemm_id(const Gemm& g) {
   return fmt::format("cpu.gemm{}{}.k{}", *sums.parts ? "_" : "", sums.parts, sums.block_k);
 }
 
-// How the operands of dequantize, or those of linear with a scheme, keep a matrix: with pointers
+// The form of a matrix in the operands of dequantize, or of linear with a scheme; with pointers
 // once they are known.
 struct BlockOperands {
   Blocks blocks;
@@ -89,7 +89,7 @@ Result<Kernel> dequantize(const NodeView& n, int) {
                 }};
 }
 
-// How operands of this type are kept, where they are rounded to bf16 or f16.
+// The form of operands of this type that are rounded to bf16 or f16.
 Result<Element> rounded_operand(const NodeView& n, size_t operand) {
   const DType t = n.in(operand).dtype;
   if (t == DType::f32) return Element::f32;

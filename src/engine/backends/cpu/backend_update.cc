@@ -44,7 +44,7 @@ UpdatedRange updated_range(const NodeView& n, const std::vector<int64_t>& rows, 
   return {rows[0] * row, (rows[1] - rows[0]) * row};
 }
 
-// How tensor i is kept, where that is in bf16: without its pointers.
+// The form of tensor i if it is kept in bf16, without its pointers.
 Bf16Update bf16_update(const NodeView& n, size_t i, int64_t first) {
   const std::vector<int64_t> keys =
       n.node.op->attr("round_keys") ? n.integers("round_keys") : std::vector<int64_t>();

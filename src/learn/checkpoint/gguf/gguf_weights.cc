@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kChunk = int64_t{4} << 20;
 constexpr int64_t kBand = 16;  // rows transposed together: one cache line of f32 per column
 
-// How a tensor of the file becomes the one that Transformers has.
+// The conversion of a tensor of the file into Transformers' tensor.
 struct Source {
   const GgmlFormat* format;
   int64_t rows, cols;      // as in the file

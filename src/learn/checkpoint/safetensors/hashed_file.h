@@ -23,7 +23,7 @@ class HashedFile {
   Status commit() { return writer_->commit(); }
 
   int64_t size() const { return size_; }
-  uint64_t digest() const { return hash_.digest(); }  // XXH64 of what was written
+  uint64_t digest() const { return hash_.digest(); }  // XXH64 of the bytes written
 
  private:
   explicit HashedFile(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}

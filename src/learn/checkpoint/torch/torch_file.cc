@@ -103,7 +103,7 @@ std::string made_by(const PickleValue& v) {
   return plain ? v.args()[0].global() : name;
 }
 
-// How a tensor is laid out in its storage.
+// The layout of a tensor in its storage.
 struct View {
   const Element* element;
   std::vector<int64_t> strides;  // in elements

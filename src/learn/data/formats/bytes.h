@@ -59,11 +59,11 @@ class Source {
 Result<std::unique_ptr<Source>> open_file_source(const std::string& path);  // H2101, H2102
 std::unique_ptr<Source> memory_source(std::string name, std::string bytes);
 
-// The source itself, or when its first bytes are those of a gzip, zstd, bzip2 or xz file what is
-// packed in it. Streams; going back is unpacking again from the start.
-// Errors: H2104 when the name promises a compression that the bytes are not of.
+// The source itself, or its unpacked content if its first bytes are those of a gzip, zstd, bzip2 or
+// xz file. Streams; going back unpacks again from the start. Errors: H2104 when the name promises a
+// compression that the bytes are not of.
 Result<std::unique_ptr<Source>> unpacked(std::unique_ptr<Source> source);
-// All that the source still gives, as a memory_source. H2118: it is more than its limits allow.
+// The rest of the source, as a memory_source. H2118: it is more than its limits allow.
 Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source);
 
 // A source that makes its bytes in order: moving forward reads, moving back starts again.
@@ -119,7 +119,7 @@ class ByteReader {
   Source& source() { return *source_; }
   std::unique_ptr<Source> release() { return std::move(source_); }
   const std::string& name() const { return source_->name(); }
-  // "file:line:column" of the next byte, or of a place given.
+  // "file:line:column" of the next byte, or of the given place.
   std::string here() const { return place(line_, column()); }
   std::string place(int64_t line, int64_t column) const;
 

@@ -126,7 +126,7 @@ class DecodedSource final : public SequentialSource {
   std::string in_;     // read and not decoded
   std::string ready_;  // decoded
   size_t ready_at_ = 0;
-  std::string bad_;  // what cannot be decoded after ready_
+  std::string bad_;  // the bytes after ready_ that cannot be decoded
   bool ended_ = false, at_start_ = true, big_ = false;
 };
 

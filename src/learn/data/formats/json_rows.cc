@@ -156,8 +156,8 @@ std::string first_object(ByteReader& in) {
   return text;
 }
 
-// Whether the first value is whole JSON that ends on another line than it begins on. Goes back to
-// where the reader was.
+// Whether the first value is complete JSON on more than one line. Goes back to where the reader
+// was.
 Result<bool> begins_over_lines(ByteReader& in) {
   const int64_t offset = in.offset(), line = in.line(), column = in.column();
   const bool object = skip_json_space(in) == '{';

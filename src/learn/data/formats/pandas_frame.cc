@@ -132,7 +132,7 @@ class FrameReader {
     const Ndarray a = HONE_TRY(read_ndarray(values, file_));
     const bool flat = a.shape.size() == 1;
     if (a.shape.empty() || places.size() != (flat ? 1 : static_cast<size_t>(a.shape[0])))
-      return damaged_table(file_, "a block has other columns than its list");
+      return damaged_table(file_, "the columns of a block are not those of its list");
     for (size_t i = 0; i < places.size(); ++i)
       HONE_TRY(put(places[i], cells_of(a, static_cast<int64_t>(i), file_)));
     return Ok{};

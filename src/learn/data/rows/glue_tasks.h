@@ -12,7 +12,7 @@ namespace hone {
 struct GlueTask {
   std::string name;                // "mnli"
   std::vector<std::string> text;   // one or two columns of the hub's data set
-  std::vector<std::string> names;  // of the labels 0, 1, ...; none: a number is to be predicted
+  std::vector<std::string> names;  // of the labels 0, 1, ...; none: the task predicts a number
   // In GLUE's own tab-separated files.
   std::vector<std::string> file_text;
   std::string file_label;

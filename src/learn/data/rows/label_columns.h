@@ -15,14 +15,14 @@ struct LabelColumnOptions {
   const GlueTask* task = nullptr;
   std::vector<std::string> text_columns;  // one or two; empty: chosen
   std::string label_column;               // empty: chosen
-  bool label = true;                      // false: rows to be predicted, which need none
+  bool label = true;                      // false: rows to predict, which need none
 };
 
 struct LabelColumns {
   size_t first = 0;
   std::optional<size_t> second;  // of a pair of texts
   std::optional<size_t> label;
-  std::vector<std::string> notes;  // what was chosen, for the first screen
+  std::vector<std::string> notes;  // the columns that were chosen, for the log
 };
 
 // Texts: the columns of the flags; of the GLUE task; premise and hypothesis, or sentence1 and

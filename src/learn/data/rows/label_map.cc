@@ -232,7 +232,7 @@ Result<std::vector<float>> label_values(const SeenLabels& seen) {
     }
     const auto value = static_cast<float>(label.number.value_or(0));
     if (!label.number || !std::isfinite(value))
-      return Error(err::kLabel, fmt::format("'{}' is not a number, and a number is to be learnt",
+      return Error(err::kLabel, fmt::format("'{}' is not a number, and the task learns numbers",
                                             preview(label.text)))
           .at(label.where)
           .todo("correct the row, or name the right column by `label_column_name`");

@@ -26,7 +26,7 @@ class SeenLabels {
 
   struct Label {
     std::string text;              // "entailment", "2", "3.5", "True"
-    std::optional<int64_t> whole;  // what the text says as a whole number
+    std::optional<int64_t> whole;  // the text as a whole number
     std::optional<double> number;  // or as any number
     std::string where;             // "train.csv:7, column 'label'"
     int64_t rows = 0;

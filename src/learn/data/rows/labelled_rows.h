@@ -61,8 +61,8 @@ struct LabelledText {
   LabelCounts counts;
 };
 
-// Reads all rows, at most `limit`. With `columns.label` absent the rows are to be predicted.
-// Errors: those of the reader and of `encode`, H2110, H2123 an empty text or label.
+// Reads all rows, at most `limit`. `columns.label` absent: rows to predict. Errors: those of the
+// reader and of `encode`, H2110, H2123 an empty text or label.
 Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions& wanted,
                                    const EncodeTexts& encode,
                                    int64_t limit = std::numeric_limits<int64_t>::max());

@@ -107,7 +107,7 @@ struct PairRows {
 struct PairOptions {
   std::string prefix;       // before each source
   bool skip_empty = false;  // leave pairs with an empty text out and count them; else H2123
-  bool predict = false;     // the rows are to be predicted: all of them may lack a target
+  bool predict = false;     // rows to predict: all of them may lack a target
   EncodeSide source, target;
 };
 

@@ -15,7 +15,7 @@ struct TextFiles {
   RowOptions rows;
   std::string text_column;                    // empty: `text`, or else the first
   bool only_text_column = false;              // or else the only one that holds text (files.h)
-  std::string column_name = "`text_column`";  // what the user calls text_column
+  std::string column_name = "`text_column`";  // the user's name of text_column
   // The share of the rows of train_files, from the first row on, that is the validation set. These
   // rows are not trained on, even if nothing is evaluated. Has no effect if there are
   // validation_files, or if train_files is one dataset folder with a validation split.

@@ -74,7 +74,7 @@ class TextStream {
   Window window_, next_;
   std::optional<RowOrder> order_;
   bool loaded_ = false;            // window_ is the one of place_, and ahead_ is valid
-  std::atomic<bool> stop_{false};  // nobody wants what is read ahead
+  std::atomic<bool> stop_{false};  // the rows read ahead are not needed
   std::future<Status> ahead_;      // fills next_; its destructor, the first one, waits
 };
 

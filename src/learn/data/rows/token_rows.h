@@ -15,7 +15,7 @@
 
 namespace hone {
 
-inline constexpr int32_t kIgnoreLabel = -100;  // the label of what no loss counts
+inline constexpr int32_t kIgnoreLabel = -100;  // the label of a token that no loss counts
 
 // Rows in a mapped file: row i is ids[offsets[i], offsets[i + 1]).
 struct RowsView {

@@ -74,7 +74,7 @@ Result<LabelledRows> read_tags(const ShardSplit& from, const std::string& folder
     for (int64_t i = 0; i < ids.size(); ++i) {
       const auto row = ids.row(i), labels = tags.row(i);
       if (labels.size() != row.size())
-        return other_rows(folder, from.name, "has other labels than ids");
+        return other_rows(folder, from.name, "has labels and ids of different lengths");
       out.rows.add(row);
       for (size_t t = 0; t < row.size(); ++t) {
         if (labels[t] != kIgnoreLabel && !allowed(labels[t], row[t]))

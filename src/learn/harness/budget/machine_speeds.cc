@@ -30,7 +30,7 @@ double number(const Json& j, const char* key, double otherwise = 0) {
   return it != j.end() && it->is_number() ? it->get<double>() : otherwise;
 }
 
-// How often other programs took a processor from this one.
+// The number of times that other programs took a processor from this one.
 int64_t times_interrupted() {
   struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);

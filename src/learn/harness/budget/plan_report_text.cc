@@ -1,4 +1,4 @@
-// How a PlanReport is printed: as JSON, and as text.
+// Prints a PlanReport as JSON and as text.
 #include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/budget/host_room.h"

@@ -218,7 +218,7 @@ class Ledger : public testing::TestWithParam<Case> {
     return outcome;
   }
 
-  // Other values than the setting has.
+  // Values that differ from the setting's.
   Words flips(const Setting& s) const {
     const std::string end = GetParam().train.substr(GetParam().train.find('.'));
     const std::map<std::string, Words> known = {

@@ -1,4 +1,4 @@
-// Which files of a model folder make its tokenizer, in the order of Transformers 5.
+// Finds the files of a model folder that make its tokenizer, in the order of Transformers 5.
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/tokenizers/load/loaders.h"

@@ -25,7 +25,7 @@ struct BpeParts {
   std::vector<int32_t> ranks;  // of the merges, not negative; empty: rank = index
   bool byte_level = true;
   bool byte_fallback = false;  // character-level only
-  std::string unk_token;       // for what is not a token; "" = such text is dropped
+  std::string unk_token;       // for text that is not a token; "": that text is dropped
   bool fuse_unk = false;       // a run of it is one unknown token
   bool ignore_merges = false;  // a piece that is a token needs no merges
 };

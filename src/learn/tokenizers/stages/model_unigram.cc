@@ -108,9 +108,9 @@ class Unigram : public Model {
     std::frexp(margin, &exponent);
     return static_cast<int8_t>(std::clamp(exponent - 2, -127, 126));
   }
-  // How much better than the others the best cover of a word must be, found with the sum 0, to be
-  // the best with the sum `sum`, as a power of two: each of its characters rounds both sums by half
-  // the last place at most, and none takes more off than an unknown one.
+  // The margin by which the best cover of a word, found with the sum 0, must exceed the others to
+  // be the best with the sum `sum`, as a power of two: each of its characters rounds both sums by
+  // half the last place at most, and none takes more off than an unknown one.
   int margin_wanted(std::string_view word, double sum) const {
     if (sum == 0) return kNoMargin;
     const auto roundings = static_cast<unsigned>(word.size()) + 1;

@@ -14,7 +14,7 @@ inline constexpr std::string_view kMetaspace = "\xE2\x96\x81";  // U+2581
 struct Metaspace {
   enum Scheme { kAlways, kFirst, kNever };
   std::string replacement{kMetaspace};  // one character
-  Scheme scheme = kAlways;              // which parts of a text get one in front
+  Scheme scheme = kAlways;              // the parts of a text that get one in front
   bool split = true;
 };
 

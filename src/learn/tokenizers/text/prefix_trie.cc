@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-// Which units are taken, a bit each.
+// The units that are taken, a bit each.
 class TakenUnits {
  public:
   void take(size_t unit) { bits_[unit / 64] |= uint64_t{1} << unit % 64; }

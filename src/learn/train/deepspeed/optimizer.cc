@@ -70,7 +70,7 @@ void imply_betas(const Block& params, const KnownOptimizer& known) {
 Act only(const Json& value) {
   return [value](Reading& r, const Json& v, const std::string& pointer) {
     if (v != value)
-      r.cannot(fmt::format("hone's optimizer has no other way than {}", dump_json(value)), pointer,
+      r.cannot(fmt::format("hone's optimizer supports only {}", dump_json(value)), pointer,
                "remove the key");
   };
 }

@@ -33,7 +33,7 @@ const std::vector<RecipeKey>& recipe_keys();
 struct RecipeFlags {
   std::vector<std::string> rows;     // of hone prepare, train, eval and plan
   std::vector<std::string> reading;  // of hone prepare
-  std::vector<std::string> preprocess, train, generate, evaluate;  // what else is in these blocks
+  std::vector<std::string> preprocess, train, generate, evaluate;  // the other keys of these blocks
   std::vector<std::string> slices;                                 // columns of slice_columns
 };
 

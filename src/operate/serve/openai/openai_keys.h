@@ -24,7 +24,7 @@ std::span<const OpenaiKey> chat_keys();
 std::span<const OpenaiKey> response_keys();
 
 bool is_key(std::span<const OpenaiKey> keys, const std::string& name);
-// H3415 with its name: a fixed key has another value. Null, false and what is empty say nothing.
+// H3415 with its name: a fixed key has another value. Null, false and empty values count as absent.
 Status check_fixed_keys(const Json& body, std::span<const OpenaiKey> keys);
 
 }  // namespace hone

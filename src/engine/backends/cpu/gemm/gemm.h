@@ -94,7 +94,7 @@ constexpr int64_t kGemmBf16BlockK = 2048;
 int64_t gemm_workspace_bytes(const Gemm& g, int threads);
 // Options that decide the bits of a product, besides its sizes and the instruction set.
 struct GemmSums {
-  const char* parts;  // what operands are rounded to or split into, "" for neither
+  const char* parts;  // the type that operands are rounded to or split into; "": neither
   int64_t block_k;
 };
 GemmSums gemm_sums(const Gemm& g);

@@ -205,7 +205,8 @@ struct FloatTiles {
   }
 };
 
-// The same tiles over values rounded to the nearest f16, ties to even; what is too large is inf.
+// The same tiles over values rounded to the nearest f16, ties to even; values that are too large
+// become inf.
 struct F16Tiles : FloatTiles {
   static void round_all(float* p, int64_t count) {
     for_vectors(

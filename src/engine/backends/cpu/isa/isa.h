@@ -18,7 +18,7 @@ Isa isa();
 std::string wanted_isa();  // HONE_CPU_ISA, "" when it is not set; isa() ignores an unknown name
 const char* isa_name(Isa);
 bool isa_is_known(std::string_view name);
-std::string isa_names();  // "baseline, avx2, ...": what is known
+std::string isa_names();  // the known sets: "baseline, avx2, ..."
 bool isa_supported(Isa);
 // Whether the processor multiplies bf16 itself; elsewhere it takes longer than f32.
 inline bool bf16_is_fast() { return isa() >= Isa::avx512_bf16; }

@@ -237,7 +237,7 @@ HONE_INLINE F load_n(const T* p, int64_t n) {
   return load(part);
 }
 
-// Rounded to the nearest f16, ties to even; what is too large is inf.
+// Rounded to the nearest f16, ties to even; values that are too large become inf.
 HONE_INLINE F round_to_f16(F x) {
 #if defined(__AVX512F__)
   return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));

@@ -10,8 +10,8 @@ namespace hone::cpu {
 
 enum class Half : int { bf16, f16 };
 
-// y[i] = x[i], rounded to the nearest, ties to even; subnormals are kept; what is too large is inf,
-// or with `saturate` the largest finite value.
+// y[i] = x[i], rounded to the nearest, ties to even; subnormals are kept; values that are too large
+// become inf, or with `saturate` the largest finite value.
 void narrow(Half type, bool saturate, int64_t count, const float* x, uint16_t* y, ThreadPool& pool);
 // y[i] = x[i], exactly.
 void widen(Half type, int64_t count, const uint16_t* x, float* y, ThreadPool& pool);

@@ -31,7 +31,7 @@ void norm(const Norm& n, ThreadPool& pool);
 struct NormBackward {
   NormKind kind = NormKind::layer;
   int64_t rows = 0, columns = 0;
-  const float* x = nullptr;  // what was normalised: the sum
+  const float* x = nullptr;  // the normalised input: the sum
   const float* gamma = nullptr;
   const float* mean = nullptr;  // layer norm
   const float* rstd = nullptr;

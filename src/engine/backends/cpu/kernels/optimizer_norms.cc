@@ -36,7 +36,7 @@ constexpr int64_t kMostParts = 32;     // of a matrix: each has its own sums of 
 
 int64_t blocks_of(const UpdateTensor& t) { return (t.count + kNormBlock - 1) / kNormBlock; }
 
-// How a tensor is divided: parts of whole rows, and its scratch memory.
+// The division of a tensor into parts of whole rows, and its scratch memory.
 struct Parts {
   int64_t per_matrix = 1, rows = 1;  // parts, and rows of a part
   int64_t count = 1;                 // of the tensor
