@@ -49,7 +49,7 @@ struct Child {
   FileDescriptor in = {}, out = {}, err = {};  // our ends of pipes
   FileDescriptor report = {};                  // a file in memory: HONE_ERROR_FD of the program
 
-  // The last error that hone reported, as this program or started by it (base/core/error_report.h).
+  // The last error of hone, if it was this program or started by it (base/core/error_report.h).
   std::optional<Error> error() const;
 };
 

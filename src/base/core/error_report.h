@@ -14,7 +14,7 @@ namespace hone {
 
 inline constexpr const char* kErrorVariable = "HONE_ERROR_FD";
 
-// Takes the descriptor over when a program starts: programs that it starts itself do not get it.
+// Call when a program starts: the programs that it starts itself do not get the descriptor.
 void take_error_descriptor();
 // Writes the error there; does nothing if HONE_ERROR_FD was not set.
 void report_error(const Error& error);

@@ -10,7 +10,7 @@ namespace hone {
 
 inline constexpr uint64_t kFnvBasis = 0xcbf29ce484222325u;
 
-// One more value, usually a byte, after those that `hash` is of.
+// Extends `hash` by one more value, usually a byte.
 constexpr uint64_t fnv1a(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3u; }
 
 constexpr uint64_t fnv1a(std::string_view text, uint64_t hash = kFnvBasis) {

@@ -58,7 +58,7 @@ struct JsonRules {
   int max_depth = kJsonMaxDepth;
   JsonPlaces* places = nullptr;
 };
-// Why a text was refused, and where in it.
+// The fault of a refused text, and its place.
 struct JsonFault {
   ErrorCode code;  // H0001 or H0002
   std::string what;

@@ -25,7 +25,7 @@ MemoryReading read_memory();
 // Limits anonymous and shared pages of this process while it reads data of unknown size; readers
 // check it. There is no limit at first.
 void set_memory_ceiling(int64_t bytes);
-// By how much the process is above it now; at most 0: it is not.
+// Bytes by which the process exceeds that limit now; at most 0 if it does not.
 int64_t bytes_above_ceiling();
 // Bytes of a block that are in memory now, in whole pages.
 int64_t resident_bytes(const void* data, int64_t bytes);

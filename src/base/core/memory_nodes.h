@@ -14,9 +14,9 @@ std::vector<int> parse_node_list(std::string_view text);
 std::vector<int> usable_nodes(std::string_view has_memory, std::string_view status);
 std::vector<int> usable_nodes();  // of this process
 
-// From get_mempolicy(2): the policy of memory that has none of its own.
+// The policy of memory that has none of its own, from get_mempolicy(2).
 inline constexpr int kDefaultMemoryPolicy = 0;
-int memory_policy();  // also when the system has none or does not say
+int memory_policy();  // also if the system has no policy or does not report it
 // Whether pages are interleaved over the nodes: there are several nodes, and numactl did not choose
 // a policy.
 bool wants_interleaving(size_t nodes, int policy);

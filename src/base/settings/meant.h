@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// The one of `known` that has the name `name`, with '_' between words, elsewhere; "": none.
+// The member of `known` that other programs call `name`, with '_' between words; "": none.
 std::string meant_by(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace hone

@@ -16,7 +16,7 @@ struct HttpTransfer {
   const HttpRequest* request = nullptr;  // of send()
   bool heeds_stop = true;
   const HttpSink* sink = nullptr;  // a download
-  size_t most_body = 0;            // of what is none
+  size_t most_body = 0;            // limit of an answer that is not a download
   int64_t moved = 0;               // bytes of this try
   int64_t at = 0;                  // next byte the sink expects
   HttpHeaders first;               // of the answer that byte 0, or the first byte here, came with
@@ -39,7 +39,7 @@ struct HttpTransfer {
   }
   bool success_status() const { return response.status == 200 || response.status == 206; }
 
-  // Sends the request once, in at most these seconds. `reason`: libcurl's own words for a failure,
+  // Sends the request once, in at most these seconds. `reason`: libcurl's text of a failure,
   // CURL_ERROR_SIZE bytes.
   CURLcode perform(CURL* curl, const HttpClientOptions& options, double seconds, char* reason);
   // True: the file on the server is another one, so the next try loads it from the start.

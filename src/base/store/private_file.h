@@ -7,7 +7,7 @@ namespace hone {
 
 inline constexpr int kPrivateFile = 0640;  // the mode of such a file, where it is made directly
 
-// Takes the permissions of others from a file or folder of this machine. Does nothing to a URL or a missing path.
+// Removes other users' permissions from a file or folder of this machine. Does nothing to a URL or a missing path.
 void close_to_others(const std::string& path);
 
 }  // namespace hone

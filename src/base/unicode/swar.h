@@ -33,7 +33,7 @@ inline uint64_t ascii_letters(uint64_t v) {
 inline int first_of(uint64_t high_bits) { return std::countr_zero(high_bits) / 8; }
 inline size_t count_of(uint64_t high_bits) { return (high_bits >> 7) * kEveryByte >> 56; }
 
-// The first place of `byte`, or end. For texts in which it is near; else memchr.
+// The first place of `byte`, or end. Fast if the place is near; use memchr otherwise.
 inline const char* find_near(const char* p, const char* end, char byte) {
   for (; end - p >= 8; p += 8)
     if (const uint64_t found = equal_bytes(load_eight(p), byte)) return p + first_of(found);

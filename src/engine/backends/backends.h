@@ -27,8 +27,8 @@ struct BackendKind {
   // The devices that it can plan for, which need not be here; null: none.
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
   Chooser (*chooser)(const DeviceSpec&) = nullptr;  // for `devices`
-  bool needs_device = false;                        // that not every machine has, to open it
-  // "auto" is the first of these that opens, the highest first; 0: never.
+  bool needs_device = false;                        // one that not every machine has
+  // The rank for "auto", which opens the usable backend of the highest rank; 0: never.
   int auto_rank = 0;
   // The error of a machine without such a device: usual, so "auto" does not warn of it.
   const ErrorCode* absent = nullptr;
@@ -55,14 +55,14 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name,
 
 // A device, by its name in any case: "H100", or "cpu", this machine. H1402.
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options = {});
-// Several of one device in one machine: "8xA100-80GB"; without a count one. H1402.
+// Equal devices in one machine: "8xA100-80GB"; without a count one. H1402.
 struct DeviceGroup {
   DeviceSpec device;
   int64_t count = 1;
 };
 inline constexpr int64_t kMostDevices = 1024;
 Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& options = {});
-// Chooses what the kernels of the device would need, and computes nothing.
+// Chooses kernels of the device for a plan, and computes nothing.
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec);
 // A backend for planning with the kernels and the device of `like`, which must outlive it.
 std::unique_ptr<Backend> plan_backend(const Backend& like);

@@ -17,8 +17,8 @@ class HostDevice : public Device {
   const DeviceSpec& spec() const override { return spec_; }
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder = "") override;
-  // Compute runs at once, and so do kernels of the host, which are its kernels; every other lane
-  // has a thread, started when the lane is first used.
+  // Compute runs at once, and so do kernels of the host, because the device is the host; every
+  // other lane has a thread, started when the lane is first used.
   Queue& queue(Lane lane) override;
   ThreadPool& pool() override { return pool_; }
   bool host_memory() const override { return true; }

@@ -16,7 +16,7 @@ namespace hone {
 class LaneQueue : public HostQueue {
  public:
   LaneQueue(ThreadPool& pool, DiskBlocks& disk);
-  ~LaneQueue() override;  // when all is done
+  ~LaneQueue() override;  // waits for all work
   void copy(std::span<const Copy> copies) override;
   void zero(void* to, int64_t bytes) override;
   void run(const std::function<void()>& work) override { give({.run = &work}); }

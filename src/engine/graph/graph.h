@@ -73,8 +73,8 @@ Result<Role> role_named(std::string_view name);
 std::string copy_name(
     const std::string& parameter);  // of its state of role copy: "copy." and its name
 
-// The rows of the first axis that a state holds of a tensor; the rows of one tensor are in one
-// state or another of the same program.
+// The rows of a tensor's first axis that a state holds; each row of a tensor is in one state of the
+// program.
 struct ShardSpec {
   std::string tensor;  // its name; empty: the state is all of it
   int64_t begin = 0;   // the first row

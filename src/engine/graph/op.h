@@ -87,7 +87,7 @@ struct Op {
   std::vector<Operand> operands = {};
   std::vector<AttrSpec> attrs = {};
 
-  // Checks what check_node() cannot know of operands and attributes; the types of the results.
+  // Checks operands and attributes beyond check_node(), and returns the types of the results.
   // Errors start with the op's name and show the shapes.
   Result<Types> (*infer)(const NodeView&) = nullptr;
 
@@ -110,8 +110,8 @@ struct Op {
   // is the byte offset into the input.
   int64_t (*view_offset)(const NodeView&) = nullptr;
 
-  // The flags that each ask for one more result, in the order of those results, which come after
-  // all others. A pass removes the results that are not read.
+  // The flags that each add one result, in the order of these results, which follow all others. A
+  // pass removes the results that are not read.
   std::vector<std::string> optional_results = {};
 
   // Traits that passes use.
@@ -123,8 +123,8 @@ struct Op {
   bool sum = false;         // adds its two operands
   // Its result is `payload` as floats; an op with attribute `scheme` takes the operands of both.
   bool widens = false;
-  // Its only result has the bits of its only operand. copies: in the space that attribute `to`
-  // names, when the copy is waited for. waits: it is the result of a copy, as a view.
+  // Its only result has the bits of its only operand. copies: the result is in the space that
+  // attribute `to` names, once a node with `waits` is done, whose result is a view of it.
   bool copies = false, waits = false;
   std::optional<double> neutral = {};  // f(x, neutral) = f(neutral, x) = x, bit for bit
 
@@ -137,8 +137,8 @@ struct Op {
 // Bug.
 size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 
-// The operands are there and no more than the op names; the attributes are known, of the right
-// type, and the required ones are there. Error H1003 names the first that is not.
+// Checks that the operands are complete and no others are there; that the attributes are known and
+// of the right type, and that the required ones are there. Error H1003 names the first that is not.
 Status check_node(const NodeView& n);
 
 // The space of result `k` of a node. On the lane host_compute: the space of the operand that it may

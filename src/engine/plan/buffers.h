@@ -19,8 +19,7 @@ struct Buffers {
     Space space = Space::device;
   };
   std::vector<Buffer> all;
-  // By node: until which node its operands and results are in use at least; itself, or its first
-  // wait.
+  // By node: the node until which its operands and results are in use, itself or its first wait.
   std::vector<int32_t> busy_until;
 };
 

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-// A tree of sums over node numbers: each question and each change takes time that grows with the
-// logarithm of their number.
+// A tree of sums over node numbers: a query or an update takes time that grows with the logarithm
+// of the number of nodes.
 class LiveBytes {
  public:
   // Nodes 0 to `nodes` - 1, at which nothing is alive.

@@ -17,7 +17,7 @@ struct Search {
   // the same places.
   size_t few = 512;
   int64_t enough = 0;     // bytes; a region of this size is worth no long search for a smaller one
-  int64_t looked_at = 0;  // result: looks at what was placed before
+  int64_t looked_at = 0;  // result: number of looks at placed buffers
 };
 
 // Gives each buffer an offset so that no two alive together overlap; returns the region's size.
@@ -25,8 +25,8 @@ struct Search {
 // is within half a percent of most_alive(), which no placement can beat and not every set of
 // lifetimes can reach. 2 % suffice if the region is at most `enough`. The same buffers get the same
 // offsets. The search ends after a fixed amount of work, about 0.2 s; if that leaves a region above
-// both 2 % and `enough`, about 2 s. The buffers of a program of layers are looked at little more
-// often than their number grows.
+// both 2 % and `enough`, about 2 s. For a program of layers, the number of looks grows little
+// faster than the number of buffers.
 int64_t assign_offsets(std::vector<Lifetime>& buffers, Search* search = nullptr);
 
 // The most bytes alive at one node, and that node. No assignment can use less.

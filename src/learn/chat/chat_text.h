@@ -11,7 +11,7 @@ struct ChatLimits {
   int64_t steps = 5'000'000;
   int64_t bytes = int64_t{256} << 20;  // of all texts and lists that are made
   int64_t text = int64_t{32} << 20;    // of one
-  int depth = 400;                     // of values and blocks in each other, macros included
+  int depth = 400;                     // nesting of values and blocks, macros included
 };
 
 // Bytes [from, to) of a text.

@@ -16,7 +16,7 @@ int64_t length_of(std::string_view text);
 size_t byte_of(std::string_view text, int64_t at);
 // text[from:to:step] with from and to as Python's slice.indices() gives them.
 std::string slice_text(std::string_view text, int64_t from, int64_t to, int64_t step);
-// slice.indices(): absent bounds, negative ones and those outside made good. step is not 0.
+// slice.indices(): resolves absent, negative and out-of-range bounds. step is not 0.
 struct Bounds {
   int64_t from, to, step;
   int64_t count() const;

@@ -100,7 +100,7 @@ struct Tree {
   std::unordered_map<std::string, NameId> ids_;
 };
 
-// H2911: what the template language does not have, or hone does not; with the line.
+// H2911 with the line: the template language or hone does not have the construct.
 Result<Tree> parse_template(std::string_view source);
 
 }  // namespace hone::chat

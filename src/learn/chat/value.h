@@ -142,7 +142,7 @@ struct DumpStyle {
   std::optional<std::string> indent;
   std::string comma = ", ", colon = ": ";
 };
-// json.dumps. H2912: what JSON has no form for.
+// json.dumps. H2912: JSON has no form for the value.
 Status dump(const Value& v, const DumpStyle& style, std::string& out);
 
 Error wrong(std::string_view what);  // H2912

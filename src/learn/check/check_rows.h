@@ -31,9 +31,11 @@ struct SplitReport {
 // A row as the model gets it.
 struct SampleRow {
   std::vector<int32_t> ids;
-  std::vector<int32_t> labels;  // as long as ids, -100: none; empty: of a row, or the next token
-  std::string label;            // of the whole row
-  std::vector<int32_t> source = {};  // of pairs what the encoder reads; the rest is the decoder's
+  std::vector<int32_t>
+      labels;         // as long as ids, -100: none; empty: one for the row, or the next token
+  std::string label;  // of the whole row
+  std::vector<int32_t> source =
+      {};  // of pairs: the encoder's ids; the other members are the decoder's
   // As long as ids: the label of each token in words, "": none. Empty: `labels` or `label` has them.
   std::vector<std::string> tags = {};
 };
@@ -41,10 +43,10 @@ struct SampleRow {
 struct RowsReport {
   SplitReport train, eval;
   std::vector<SampleRow> samples;    // the first training rows
-  std::optional<Tokenizer> targets;  // of pairs, that of ids and labels of the samples
+  std::optional<Tokenizer> targets;  // of pairs: the tokenizer of the samples' ids and labels
 };
 
-// `tokenizer` may be null if the data hold ids; of `config` the vocabulary and head count. Memory:
+// `tokenizer` may be null if the data hold ids; `config` gives the vocabulary and the head. Memory:
 // a batch of 1,000 rows, and 64-bit hashes of at most a million of them. Faults of the data become
 // findings; an Error of a reader ends its split.
 RowsReport check_rows(const TextFiles& files, const Tokenizer* tokenizer, const ModelConfig& config,

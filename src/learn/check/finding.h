@@ -30,7 +30,7 @@ class Findings {
   }
   void add(const Error& error);     // level kError
   void allow(std::string_view id);  // errors with this id become warnings
-  // Adds the Error of a status, if it has one; whether it was Ok.
+  // Adds the Error of a status, if it has one; returns whether it was Ok.
   bool passed(const Status& status);
 
   const std::vector<Finding>& all() const { return list_; }

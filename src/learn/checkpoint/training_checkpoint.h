@@ -49,8 +49,8 @@ class CheckpointWriter {
                      int64_t max_shard_size = kDefaultShardSize);
 
   // Writes the manifest and gives the folder its name in one step, replacing a checkpoint of the
-  // same step; durable on return. The path of the checkpoint. H0118: another run, which writes into
-  // the same bucket, was first.
+  // same step; durable on return. Returns the path of the checkpoint. H0118: another run, which
+  // writes into the same bucket, was first.
   Result<std::string> commit();
 
  private:

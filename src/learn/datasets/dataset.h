@@ -37,7 +37,7 @@ class Dataset {
   Result<std::vector<std::string>> files(const std::string& split);
   // From README.md; files may know more (RowReader::label_names).
   const LabelNames& labels() const { return labels_; }
-  const std::vector<std::string>& notes() const { return notes_; }  // for the first screen
+  const std::vector<std::string>& notes() const { return notes_; }  // for the summary of the run
 
  private:
   Status open_folder(const DatasetRequest& request);

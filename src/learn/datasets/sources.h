@@ -11,7 +11,7 @@ struct DataSources {
   // There is a validation split, wanted or not: none is cut off from the training rows.
   bool has_validation = false;
   LabelNames labels;               // as far as README.md says them
-  std::vector<std::string> notes;  // for the first screen, a sentence each
+  std::vector<std::string> notes;  // for the summary of the run, a sentence each
 };
 
 struct SourceRequest {

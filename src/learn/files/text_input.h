@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// Items are used again and again, so that their strings keep their memory.
+// Items are reused, so that their strings keep their memory.
 struct TextItem {
   std::string text;  // a line of jsonl, or the text
   std::optional<std::string> pair;

@@ -15,8 +15,8 @@ namespace hone {
 
 struct TokenGrammar;  // learn/grammar/token_masks.h
 
-// When a prompt's beams are done: as soon as num_beams hypotheses ended; when no running beam of
-// this length could still win; or only when none of any length could.
+// The condition for the end of a prompt's beams: as soon as num_beams hypotheses ended; when no
+// running beam of this length could still win; or only when none of any length could.
 enum class EarlyStopping { no, yes, never };
 
 struct GenerationConfig {

@@ -40,7 +40,8 @@ class Automaton {
   int32_t add_state();
   Rule add_rule();
   const Rule& rule(int32_t number) const { return rules_[static_cast<size_t>(number)]; }
-  // True if there are more states than kMostStates. Builders look after each part of a language.
+  // True if there are more states than kMostStates. Builders check it after each part of a
+  // language.
   bool full() const { return states_.size() > kMostStates; }
 
   void byte(int32_t from, uint8_t first, uint8_t last, int32_t to);

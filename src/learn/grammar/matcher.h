@@ -42,7 +42,8 @@ class Matcher {
 
   size_t states() const { return states_.size(); }
   size_t frames() const { return frames_.size(); }
-  // Ways that were followed so far by next() and state_of(): the time and memory of ambiguity.
+  // Number of ways that next() and state_of() have followed: a measure of ambiguity's time and
+  // memory.
   int64_t work() const { return work_; }
   void forget();  // the states, not the frames
 

@@ -12,7 +12,7 @@ namespace hone {
 using ReferTo = std::function<std::optional<SchemaPart>(const SchemaPart&)>;
 
 // True if no value is valid by both: their types differ, their values by const and enum do, or the
-// schemas of a property that both require do. False also where that is not found out.
+// schemas of a property that both require do. False also if that is unknown.
 bool are_disjoint(const SchemaPart& a, const SchemaPart& b, const ReferTo& refer);
 
 }  // namespace hone

@@ -27,12 +27,11 @@ Error bad_schema(const SchemaPart& part, const std::string& what);      // H2512
 
 // H2511: a key is unknown or not supported; H2512: the part is not an object.
 Status check_schema_keys(const SchemaPart& part);
-// H2511: besides `key` and those of `more` the part has keys that change what is valid.
+// H2511: besides `key` and those of `more` the part has keys that change which documents are valid.
 Status check_alone(const SchemaPart& part, const char* key, const std::set<std::string>& more = {});
 
-// The types that a part without $ref, enum, const and combinations allows: those of `type`, else
-// those that its keys speak of, else all ("null", "boolean", "integer", "number", "string", "array",
-// "object"). H2512: `type` is wrong.
+// The types that a part without $ref, enum, const and combinations allows: those of `type`, else those that its keys
+// apply to, else all ("null", "boolean", "integer", "number", "string", "array", "object"). H2512: `type` is wrong.
 Result<std::vector<std::string>> schema_types(const SchemaPart& part);
 
 // A whole number of at least 0; `absent` if there is no such key. H2512.

@@ -1,4 +1,4 @@
-// The tokens that may come next so that a text stays the beginning of one of a language. For a
+// The tokens that may follow a text so that it can still become a text of a language. For a
 // sequence:
 //   TokenMasks masks({automaton, trie}, {eos});
 //   TokenMasks::Place place = masks.begin();

@@ -10,7 +10,7 @@ struct LabelSources {
   std::vector<std::string> train, validation, mismatched, test, test_mismatched;
   std::string dev_ids;  // MRPC: the rows of `train` that belong to `validation` (mrpc_dev_ids.h)
   LabelNames labels;    // from the data set's README.md
-  std::vector<std::string> notes;  // for the first screen, one sentence each
+  std::vector<std::string> notes;  // for the summary of the run, one sentence each
 };
 
 struct LabelSourceRequest {

@@ -44,7 +44,7 @@ Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const
 // H2402 if rows are given and the task does not train on plain text.
 Status refuse_given_rows(const ExampleSource& source);
 
-// Prints the notes on the data on the first screen.
+// Prints the notes on the data in the summary of the run.
 void show_notes(const std::vector<std::string>& notes);
 
 // The data set that the flags name.

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Sums of about 106 bits, so that nothing is lost to cancellation where scipy's two passes lose
-// nothing. NaN without two different values on each side (scipy's pearsonr) or with a NaN.
+// Sums have about 106 bits, so cancellation loses no more bits than in scipy's two passes. NaN
+// without two different values on each side (scipy's pearsonr) or with a NaN.
 class Correlation {
  public:
   void add(double x, double y, int64_t times = 1);
@@ -24,8 +24,9 @@ class Correlation {
   ExactSum x_, y_, xx_, yy_, xy_;
 };
 
-// For each place, the rank of its value among all, each taken times[i] times (empty: once), times
-// two: equal values share the mean of their ranks, as scipy's rankdata. `order` sorts the values.
+// For each place, twice the rank of its value among all values, of which value i occurs times[i]
+// times (empty: once). Equal values share the mean of their ranks, as in scipy's rankdata. `order`
+// sorts the values.
 std::vector<int64_t> doubled_ranks(std::span<const double> values, std::span<const int32_t> order,
                                    std::span<const int32_t> times);
 std::vector<int32_t> sorted_order(std::span<const double> values);

@@ -1,9 +1,9 @@
 // A metric of predictions against references, and the shelf of metrics.
 //
 // A metric is one file of this folder: x.cc defines `MetricType metric_x()`, and the file name is
-// its registration. Pairs are added one at a time; a metric keeps sums, or the values in its header
-// comment. With MetricOptions::keep_examples it also keeps a few counts of each example, to compute
-// values for any selection of examples (bootstrap.h).
+// its registration. Pairs are added one at a time; a metric keeps sums, or the values that its
+// header comment names. With MetricOptions::keep_examples it also keeps a few counts of each
+// example, to compute values for any selection of examples (bootstrap.h).
 //
 //   auto f1 = HONE_TRY(make_metric("f1", {.average = "macro"}));
 //   f1->add_label(predicted_class, true_class);
@@ -74,7 +74,7 @@ struct MetricType {
   int64_t scale = 1;  // the value of a perfect score, 1 or 100
 };
 std::vector<MetricType> all_metric();  // generated from the folder
-// "accuracy, f1 (labels), pearson (numbers), rouge (text)": what the shelf has, for help.
+// "accuracy, f1 (labels), pearson (numbers), rouge (text)": the metrics of the shelf, for help.
 std::string metric_names();
 
 // By name or alias. Errors: H2601 with the nearest name.

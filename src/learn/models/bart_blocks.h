@@ -27,7 +27,7 @@ struct BartStyle {
 
 // Sizes and activation; one vocabulary is taken for both sides.
 Status read_bart_config(ModelConfig& c);
-// The padding and the start token, with what stands for an absent key.
+// The padding and the start token, with the defaults of absent keys.
 Status read_bart_tokens(ModelConfig& c, int64_t padding, int64_t start);
 
 // An embedding [rows,C], and a head [V,C] that is tied to none. A tied one has the names of all

@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// The common fields from BERT's keys; what an encoder cannot be (a decoder, relative positions) and
-// activations that hone does not compute are refused.
+// Reads the common fields from BERT's keys. Refuses decoders, relative positions, and activations
+// that hone does not compute.
 Status read_encoder_config(ModelConfig& c);
 
 std::string encoder_prefix(const ModelConfig& c);  // "bert.", or "" for the body alone

@@ -39,7 +39,8 @@ struct Family {
   bool reads_text = true;                           // has a vocabulary and positions
   ValueId (*body)(ModelGraph& g) = nullptr;         // -> hidden states [T,C] (of the decoder)
   HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;  // hidden [T,C], or rows of it
-  // Encoder-decoders: -> [Te,C], and what a layer of the decoder makes of g.encoded.
+  // Encoder-decoders: -> [Te,C], and the keys and values that a layer of the decoder computes from
+  // g.encoded.
   ValueId (*encoder)(ModelGraph& g) = nullptr;
   CrossKeys (*cross_keys)(ModelGraph& g, int64_t layer) = nullptr;
 

@@ -10,7 +10,7 @@ namespace hone {
 
 // Whether re.fullmatch(pattern, name) finds a match; false for a pattern that is not valid.
 bool matches_layer(const std::string& pattern, std::string_view name);
-// Why a pattern is not valid, with the part where it fails; none: it is valid.
+// The fault of an invalid pattern, with the part where it fails; none: it is valid.
 std::optional<std::string> fault_of_pattern(const std::string& pattern);
 
 }  // namespace hone

@@ -139,8 +139,8 @@ class PickleMachine {
     return integer(x);
   }
 
-  // Bytes that protocols below 3 keep as text in Latin-1, and bytearray(bytes): what such calls
-  // make, or nothing for every other call.
+  // The bytes that a call makes: Latin-1 text of protocols below 3, or bytearray(bytes). Nothing
+  // for every other call.
   std::optional<Ref> as_bytes(Ref callable, Ref args) {
     const PickleValue f = value(callable), a = value(args);
     if (!f.is(Kind::global)) return {};

@@ -31,14 +31,14 @@ enum class PickleKind : uint8_t {
   dict,
   set,         // set, frozenset
   global,      // a class or function, by name
-  object,      // callable(), args(), then what was added: state(), elements or pairs
-  persistent,  // args() says what is outside the pickle
+  object,      // callable(), args(), then its additions: state(), elements or pairs
+  persistent,  // args() names a value outside the pickle
 };
 
 class Pickle;
 
-// A value of a Pickle, valid while the Pickle is not moved. Asked for what its kind does not have,
-// or for an element that is not there, it gives 0, empty or none: readers look before they trust.
+// A value of a Pickle, valid while the Pickle is not moved. A member that its kind does not have,
+// and an element that does not exist, is 0, empty or none: check kind and size first.
 class PickleValue {
  public:
   PickleKind kind() const;
@@ -58,7 +58,7 @@ class PickleValue {
 
   PickleValue callable() const;  // object
   PickleValue args() const;      // object, persistent
-  PickleValue state() const;     // object: what BUILD gave it
+  PickleValue state() const;     // object: the argument of BUILD
 
   uint32_t id() const { return at_; }  // equal for a value met again
 

@@ -15,7 +15,7 @@ struct ClassificationData {
   std::optional<LabelledRows> train, eval;
   int64_t train_rows_labelled = 0;  // before any selection
   int64_t matched = 0, mismatched = 0, test = 0, test_mismatched = 0;
-  std::vector<std::string> notes;  // for the first screen, a sentence each
+  std::vector<std::string> notes;  // for the summary of the run, a sentence each
 };
 
 // Errors: those of data_flags.h, label_columns.h, label_map.h and labelled_rows.h; H2413 without

@@ -28,7 +28,7 @@ struct NerData {
   LabelCounts train_counts, eval_counts;
   int64_t train_rows = 0, evaluated = 0;  // the first: before any selection
   bool test_tagged = true;                // the rows to be predicted have labels
-  std::vector<std::string> notes;         // for the first screen
+  std::vector<std::string> notes;         // for the summary of the run
 };
 
 // The rows that the settings want. Errors: those of data_flags.h, tagged_rows.h and label_map.h;

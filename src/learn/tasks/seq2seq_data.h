@@ -10,7 +10,7 @@ struct Seq2SeqData {
   int64_t eval_rows = 0, test_rows = 0;
   bool test_has_targets = true;    // false: those of the rows to predict are empty
   std::string first_source;        // as in the files, without --source_prefix
-  std::vector<std::string> notes;  // for the first screen
+  std::vector<std::string> notes;  // for the summary of the run
 };
 
 // Errors: those of data_flags.h and pair_rows.h, H2115 when nothing is left to validate or to

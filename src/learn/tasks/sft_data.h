@@ -35,7 +35,7 @@ struct SftSplit {
 struct SftData {
   std::optional<SftSplit> train, eval;
   int64_t train_rows = 0;          // before any selection
-  std::vector<std::string> notes;  // for the first screen
+  std::vector<std::string> notes;  // for the summary of the run
   std::string chat_template;       // that --chat_template_path names; "": the model's own
 };
 

@@ -21,8 +21,8 @@ class ScratchPool {
     for (Slot& slot : slots_) delete slot.idle.load();
   }
 
-  // A thread finds its own again, whose caches are in its processor's; else one that is idle: there
-  // are as many as ever encoded at the same time.
+  // A thread gets its former scratch, whose data are in its processor's caches, else an idle one.
+  // There are as many as threads that ever encoded at the same time.
   std::unique_ptr<Scratch> take() {
     const size_t home = mine();
     for (size_t i = 0; i < kSlots; ++i) {

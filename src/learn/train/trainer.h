@@ -45,7 +45,7 @@ struct StepUpdate {
   double loss_scale = 1;  // loss and norm of the sums are unscaled
 };
 
-// Why the loss or a gradient of a step is not finite.
+// The cause of a loss or gradient that is not finite.
 struct NotFiniteStep {
   std::optional<NotFinite> first;  // none: every value of the step is finite
   // Places of the rows that hold it, or of all rows of its micro-batch: "train.csv:7". At most a

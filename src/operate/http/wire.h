@@ -23,7 +23,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 
-// Called with the error, and with how many bytes were read or written.
+// Called with the error, and with the number of bytes that were read or written.
 using WireDone = std::function<void(beast::error_code, size_t)>;
 
 // One connection. All its functions call `done` on the thread of the server.

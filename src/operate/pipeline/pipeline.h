@@ -54,7 +54,7 @@ struct Pipeline {
   std::string name;
   std::string root;                    // "": the caller's
   std::vector<PipelineStep> steps;     // in the order of their dependencies
-  std::vector<std::string> says = {};  // lines for the first screen
+  std::vector<std::string> says = {};  // lines for the summary of the run
   OrderedJson config = {};             // its source
   // hone plan for the machines in the file, as arguments; empty: the file names none.
   std::vector<std::string> plan = {};

@@ -1,5 +1,5 @@
-// One run of a pipeline on disk: its folder, its rows in the state, and how the files of a step
-// become visible.
+// One run of a pipeline on disk: its folder, its rows in the state, and the publication of a step's
+// files.
 #pragma once
 
 #include <map>
@@ -34,9 +34,9 @@ class RunRecord {
   Status take_lock();
   // Ends the remains of a killed process, and reads its progress.
   Status recover(const Pipeline& pipeline);
-  // Takes secrets out of what the step's command wrote; it has ended.
+  // Removes secrets from the output of a step whose command has ended.
   Status redact_logs(const std::string& step);
-  // Writes run.json: the graph and its progress, for readers outside.
+  // Writes run.json: the graph and its progress, for other programs.
   Status describe(const Pipeline& pipeline);
 
   // True if an earlier run did the same; its result is then at <step>.done.

@@ -30,7 +30,7 @@ struct PipelineOptions {
   std::string run;      // name of the run, new or to continue; "": chosen
   bool fresh = false;   // a new run that reuses nothing
   int64_t jobs = 1;     // steps that run at the same time
-  // What the result of a step says, a line each; `folder`: that of its files.
+  // Returns lines about the result of a step; `folder`: the place of its files.
   std::function<std::vector<std::string>(const PipelineStep& step, const StepRow& row,
                                          const std::string& folder)>
       results = {};
@@ -54,14 +54,15 @@ std::string folder_of_root(const std::string& root);
 std::string link_to_run(const std::string& root, const std::string& run,
                         const std::string& project);
 
-// A step whose error would be the same again is not repeated: a mistake that hone explains.
-// `error`: what the command reported.
+// Whether a retry of a step can help: false for an error of hone that would occur again. `error`:
+// the one that the command reported.
 bool may_be_repeated(const std::vector<std::string>& command, int status,
                      const std::optional<Error>& error);
 
 std::string own_program();  // the path of this program
 
-// Why a program failed: the lines of the error that it reported, else the last line of its log.
+// The reason of a program's failure: the lines of the error that it reported, else the last line of
+// its log.
 std::vector<std::string> lines_of_failure(const std::optional<Error>& error, std::string_view log);
 
 }  // namespace hone

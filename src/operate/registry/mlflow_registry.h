@@ -38,7 +38,7 @@ struct MlflowModel {
   std::string name, description;
   std::map<std::string, std::string> tags, aliases;  // alias -> number
 };
-// From the answers of registered-models/search, of model-versions/search (sorted by number) and of
+// Parses the answers of registered-models/search, of model-versions/search (sorted by number) and of
 // runs/get.
 std::vector<MlflowModel> mlflow_models(const Json& answer);
 std::vector<MlflowVersion> mlflow_versions(const Json& answer);

@@ -13,7 +13,7 @@ inline std::string json_column(const OrderedJson& value) {
 }
 // The inverse of json_column(); an empty object if the text was changed by others.
 OrderedJson column_json(const SqlValue& value);
-OrderedJson column_list(const SqlValue& value);  // the same of an array
+OrderedJson column_list(const SqlValue& value);  // like column_json, for an array
 std::string labels_column(const Labels& labels);
 Labels column_labels(const SqlValue& value);
 // The next number of a table's column `id`; call within a write transaction.

@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// Its functions are called in this order: ready() by the one who asks, the others on the model's thread.
+// Its functions are called in this order: ready() by the caller, the others on the model's thread.
 class AnswerWatch {
  public:
   // Both must outlive it.

@@ -41,7 +41,7 @@ struct ClaimOptions {
   double take_over_seconds = 60;  // time for the other server to end
   // Settings of hone serve to keep with the endpoint; take() adds the port that was chosen.
   OrderedJson serving = OrderedJson::object();
-  double watch_seconds = 2;  // between two looks into the registry
+  double watch_seconds = 2;  // between two reads of the registry
 };
 
 class EndpointClaim {

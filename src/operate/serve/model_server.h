@@ -13,7 +13,7 @@ namespace hone {
 
 struct ModelServerOptions {
   SourceOptions sources;
-  ServedOptions models;  // of each, but for what its source says
+  ServedOptions models;  // of each model, unless its source gives others
   InferenceOptions web;
   std::vector<Api> apis;
   std::string endpoint_id;  // numeric, where no endpoint of the registry is served
@@ -24,7 +24,7 @@ struct ModelServerOptions {
   double request_seconds = 0, drain_seconds = 20;
   ClaimOptions claim;  // of sources.endpoint, whose names need not be given again
   std::function<void(const std::string& why)> on_lost;  // another server has the endpoint: drain
-  std::function<bool()> stops;  // true: the server is to end, and loads nothing more; none: never
+  std::function<bool()> stops;  // true: the server must end, and loads nothing more; none: never
   // Opens another door beside the web server at `door_port`; without a port none is opened.
   std::optional<int64_t> door_port;
   std::function<Result<std::unique_ptr<ServerDoor>>(const HttpOptions&, InferenceServer&)>
@@ -34,7 +34,7 @@ struct ModelServerOptions {
 class ModelServer {
  public:
   // Listens, then loads the first models, and is ready at the end. The log says what was loaded and where it listens.
-  // Errors of sources, models, ports and doors; H3412: it was to end before all was loaded.
+  // Errors of sources, models, ports and doors; H3412: a stop was requested before all were loaded.
   static Result<std::unique_ptr<ModelServer>> start(ModelServerOptions options);
 
   std::string url() const { return web_->url(); }
@@ -53,7 +53,7 @@ class ModelServer {
   ServeContext context_;
   std::mutex loading_;
   std::unique_ptr<EndpointClaim> claim_;
-  std::unique_ptr<InferenceServer> web_;  // ends all that uses the members before it
+  std::unique_ptr<InferenceServer> web_;  // destroyed first, because it uses the members above
 };
 
 }  // namespace hone

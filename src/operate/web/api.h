@@ -98,7 +98,8 @@ class ModelsApi {
 };
 
 // /api/data: data sets of the runs, and files that can be shown;
-// /api/data?file=&model=&task=&run=&from=&count=: rows of a file, and what a task makes of them.
+// /api/data?file=&model=&task=&run=&from=&count=: rows of a file, and the tokens that a task makes
+// of them.
 class DataApi {
  public:
   DataApi(DataPlaces places, RunsApi& runs, ModelsApi& models)

@@ -45,8 +45,8 @@ struct Command {
   std::string summary;  // one line of `hone help`, in lower case, no full stop
   OfGroup in;
   std::vector<std::string> aliases = {};
-  // `args` is what follows the command's name. Returns the exit status; an Error is printed in its
-  // three parts with status 1, or 2 when it is about settings (H02xx).
+  // `args` follow the command's name. Returns the exit status; an Error is printed in its three
+  // parts with status 1, or 2 when it is about settings (H02xx).
   Result<int> (*run)(const std::vector<std::string>& args) = nullptr;
 };
 
@@ -71,8 +71,8 @@ struct Parsed {
 };
 // schema.parse with this process' environment. Prints help and dumped configs to standard output,
 // notices to the log. Help shows the common settings, or those of a verb; all with --help all.
-// `check` refuses what the settings alone show to be wrong; it reads no file that a step before makes,
-// because hone pipeline asks with --dump-config before the first step.
+// `check` refuses mistakes that the settings alone show. It must not read files of earlier steps, because hone
+// pipeline runs it with --dump-config before the first step.
 Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args,
                               const std::function<Status()>& check = {});
 

@@ -15,8 +15,8 @@ struct DecidingMetric {
   double value = 0;
 };
 
-// The first that `metrics` has of `wanted` (of a policy; "": none), metric_for_best_model of the
-// settings, the metric of the task, the losses.
+// The first of these that `metrics` has: `wanted` (of a policy; "": none), metric_for_best_model of
+// the settings, the metric of the task, the losses.
 std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const std::string& task,
                                               const OrderedJson& settings,
                                               const std::string& wanted = "");

@@ -20,8 +20,8 @@ struct Launcher {
   std::string example;  // a flag of it for the usage line
   std::vector<LauncherFlag> flags;
   std::map<std::string, std::string> letters = {};  // -x and the flag that it stands for
-  // Flags that say what the script does, and the script's own flags in their place, by the value;
-  // what stands for "" takes any value at its end.
+  // Launcher flags that become flags of the script: by flag and value, the text in its place. The
+  // text of the value "" is for any other value, which is appended to it.
   std::map<std::string, std::map<std::string, std::string>> meanings = {};
 };
 

@@ -14,7 +14,7 @@ struct ShownRuns {
   bool json = false;  // an object for each run
   TableForm form = {};
 };
-// Prints a row for each run, with what it decided.
+// Prints a row for each run, with its verdict.
 Result<int> list_pipeline_runs(PipelineState& state, const ShownRuns& how);
 // Prints the run and its steps. `name`: "" for the newest; `project`: of the link to Google Cloud. H3167.
 Result<int> show_pipeline_run(PipelineState& state, const std::string& name,

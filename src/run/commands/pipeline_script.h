@@ -22,7 +22,7 @@ struct ScriptPlace {
 std::string pipeline_script(const Pipeline& pipeline, const ScriptPlace& place,
                             const std::vector<std::string>& notes);
 
-// The command of a step with the paths of its references; what a step prints stays a reference.
+// The command of a step with the paths of its references; references to printed values stay.
 std::vector<std::string> exact_command(const PipelineStep& step, const ScriptPlace& place);
 
 // "hone" if a shell finds the program `own` by that name, else its path.

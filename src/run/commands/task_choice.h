@@ -19,9 +19,9 @@ struct TaskCommand {
   std::function<void(Schema&)> more = {};            // binds settings besides the task's
   std::function<bool(const Task&)> takes = {};       // only such tasks
   bool data_only = false;                            // not the settings of training
-  // Refuses what the settings alone show to be wrong, as `check` of parse_settings.
+  // Refuses mistakes that the settings alone show, like `check` of parse_settings.
   std::function<Status(const ChosenTask&)> check = {};
-  bool trains = true;  // false: help shows settings that only training needs with --help all alone
+  bool trains = true;  // false: only --help all shows settings that only training needs
 };
 
 struct ChosenTask {

@@ -6,8 +6,8 @@
 namespace hone {
 
 // Evaluation and prediction use the prefix, lengths and beams of the training (hone_task.json of the model or adapter)
-// where the user gives none, if the model was trained on this task. The log says which. Errors: those of the model's
-// name and files.
+// unless the user gives others, if the model was trained on this task. The log says which. Errors: those of the
+// model's name and files.
 Status use_trained_settings(ChosenTask& chosen);
 
 }  // namespace hone

@@ -19,7 +19,7 @@ Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true
 // that are missing or whose sizes differ from the config; the head may still differ.
 Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 
-// Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of
+// Makes the folder and checks that it can be written, before the long work begins. Errors: those of
 // the store.
 Status check_output_dir(const std::string& folder);
 

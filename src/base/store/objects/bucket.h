@@ -58,7 +58,7 @@ class Upload {
   // Several threads may send parts at once if Bucket::streams() is more than 1, else in order.
   virtual Status part(int64_t number, int64_t offset, std::span<const std::byte> bytes,
                       bool last) = 0;
-  // Call after all parts. The checksum covers the whole object; H0113 if the server has another.
+  // Call after all parts. The checksum covers the whole object; H0113 if the server's differs.
   virtual Result<ObjectInfo> finish(int64_t bytes, uint32_t crc32c) = 0;
 };
 

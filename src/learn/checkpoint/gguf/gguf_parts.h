@@ -15,11 +15,11 @@ struct OpenGguf {
   GgufFile content;                // with the tensors of all parts; offsets are those in `file`
 };
 
-// A model by its only file, or by any of its parts. H2208: a part is missing, or parts do not
+// Opens a model by its only file, or by any of its parts. H2208: a part is missing, or parts do not
 // belong together; errors of read_gguf.
 Result<OpenGguf> open_gguf(const std::string& path);
 
-// The names of GGUF files by which a model may be opened: without the further parts of one.
+// Keeps one file of each model: removes its further parts from these names of GGUF files.
 std::vector<std::string> first_gguf_parts(const std::vector<std::string>& names);
 
 }  // namespace hone

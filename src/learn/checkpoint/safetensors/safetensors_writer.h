@@ -18,8 +18,8 @@ namespace hone {
 
 using BlockSink = FunctionRef<Status(std::span<const std::byte>)>;
 
-// One tensor to write, straight from the caller's memory: nothing is copied but a chunk at a time
-// when `as` asks for another element type.
+// One tensor to write, straight from the caller's memory: it is copied only if `as` asks for
+// another element type, a chunk at a time.
 struct TensorData {
   std::string name;
   Type type;                         // of `bytes`
@@ -31,8 +31,7 @@ struct TensorData {
 };
 
 using Metadata = std::map<std::string, std::string>;
-inline const Metadata kTorchMetadata{
-    {"format", "pt"}};  // what Transformers demands of a model file
+inline const Metadata kTorchMetadata{{"format", "pt"}};  // Transformers requires it of a model file
 inline constexpr int64_t kDefaultShardSize = 5'000'000'000;  // Transformers 5: max_shard_size "5GB"
 
 // Streams one file into `out`, which the caller commits. Tensors are ordered by element size, then
@@ -42,13 +41,13 @@ Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
 
 // Writes <folder>/<stem>.safetensors, or <stem>-00001-of-0000N.safetensors with
 // <stem>.safetensors.index.json when the tensors take more than `max_shard_size` bytes; a tensor is
-// never split. Each file appears whole or not at all, the index last. Shards are filled in the
+// never split. Each file appears complete or not at all, the index last. Shards are filled in the
 // caller's order. Files of an earlier save with another number of shards are removed at the end.
 Status save_safetensors(const std::string& folder, const std::string& stem,
                         std::span<const TensorData> tensors,
                         int64_t max_shard_size = kDefaultShardSize, Store& store = file_store());
 
-// The same into a folder that holds no earlier save; returns what was written, with checksums.
+// Like save_safetensors(), for a folder without an earlier save; returns the files with checksums.
 struct WrittenFile {
   std::string name;
   int64_t bytes;

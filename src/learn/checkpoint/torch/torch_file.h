@@ -1,5 +1,5 @@
 // Weights that torch.save wrote: pytorch_model.bin, .pt, .pth. Code in the file is never run.
-// Format and what is accepted: docs/formats/torch.md.
+// Format and rules: docs/formats/torch.md.
 #pragma once
 
 #include <memory>

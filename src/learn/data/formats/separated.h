@@ -6,8 +6,7 @@
 // - A record ends at LF, CR LF or CR, so CR CR LF ends one and adds a blank line; blank lines
 //   (spaces and tabs only) are skipped. A byte order mark before the header is skipped.
 // - The first record is the header, unless RowOptions::column_names stands for it. A record with
-// fewer fields is filled with nulls; one with
-//   more is an error.
+//   fewer fields is filled with nulls; one with more is an error.
 // - tsv: most such files are written without quoting. A field that begins with a quote counts
 //   as quoted only if its closing quote comes before a tab, a line end or the end of the file
 //   and no single quote is inside it; else the quote is an ordinary byte.

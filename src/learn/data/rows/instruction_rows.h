@@ -40,7 +40,9 @@ class InstructionReader {
   // something else; H2123 nothing to answer with.
   Result<bool> next(InstructionRow& row);
   const Row& row() const { return row_; }
-  const std::string& note() const { return note_; }  // for the first screen: "chats from messages"
+  const std::string& note() const {
+    return note_;
+  }  // for the summary of the run: "chats from messages"
 
  private:
   enum class Form { chat, pair, alpaca, text };

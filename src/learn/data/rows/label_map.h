@@ -19,7 +19,7 @@ namespace hone {
 class SeenLabels {
  public:
   // Number of the label, by which at() finds it; the row's place is kept for the first of each.
-  // Errors: H2110 a list or nested value, H2123 nothing at all.
+  // Errors: H2110 a list or nested value, H2123 an empty cell.
   Result<int32_t> add(const Row& row, size_t column, const std::string& column_name);
   // Adds a value of a list in a cell.
   Result<int32_t> add(const Cell& value, const Row& row, const std::string& column_name);

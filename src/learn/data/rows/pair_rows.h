@@ -51,7 +51,7 @@ class PairReader {
   // that holds no text, H2124 a translation without the language, or one more line in one file.
   Result<bool> next(TextPair& pair);
 
-  // For the first screen: "text from article, summary from highlights".
+  // for the summary of the run: "text from article, summary from highlights".
   const std::string& note() const { return note_; }
   // The chosen columns; only the source's, if rows to be predicted have no target. Empty for
   // translations in one column and for parallel files.

@@ -20,15 +20,15 @@ struct TextFiles {
   // rows are not trained on, even if nothing is evaluated. Has no effect if there are
   // validation_files, or if train_files is one dataset folder with a validation split.
   double validation_split_percentage = 5;
-  // The first of what the grouping gives (rows, or blocks).
+  // The first rows or blocks after grouping.
   int64_t max_train_samples = -1, max_eval_samples = -1;
   double fraction_of_train_data = 1;
   bool want_train = true, want_eval = false;
-  bool has_validation = false;  // somewhere, though it is not wanted: training rows stay whole
-  bool eval_optional = false;   // no error when the share kept for validation is empty
-  TextOptions options;          // grouping, block_size, eos; the rest is set here
-  // Settings that prepared shards (shards.h), which may be given as a file, must have been made
-  // with.
+  bool has_validation =
+      false;  // a validation set exists, perhaps unused: no training rows are kept for it
+  bool eval_optional = false;  // no error when the share kept for validation is empty
+  TextOptions options;         // grouping, block_size, eos; the rest is set here
+  // Settings that must equal those of prepared shards (shards.h), if a file is a folder of shards.
   OrderedJson shard_settings;
 };
 
@@ -42,7 +42,7 @@ struct TextPart {
   std::vector<std::string> files;
   RowOptions rows;
   TextOptions options;    // with column and rows
-  bool optional = false;  // a share of train_files that may be too little
+  bool optional = false;  // a share of train_files that may be too small
 };
 // Train before validation. Counts the rows of train_files when a share of them is kept back.
 // Errors: those of files.h, H2101 when no file is named, H2115 when the split leaves nothing,

@@ -109,7 +109,7 @@ struct TextOptions {
   std::string block_name = "`block_size`", apart_name = "`packing`";
 };
 
-// Counts on the way from text to rows, for the first screen.
+// Counts on the way from text to rows, for the summary of the run.
 struct TextCounts {
   int64_t rows_read = 0;
   int64_t tokens_read = 0;  // before anything is dropped or appended

@@ -7,7 +7,7 @@ namespace hone {
 
 struct TextSplits {
   TextData train, eval;            // empty when not wanted
-  std::vector<std::string> notes;  // for the first screen, a sentence each
+  std::vector<std::string> notes;  // for the summary of the run, a sentence each
 };
 
 // Reads every part into memory; the rows of prepared shards are mapped.

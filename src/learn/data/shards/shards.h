@@ -52,7 +52,7 @@ Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::str
 Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
                            const std::string& what);
 
-// The manifest of the one folder of shards that `paths` is, of the settings that are wanted.
+// The manifest of the only folder of shards in `paths`, which must have the wanted settings.
 // Errors: H2132, H2133.
 Result<ShardManifest> checked_shards(const std::vector<std::string>& paths,
                                      const OrderedJson& wanted);

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// Bytes in the device's memory that no smaller micro-batch makes less.
+// Bytes in the device's memory that do not shrink with the micro-batch.
 struct KeptBytes {
   int64_t states = 0;  // from step to step
   int64_t all = 0;     // and from one micro-batch of a step to the next

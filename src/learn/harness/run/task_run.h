@@ -18,7 +18,7 @@ namespace hone {
 class TaskRun final : public TrainTask {
  public:
   // Reads the data, chooses the micro-batch, compiles, allocates, loads the weights, and prints the
-  // first screen. The task must outlive the run. Errors name file, flag or tensor.
+  // summary. The task must outlive the run. Errors name file, flag or tensor.
   static Result<std::unique_ptr<TaskRun>> open(const Task& task, Pretrained model,
                                                bool from_scratch);
 

@@ -1,4 +1,4 @@
-// The start of a run: data, the micro-batch that fits, programs, memory, weights, first screen.
+// The start of a run: data, the micro-batch that fits, programs, memory, weights, the summary of the run.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -24,7 +24,7 @@
 namespace hone {
 namespace {
 
-// Describes weights in few bits on the first screen.
+// Describes weights in few bits in the summary of the run.
 std::string frozen_text(const ModelConfig& config) {
   std::set<std::string> schemes;
   for (const ParamSpec& spec : family_of(config).params(config))
@@ -234,7 +234,7 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
                                       rows > 0 ? ", or --streaming" : "")));
 }
 
-// The line "memory" of the first screen, and the table below it with --verbose.
+// The line "memory" of the summary of the run, and the table below it with --verbose.
 void TaskRun::log_memory(const Fit& fit, const ArenaLimits& limits, const SaveCopy& copy) const {
   std::string elsewhere;
   for (const Space space : {Space::host, Space::disk})
@@ -260,7 +260,7 @@ void TaskRun::log_memory(const Fit& fit, const ArenaLimits& limits, const SaveCo
   row("runtime", "at most " + format_bytes(kRuntimeBudget));
 }
 
-// The line "micro-batch" of the first screen.
+// The line "micro-batch" of the summary of the run.
 void TaskRun::log_micro_batch(int64_t fitting, int64_t wanted) const {
   // A micro-batch that holds all data has no more rows than the data.
   const bool counted = s_.do_train && !s_.streaming;

@@ -25,8 +25,8 @@ struct BlockShape {
 // ids of a fixed pattern. Errors: those of the file.
 Result<ExampleRows> read_blocks(const std::string& file, const BlockShape& shape);
 
-// The work of a step as benchmarks count it: neither attention's backward pass nor what is computed
-// again.
+// The work of a step as benchmarks count it: without attention's backward pass and recomputed
+// values.
 double benchmark_flops(const Program& step);
 
 }  // namespace hone

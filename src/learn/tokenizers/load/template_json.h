@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Tokens that the tokenizer knows, by name. `second` is the segment of B and of what follows it;
-// A's is 0.
+// Tokens that the tokenizer knows, by name. `second` is the segment of B and of the tokens after
+// it; A's is 0.
 struct PairTemplate {
   std::vector<std::string> before, between, after;  // of a pair
   std::vector<std::string> before_one, after_one;   // of a single text

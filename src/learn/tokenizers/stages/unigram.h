@@ -25,8 +25,8 @@ struct UnigramParts {
   int32_t unk_id = -1;
   double unk_score = 0;  // of an unknown character: kUnknownPenalty below the lowest score
   bool byte_fallback = false;
-  // Sums are floats that begin again where they pass 100,000, as in SentencePiece 0.2.3, which
-  // shows in long texts; else they are double and continue, as in tokenizers.
+  // Sums are floats that restart when they pass 100,000, as in SentencePiece 0.2.3 (this changes
+  // long texts); else they are doubles without restarts, as in tokenizers.
   bool single_precision = false;
   // A run of unknown characters that the vocabulary has is that token, as in tokenizers and Marian.
   bool look_up_unknown = false;

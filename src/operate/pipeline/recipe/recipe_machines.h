@@ -12,14 +12,14 @@ StepMachine host_machine(const Recipe& r);
 StepMachine training_machine(const Recipe& r);
 StepMachine serving_machine(const Recipe& r);
 
-// Lines for the first screen.
+// Lines for the summary of the run.
 std::vector<std::string> machine_notes(const Recipe& r);
 
 // The name that hone plan has for a GPU of a cloud ("nvidia-tesla-a100" -> "A100-40GB"); "" for others.
 std::string planned_device(const std::string& gpu_type);
 
-// hone plan for the machine that trains, with the flags that decide rows. Empty if it has no GPU, or
-// one that hone plan does not know, which `notes` then says.
+// hone plan for the machine that trains, with the flags that decide rows. Empty if it has no GPU, or one that hone
+// plan does not know; a line of `notes` then names that GPU.
 std::vector<std::string> plan_command(const Recipe& r, const std::vector<std::string>& row_flags,
                                       std::vector<std::string>& notes);
 

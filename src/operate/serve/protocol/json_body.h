@@ -1,4 +1,4 @@
-// The body of a request as JSON, and how many texts it may have.
+// The body of a request as JSON, and the limit of its texts.
 #pragma once
 
 #include <initializer_list>

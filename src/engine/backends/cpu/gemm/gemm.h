@@ -65,9 +65,9 @@ struct Gemm {
   int64_t ldb = 0;
   bool trans_b = false;
   Element b_type = Element::f32;
-  const Blocks* blocks = nullptr;   // for blocks: b is their payload, ldb is not looked at
-  const float* b_scale = nullptr;   // [n], for i8: column j of op(B) stands for b_scale[j] times it
-  const float* packed_b = nullptr;  // from pack_b; b, ldb and trans_b are then not looked at
+  const Blocks* blocks = nullptr;   // for blocks: b is their payload, ldb is ignored
+  const float* b_scale = nullptr;   // [n], for i8: column j of op(B) is multiplied by b_scale[j]
+  const float* packed_b = nullptr;  // from pack_b; b, ldb and trans_b are then ignored
   float* c = nullptr;               // [m,n]
   int64_t ldc = 0;
   bool accumulate = false;

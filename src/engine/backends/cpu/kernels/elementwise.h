@@ -38,7 +38,7 @@ struct Gate {
 };
 void gate(const Gate& g, ThreadPool& pool);
 struct GateBackward {
-  Gate forward;  // y is not looked at
+  Gate forward;  // y is ignored
   const float* dy = nullptr;
   int64_t lddy = 0;
   float *da = nullptr, *db = nullptr;

@@ -21,7 +21,7 @@ struct LinearCrossEntropy {
   float scale = 1;                                  // of the gradients: 1 / normaliser
   double smoothing = 0;                             // of the labels
   float* nll = nullptr;                             // [T]
-  int32_t* correct = nullptr;  // [T] 1 where the first largest logit is the label, or none
+  int32_t* correct = nullptr;  // [T] 1 if the label is the argmax of the logits, else 0; or null
   float* dx = nullptr;         // [T, C]; none = loss only
   float* dw = nullptr;         // [V, C]; none = not wanted (frozen)
   float* dbias = nullptr;      // [V]; none = not wanted

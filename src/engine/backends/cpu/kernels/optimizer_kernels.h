@@ -11,8 +11,8 @@ struct Bf16Update;
 struct Lion;
 struct UpdateStep;
 
-// Elements that wait in f32 on the stack, while what they are of is kept in bf16: a multiple of the
-// blocks of 8-bit states.
+// Elements of a bf16 tensor that are in f32 on the stack at a time: a multiple of the blocks of
+// 8-bit states.
 inline constexpr int64_t kWidened = 2048;
 void widen_bf16(int64_t count, const uint16_t* x, float* y);   // on the caller's thread
 void narrow_bf16(int64_t count, const float* x, uint16_t* y);  // to the nearest
