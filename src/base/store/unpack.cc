@@ -104,8 +104,7 @@ class Zstd final : public Codec {
       return Did::kFailed;
     }
     if (header_.size() >= 4 && packing_of_bytes(header_) != Packing::kZstd) {
-      why =
-          "a frame of a format older than zstd 1.0";  // the library may read it with other results
+      why = "a frame of a format older than zstd 1.0";  // the library may misread it
       return Did::kFailed;
     }
     if (did != 0) return Did::kSome;

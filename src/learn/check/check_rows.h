@@ -31,11 +31,10 @@ struct SplitReport {
 // A row as the model gets it.
 struct SampleRow {
   std::vector<int32_t> ids;
-  std::vector<int32_t>
-      labels;         // as long as ids, -100: none; empty: one for the row, or the next token
-  std::string label;  // of the whole row
-  std::vector<int32_t> source =
-      {};  // of pairs: the encoder's ids; the other members are the decoder's
+  // As long as ids, -100: none. Empty: the row has one label, or the next token is the label.
+  std::vector<int32_t> labels;
+  std::string label;                 // of the whole row
+  std::vector<int32_t> source = {};  // of pairs: the encoder's ids; the others are the decoder's
   // As long as ids: the label of each token in words, "": none. Empty: `labels` or `label` has them.
   std::vector<std::string> tags = {};
 };

@@ -21,8 +21,7 @@ struct ServedOptions {
   int64_t threads = 0;      // 0: ThreadPool::default_size()
   int64_t batch_size = 32;  // sequences that are processed together
   int64_t max_length = 0;   // tokens of a sequence; 0: the model's positions, at most 2048
-  int64_t cache_bytes =
-      0;  // of the KV cache; 0: enough for batch_size sequences, at most a quarter of the memory
+  int64_t cache_bytes = 0;  // of the KV cache; 0: the need, at most a quarter of the memory
   WeightStorage weights = WeightStorage::f32;
   EngineOptions engine = {};
   Metrics* metrics = nullptr;  // receives the latencies; outlives the model

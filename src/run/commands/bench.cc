@@ -68,8 +68,7 @@ Result<int> bench_run(const Task& task, OpenedModel opened, const ReportSettings
   const TaskSettings& s = *task.settings;
   ModelConfig& config = opened.model.config;
   if (!out.dropout) config = without_dropout(config);
-  if (blocks)
-    set_log_level(LogLevel::kWarning);  // the summary of the run says nothing about a benchmark
+  if (blocks) set_log_level(LogLevel::kWarning);  // hides the summary of the run
   const auto run = HONE_TRY(TaskRun::open(task, std::move(opened.model), opened.from_scratch));
   set_log_level(LogLevel::kInfo);
   TimedSteps steps = steps_for(out);

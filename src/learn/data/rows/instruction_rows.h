@@ -40,9 +40,7 @@ class InstructionReader {
   // something else; H2123 nothing to answer with.
   Result<bool> next(InstructionRow& row);
   const Row& row() const { return row_; }
-  const std::string& note() const {
-    return note_;
-  }  // for the summary of the run: "chats from messages"
+  const std::string& note() const { return note_; }  // for the run's summary: "chats from messages"
 
  private:
   enum class Form { chat, pair, alpaca, text };

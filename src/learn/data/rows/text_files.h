@@ -24,10 +24,9 @@ struct TextFiles {
   int64_t max_train_samples = -1, max_eval_samples = -1;
   double fraction_of_train_data = 1;
   bool want_train = true, want_eval = false;
-  bool has_validation =
-      false;  // a validation set exists, perhaps unused: no training rows are kept for it
-  bool eval_optional = false;  // no error when the share kept for validation is empty
-  TextOptions options;         // grouping, block_size, eos; the rest is set here
+  bool has_validation = false;  // a validation set exists, perhaps unused: no rows are kept back
+  bool eval_optional = false;   // no error when the share kept for validation is empty
+  TextOptions options;          // grouping, block_size, eos; the rest is set here
   // Settings that must equal those of prepared shards (shards.h), if a file is a folder of shards.
   OrderedJson shard_settings;
 };
