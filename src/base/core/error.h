@@ -1,5 +1,6 @@
-// Errors: a fault of the user or the world is an Error, carried by Result<T>; a mistake in hone
-// itself is a Bug, thrown by HONE_BUG_IF. No other exception leaves a room.
+// Errors. A fault of the user or the world is an Error, carried by Result<T>.
+// A mistake in hone itself is a Bug, thrown by HONE_BUG_IF. No other exception
+// leaves a room.
 //
 //   Result<File> open(const std::string& path) {
 //     if (...) return Error(kFileMissing, "cannot open 'a.csv': no such file")
