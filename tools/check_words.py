@@ -68,6 +68,7 @@ PHRASES = [(re.compile(p), say) for p, say in [
     (r"(?i)\blately\b", "recent"),
     (r"(?i)\b(?:bounds|flags?|families|names?|packages|places?|values) (?:given|listed|named)[.,;]",
      "that the message names"),
+    (r"(?<=#) (?:What|Where|Which|Who|Whose|How)\b(?! to do\b)", "a heading is a noun"),
 ]]
 # The first word of a comment.
 START = (re.compile(r"(?:Until|Before|Without|What|Where)\b"), "begin with the noun or the verb")
