@@ -36,7 +36,7 @@ Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name)
                          : fmt::format("did you mean {}?", near));
 }
 
-// Why a step ended as it did: its fault, its decision, or the run that it was taken from.
+// The reason of a step's end: its fault, its decision, or the run that it was taken from.
 std::string result_text(const StepRow& step) {
   if (!step.message.empty()) return step.message;
   std::string text = text_at(step.result, "verdict");
