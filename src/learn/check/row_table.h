@@ -25,8 +25,8 @@ class RowFiles {
   std::vector<std::string> names_;
 };
 
-// Rows by a 64-bit hash of their text. If there are more distinct ones than `most`, it keeps only
-// every second, fourth, ... hash: a sample with all copies of a text, so that shares stay right.
+// Rows by a 64-bit hash of their text. If there are more than `most` distinct hashes, it keeps only
+// every second, fourth, ... hash. This sample has all copies of a text, so shares stay right.
 // Counts of such a table are estimates (`share()` < 1).
 class RowTable {
  public:

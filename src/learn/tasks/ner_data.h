@@ -23,11 +23,11 @@ struct NerSettings : TaskSettings {
 struct NerData {
   LabelMap map;
   std::optional<Tokenizer> tokenizer;  // the model's, for words
-  // Rows of `eval`: those that are evaluated, then those to be predicted.
+  // Rows of `eval`: the evaluated rows, then the rows to predict.
   std::optional<LabelledRows> train, eval;
   LabelCounts train_counts, eval_counts;
   int64_t train_rows = 0, evaluated = 0;  // the first: before any selection
-  bool test_tagged = true;                // the rows to be predicted have labels
+  bool test_tagged = true;                // the rows to predict have labels
   std::vector<std::string> notes;         // for the summary of the run
 };
 

@@ -18,7 +18,7 @@ namespace hone {
 // The distinct labels of some rows, in the order met.
 class SeenLabels {
  public:
-  // Number of the label, by which at() finds it; the row's place is kept for the first of each.
+  // Returns the number by which at() finds the label; keeps the place of the first row with it.
   // Errors: H2110 a list or nested value, H2123 an empty cell.
   Result<int32_t> add(const Row& row, size_t column, const std::string& column_name);
   // Adds a value of a list in a cell.
@@ -52,7 +52,7 @@ LabelMap named_labels(const std::vector<std::string>& names);
 // For the user's files. Errors: H2121 when all rows have the same label or none.
 Result<LabelMap> sorted_labels(const SeenLabels& seen);
 
-// "entailment 6, neutral 4": how often each label is there, by id; the first `shown`.
+// "entailment 6, neutral 4": the count of each label, by id; the first `shown`.
 std::string label_counts(const LabelMap& map, const std::vector<int64_t>& counts, size_t shown);
 
 // Gives the labels the ids of a checkpoint if both have the same names (in any case), as run_glue

@@ -277,7 +277,7 @@ Status settle_targets(const std::vector<int64_t>& lacking, const std::string& fi
 
 Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int64_t limit) {
   PairRows out;
-  std::vector<int64_t> lacking;  // rows to be predicted without a target
+  std::vector<int64_t> lacking;  // rows to predict without a target
   std::string first_lacking;
   Names sources, targets;
   std::vector<RowOrigin> places;

@@ -24,7 +24,7 @@ struct PairColumnOptions {
   // The languages of run_translation: the keys of an object in column `translation`, or the
   // columns themselves; "" when the rows are not translations.
   std::string source_lang, target_lang;
-  bool target = true;  // false: rows to be predicted, which may have none
+  bool target = true;  // false: rows to predict, which may have none
 };
 
 struct TextPair {
@@ -41,7 +41,7 @@ class PairReader {
   // Rows with both texts. Errors: those of open_rows, H2109 with the nearest name, H2113.
   static Result<PairReader> open(const std::vector<std::string>& files, const RowOptions& options,
                                  const PairColumnOptions& wanted);
-  // Line i of one belongs to line i of the other; no targets: rows to be predicted. Errors: those
+  // Line i of one belongs to line i of the other; no targets: rows to predict. Errors: those
   // of open_rows, H2113.
   static Result<PairReader> open_parallel(const std::vector<std::string>& sources,
                                           const std::vector<std::string>& targets,
@@ -53,7 +53,7 @@ class PairReader {
 
   // for the summary of the run: "text from article, summary from highlights".
   const std::string& note() const { return note_; }
-  // The chosen columns; only the source's, if rows to be predicted have no target. Empty for
+  // The chosen columns; only the source's, if rows to predict have no target. Empty for
   // translations in one column and for parallel files.
   std::vector<std::string> columns() const;
 
@@ -63,7 +63,7 @@ class PairReader {
 
   std::unique_ptr<RowReader> rows_, target_rows_;  // the second one of parallel files alone
   size_t source_ = 0;                              // columns; the same one of objects
-  std::optional<size_t> target_;                   // none: rows to be predicted
+  std::optional<size_t> target_;                   // none: rows to predict
   bool objects_ = false, parallel_ = false;
   PairColumnOptions columns_wanted_;
   std::string note_;
@@ -98,7 +98,7 @@ struct PairRows {
   TokenRows sources, targets;
   PairCounts counts;
   std::string first_source;  // as in the file
-  bool has_targets = true;   // false: rows to be predicted without any, all targets are empty
+  bool has_targets = true;   // false: rows to predict without any, all targets are empty
   int64_t size() const { return sources.size(); }
   void append(const PairRows& from, int64_t begin, int64_t end);  // its rows [begin, end)
   void keep_first(int64_t rows) { sources.keep_first(rows), targets.keep_first(rows); }

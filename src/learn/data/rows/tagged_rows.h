@@ -22,7 +22,7 @@ using EncodeWords = std::function<Status(std::span<const std::vector<std::string
 struct TagColumns {
   std::string words = {}, tags = {};  // empty: chosen
   std::string task = "ner";
-  bool need_tags = true;  // false: rows to be predicted may lack them
+  bool need_tags = true;  // false: rows to predict may lack them
 };
 
 // Rows whose labels are numbers of `seen`.

@@ -21,10 +21,10 @@
 
 namespace hone {
 
-// `map` has numbered the labels of `rows`; null: rows to be predicted.
+// `map` has numbered the labels of `rows`; null: rows to predict.
 RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
                         const LabelMap* map);
-// number_tags has numbered the labels by `map`; null: rows to be predicted.
+// number_tags has numbered the labels by `map`; null: rows to predict.
 RowSplit tagged_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
                       const LabelMap* map);
 // The tags of `rows` are their own ids, or kIgnoreLabel.

@@ -14,7 +14,7 @@
 
 namespace hone {
 
-// The merge of a pair: rank in the high half, result in the low one. kNoMerge is larger than any.
+// The merge of a pair: rank in the high half, result in the low one. kNoMerge is larger than all.
 using MergeStep = uint64_t;
 inline constexpr MergeStep kNoMerge = ~MergeStep{0};
 

@@ -14,8 +14,8 @@ namespace {
 
 #if defined(__AVX512BF16__)
 
-// Words of 2 W floats rounded to bf16, `low` before `high`; with kRest what rounding took away
-// stays in them.
+// Words of 2 W floats rounded to bf16, `low` before `high`; with kRest the rounding errors stay in
+// the floats.
 template <bool kRest>
 HONE_INLINE F round_pairs(F& low, F& high) {
   const __m512i words = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
@@ -51,7 +51,7 @@ HONE_INLINE void parts_across(F even, F odd, F* out) {
 }
 
 // 2 W elements of k by W columns of a matrix [k][n] at `from`: word r of W columns into out[r].
-// depth and width say how much of it there is; the rest is 0.
+// Only `depth` elements and `width` columns are read; the rest is 0.
 template <int kParts, class T>
 HONE_INLINE void load_across(const T* from, int64_t stride, int64_t depth, int64_t width, F* out) {
   if (depth >= 2 * W && width >= W) {
@@ -90,7 +90,7 @@ HONE_INLINE void load_square(const T* m, int64_t ld, bool k_is_outer, int64_t at
     unroll<kParts>(HONE_LAMBDA(part) { transpose_registers(out + part * W); });
 }
 
-// f(m as a pointer to its elements), which are f32 or, where kNarrow says so, bf16.
+// f(m as a pointer to its elements), which are bf16 with kNarrow, else f32.
 template <bool kNarrow, class Fn>
 HONE_INLINE void with_operand(const void* m, Element type, Fn&& f) {
   if constexpr (kNarrow)
