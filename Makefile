@@ -5,6 +5,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PRESET ?= cpu
 FUZZ_SECONDS ?= 300
+GPUS ?= here
 BUILD := build/$(PRESET)
 # One test more than there are cores, as many wait for clocks and servers. Each has one thread, unless
 # it says how many, and none spins: the core is another test's. make nightly leaves the defaults.
@@ -47,7 +48,8 @@ one: configure ## the tests whose name matches TEST=regex
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST) -R '$(TEST)'
 
-cuda: install-cuda build ## build/hone, and what --device cuda needs beside NVIDIA's driver
+cuda: install-cuda build ## build/hone, what --device cuda needs beside NVIDIA's driver, and the kernels for the GPUS (here, or sm_80,sm_90)
+	@build/hone doctor --compile_kernels $(GPUS) >/dev/null
 
 check-cuda: install-cuda layers configure ## on a machine with an NVIDIA GPU: its tests, and times against Transformers (BENCH=no: without)
 	@nice ninja -C $(BUILD) -j $(JOBS)

@@ -30,6 +30,8 @@ if ! $build/bin/hone doctor --json | python3 -c 'import json, sys; sys.exit(not 
   exit 1
 fi
 
+echo "== kernels"
+$build/bin/hone doctor --compile_kernels here >/dev/null
 echo "== tests of the GPU"
 HONE_TEST_DEVICES=cuda ctest --test-dir $build --output-on-failure --no-tests=error \
   -R '^(engine_backends_test|engine_session_test|learn_tasks_test|learn_train_test|learn_generate_test|operate_serve_test)$'

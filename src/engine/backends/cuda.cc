@@ -14,19 +14,21 @@ namespace {
 Result<std::unique_ptr<Backend>> open_gpu(const BackendOptions& o) {
   const cuda::Driver driver = HONE_TRY(cuda::load_driver());
   const int newest = cuda::cuda_major(driver);
-  const cuda::KernelCompiler compiler = HONE_TRY(cuda::KernelCompiler::open(newest));
-  const auto image = [&](const std::string& architecture) {
-    return compiler.kernels_for(architecture);
+  const auto modules = [compiler = HONE_TRY(cuda::KernelCompiler::open(newest))](
+                           const std::string& architecture, const std::set<std::string>& names) {
+    return compiler.kernels_for(architecture, names);
   };
   CudaOptions options{.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)),
                       .folder = cache_folder() + "/cuda",
+                      .tune = environment("HONE_CUDA_TUNE") != "0",
+                      .graphs = environment("HONE_CUDA_GRAPHS") != "0",
                       .threads = o.threads};
   if (auto blas = cuda::load_blas(newest); blas.ok())
     options.blas = *blas;
   else
     log_warning("{}: products do not use tensor cores ({})", blas.error().what(),
                 blas.error().remedy());
-  return make_cuda_backend(driver, o.ordinal, image, options);
+  return make_cuda_backend(driver, o.ordinal, modules, options);
 }
 
 }  // namespace

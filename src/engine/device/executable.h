@@ -16,11 +16,18 @@ class NodeWatch {
   virtual void end(size_t node) = 0;
 };
 
+// Copies by the compute queue in a run of a program: inputs before its nodes, outputs after them.
+// The host's side is pinned.
+struct Ports {
+  std::vector<Copy> loads, stores;
+};
+
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Sets the blocks that the plan's offsets count from; once, before the first run.
-  virtual void bind(const PerSpace<std::byte*>& arenas) = 0;
+  // Sets the blocks that the plan's offsets count from, and the ports of each program; once, before
+  // the first run.
+  virtual void bind(const PerSpace<std::byte*>& arenas, std::vector<Ports> ports) = 0;
   // Gives the work of a program to the device's queues; when the compute queue is done, all is.
   // `watch` may be null.
   virtual void run(size_t program, NodeWatch* watch) = 0;

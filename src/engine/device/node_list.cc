@@ -84,7 +84,8 @@ class NodeList : public Executable {
     return Ok{};
   }
 
-  void bind(const PerSpace<std::byte*>& arenas) override {
+  void bind(const PerSpace<std::byte*>& arenas, std::vector<Ports> ports) override {
+    ports_ = std::move(ports);
     for (const Space s : kSpaces)
       HONE_BUG_IF(reached_[s] != planned_[s], "the programs reach {} bytes of {}, the plan says {}",
                   reached_[s], name_of(s), planned_[s]);
@@ -111,6 +112,8 @@ class NodeList : public Executable {
 
   void run(size_t program, NodeWatch* watch) override {
     std::vector<Call>& calls = calls_[program];
+    const auto& [loads, stores] = ports_[program];
+    if (!loads.empty()) queue_.copy(loads);
     for (size_t k = 0; k < calls.size(); ++k) {
       Call& c = calls[k];
       if (watch) watch->begin(k);
@@ -131,6 +134,7 @@ class NodeList : public Executable {
       }
       if (watch) watch->end(k);
     }
+    if (!stores.empty()) queue_.copy(stores);
   }
 
  private:
@@ -162,6 +166,7 @@ class NodeList : public Executable {
   Queue& queue_;
   std::array<Queue*, kLaneCount> lanes_{};
   std::vector<std::vector<Call>> calls_;
+  std::vector<Ports> ports_;
   PerSpace<int64_t> reached_, planned_;
 };
 

@@ -175,7 +175,7 @@ class CudaOrder : public testing::Test {
     };
     {
       const auto backend =
-          std::move(make_cuda_backend(by_table, 0, emulated_image, {.graphs = graphs}).value());
+          std::move(make_cuda_backend(by_table, 0, emulated_modules, {.graphs = graphs}).value());
       std::vector<Program> programs;
       programs.push_back(step(home));
       Session s = std::move(Session::compile(std::move(programs), *backend).value());

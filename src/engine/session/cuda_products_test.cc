@@ -8,6 +8,7 @@
 #include "engine/backends/cuda/emulator/fake_blas.h"
 #include "engine/backends/cuda/emulator/fake_driver.h"
 #include "engine/backends/cuda/emulator/kernels.h"
+#include "engine/device/errors.h"
 #include "engine/ops/ops.h"
 #include "engine/session/session.h"
 
@@ -15,14 +16,15 @@ namespace hone {
 namespace {
 
 // The id of a linear with a gelu, whose values are checked.
-std::string id_of_gelu(const std::string& folder, const std::string& act) {
+std::string id_of_gelu(const std::string& folder, const std::string& act, bool tune = false) {
   cuda::add_emulated_kernels();
   cuda::FakeDriver fake;
   std::string id;
   {
     const auto backend = std::move(
-        make_cuda_backend(fake.table(), 0, cuda::emulated_image,
-                          {.blas = cuda::fake_blas(), .blas_bytes = 256, .folder = folder})
+        make_cuda_backend(
+            fake.table(), 0, cuda::emulated_modules,
+            {.blas = cuda::fake_blas(), .blas_bytes = 256, .folder = folder, .tune = tune})
             .value());
     Program p(op_table(), "p");
     Builder b(p);
@@ -65,6 +67,38 @@ TEST(CudaProducts, AnAlgorithmIsChosenOnce) {
   EXPECT_EQ(id_of_gelu(folder, "gelu_tanh"), first);
   cuda::fake_blas_algorithm = 1;
   std::filesystem::remove_all(folder);
+}
+
+TEST(CudaProducts, TheFastestAlgorithmIsKept) {
+  cuda::FakeDriver fake;
+  cuda::fake_blas_algorithms = 3;
+  const auto handle = std::move(cuda::LtHandle::open(cuda::fake_blas()).value());
+  const cuda::LibraryProduct product{.type = cuda::CUDA_R_32F,
+                                     .result = cuda::CUDA_R_32F,
+                                     .m = 8,
+                                     .n = 8,
+                                     .k = 8,
+                                     .alignment = 64};
+  std::vector<uint64_t> timed;
+  const auto timer = [&](const cuda::LtProduct& p) -> Result<double> {
+    timed.push_back(p.algorithm().data[0]);
+    if (timed.back() == 3) return Error(err::kNoMemory, "no memory");
+    return timed.back() == 2 ? 1e-3 : 2e-3;
+  };
+  cuda::Algorithms kept;
+  const auto choose = [&] {
+    return cuda::LtProduct::make(handle, product, kept, timer).value().algorithm().data[0];
+  };
+  EXPECT_EQ(choose(), 2u);
+  EXPECT_EQ(timed, (std::vector<uint64_t>{1, 2, 3}));
+  EXPECT_EQ(choose(), 2u);
+  EXPECT_EQ(timed.size(), 3u) << "it is not timed again";
+  cuda::fake_blas_algorithms = 1;
+}
+
+// A backend that times: values are those of one that does not.
+TEST(CudaProducts, TimingUsesOperandsOfItsOwn) {
+  EXPECT_EQ(id_of_gelu("", "gelu_tanh", true), id_of_gelu("", "gelu_tanh"));
 }
 
 }  // namespace

@@ -20,13 +20,16 @@ namespace {
 using namespace cuda;  // NOLINT: the names of a table of functions
 
 Driver real_driver;
-int64_t waits, allocations;
+int64_t waits, allocations, copies;
 
 // Counts what a step may not do, or may do once.
 Driver counting(const Driver& driver) {
   real_driver = driver;
   Driver d = driver;
   d.cuStreamSynchronize = [](CUstream s) { return ++waits, real_driver.cuStreamSynchronize(s); };
+  d.cuMemcpyAsync = [](CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {
+    return ++copies, real_driver.cuMemcpyAsync(to, from, n, s);
+  };
   d.cuMemAlloc = [](CUdeviceptr* at, size_t n) {
     return ++allocations, real_driver.cuMemAlloc(at, n);
   };
@@ -51,10 +54,10 @@ int64_t free_bytes() {
   return static_cast<int64_t>(free);
 }
 
-void expect_quiet_steps(const Driver& driver, const KernelImage& image, Space home) {
+void expect_quiet_steps(const Driver& driver, const KernelModules& modules, Space home) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("cuda_step.{}", getpid());
-  const auto backend = std::move(make_cuda_backend(counting(driver), 0, image).value());
+  const auto backend = std::move(make_cuda_backend(counting(driver), 0, modules).value());
   std::vector<Program> programs;
   programs.push_back(step(home));
   Session s = std::move(Session::compile(std::move(programs), *backend).value());
@@ -66,11 +69,12 @@ void expect_quiet_steps(const Driver& driver, const KernelImage& image, Space ho
   EXPECT_LE(taken, planned + planned / 100 + kPage);
   for (int k = 0; k < 4; ++k) {
     for (float& x : s.input<float>(0, "x")) x = 1;
-    waits = allocations = 0;
+    waits = allocations = copies = 0;
     s.run(0);
     if (k == 0) continue;
     EXPECT_EQ(waits, 1) << k;
     EXPECT_EQ(allocations, 0) << k;
+    EXPECT_EQ(copies, 0) << k << ": those of inputs and outputs are in the graph";
   }
   EXPECT_TRUE(s.check().ok());
   for (int m = 0; m < kStates; ++m)
@@ -82,7 +86,7 @@ TEST(CudaStep, IsQuietOnTheEmulatedDriver) {
   add_emulated_kernels();
   for (const Space home : kSpaces) {
     FakeDriver fake;
-    expect_quiet_steps(fake.table(), emulated_image, home);
+    expect_quiet_steps(fake.table(), emulated_modules, home);
     EXPECT_EQ(fake.finish(), std::vector<std::string>{}) << name_of(home);
   }
 }
@@ -91,8 +95,10 @@ TEST(CudaStep, IsQuietOnAGpu) {
   if (!tests_a_gpu()) GTEST_SKIP() << "HONE_TEST_DEVICES does not name cuda";
   const Driver driver = load_driver().value();
   const KernelCompiler nvrtc = std::move(KernelCompiler::open().value());
-  const auto image = [&](const std::string& arch) { return nvrtc.kernels_for(arch); };
-  for (const Space home : kSpaces) expect_quiet_steps(driver, image, home);
+  const auto modules = [&](const std::string& arch, const std::set<std::string>& names) {
+    return nvrtc.kernels_for(arch, names);
+  };
+  for (const Space home : kSpaces) expect_quiet_steps(driver, modules, home);
 }
 
 }  // namespace

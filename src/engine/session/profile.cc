@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// Best of a few runs of a program of one node, in seconds.
+// Best of a few runs of a program's nodes, in seconds, without copies of its inputs and outputs.
 Result<double> best_seconds(Program program, const Backend& backend) {
   std::vector<Program> one;
   one.push_back(std::move(program));
@@ -18,34 +18,63 @@ Result<double> best_seconds(Program program, const Backend& backend) {
   HONE_TRY(s.allocate());
   double best = 1e300;
   for (int i = 0; i < 5; ++i) {
-    const double start = system_clock().seconds();
+    Profile profile;
+    s.profile_into(&profile);
     s.run(0);
-    best = std::min(best, system_clock().seconds() - start);
+    s.profile_into(nullptr);
+    double seconds = 0;
+    for (const auto& n : profile.nodes) seconds += n.end - n.begin;
+    best = std::min(best, seconds);
   }
+  HONE_TRY(s.check());
   return best;
+}
+
+// A square product; operands in bf16 where the device's own memory holds them so.
+Program product_of(int64_t side, bool bf16, bool in_bf16) {
+  Program p(op_table(), "product");
+  Builder b(p);
+  const ValueId x = p.add_input("x", {in_bf16 ? DType::bf16 : DType::f32, {side, side}});
+  p.outputs.push_back(
+      {"y", ops::matmul(b, x, x, false, false, bf16 && !in_bf16 ? DType::bf16 : DType::f32)});
+  return p;
+}
+Program sum_of(int64_t count) {
+  Program p(op_table(), "sum");
+  Builder b(p);
+  const ValueId x = p.add_input("x", {DType::f32, {count}}),
+                y = p.add_input("y", {DType::f32, {count}});
+  p.outputs.push_back({"z", ops::add(b, x, y)});
+  return p;
+}
+
+// make(size) with twice the size until it takes long enough to be measured, or the size is `most`;
+// returns what units(size) takes in a second.
+template <class Make, class Units>
+Result<double> speed_of(int64_t size, int64_t most, const Backend& backend, const Make& make,
+                        const Units& units) {
+  constexpr double kLongEnough = 2e-3;
+  while (true) {
+    const double seconds = HONE_TRY(best_seconds(make(size), backend));
+    if (seconds >= kLongEnough || size >= most) return units(size) / seconds;
+    size *= 2;
+  }
 }
 
 }  // namespace
 
 Result<MachineLimits> measure_limits(const Backend& backend, bool bf16) {
-  constexpr int64_t kSide = 2048, kCount = int64_t{1} << 24;
-  Program product(op_table(), "product"), sum(op_table(), "sum");
-  {
-    Builder b(product);
-    const ValueId x = product.add_input("x", {DType::f32, {kSide, kSide}});
-    product.outputs.push_back(
-        {"y", ops::matmul(b, x, x, false, false, bf16 ? DType::bf16 : DType::f32)});
-  }
-  {
-    Builder b(sum);
-    const ValueId x = sum.add_input("x", {DType::f32, {kCount}}),
-                  y = sum.add_input("y", {DType::f32, {kCount}});
-    sum.outputs.push_back({"z", ops::add(b, x, y)});
-  }
-  const double flops = 2.0 * kSide * kSide * kSide, bytes = 3.0 * 4 * kCount;
-  const double product_s = HONE_TRY(best_seconds(std::move(product), backend));
-  const double sum_s = HONE_TRY(best_seconds(std::move(sum), backend));
-  return MachineLimits{flops / product_s, bytes / sum_s};
+  constexpr int64_t kSide = 2048, kCount = int64_t{1} << 24;  // on a CPU
+  constexpr int64_t kMostSide = 8192, kMostCount = int64_t{1} << 28;
+  const bool is_host = backend.device().host_memory();
+  const double flops = HONE_TRY(speed_of(
+      is_host ? kSide : kSide / 8, is_host ? kSide : kMostSide, backend,
+      [&](int64_t side) { return product_of(side, bf16, bf16 && !is_host); },
+      [](int64_t side) { return 2.0 * static_cast<double>(side * side * side); }));
+  const double bytes = HONE_TRY(
+      speed_of(is_host ? kCount : kCount / 256, is_host ? kCount : kMostCount, backend, sum_of,
+               [](int64_t count) { return 3.0 * 4 * static_cast<double>(count); }));
+  return MachineLimits{flops, bytes};
 }
 
 std::vector<OpTime> times_by_op(const Session& session, const Profile& profile) {

@@ -12,10 +12,11 @@ namespace hone {
 
 // The best speeds of the machine now. Clocks drift, so measure them together with the profile.
 struct MachineLimits {
-  double flops = 0;  // a second, by a 2048^3 product of the backend's own kernels, in f32 or bf16
-  double bytes = 0;  // a second, read and written, by the sum of two tensors of 64 MiB
+  double flops = 0;  // a second, by a square product in f32 or bf16, without copies from the host
+  double bytes = 0;  // a second, read and written, by the sum of two tensors
 };
-// Takes about a second and 200 MiB.
+// On a CPU: a product of 2048^3, tensors of 64 MiB, about a second and 200 MiB. Elsewhere sizes grow
+// until the device takes 2 ms, to at most 8192^3 and 1 GiB.
 Result<MachineLimits> measure_limits(const Backend& backend, bool bf16 = false);
 
 // The runs of one op in one phase.

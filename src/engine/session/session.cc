@@ -67,8 +67,9 @@ Status Session::allocate(const std::string& folder) {
   arenas_ = std::move(arenas);
   if (!device_->host_memory())
     staging_ = HONE_TRY(device_->allocate(Space::host, std::max<int64_t>(plan_.io_bytes, 1)));
-  executable_->bind(addresses);
-  for (size_t i = 0; i < programs_.size(); ++i) bind_ports(i);
+  std::vector<Ports> all;
+  for (size_t i = 0; i < programs_.size(); ++i) all.push_back(bind_ports(i));
+  executable_->bind(addresses, std::move(all));
   return Ok{};
 }
 
@@ -82,10 +83,10 @@ std::byte* Session::host_at(size_t program, ValueId v) const {
 }
 
 // Inputs first, then outputs, one after the other.
-void Session::bind_ports(size_t program) {
+Ports Session::bind_ports(size_t program) {
   std::map<ValueId, Port>& ports = ports_.emplace_back();
-  std::vector<Copy>&loads = loads_.emplace_back(), &stores = stores_.emplace_back();
-  if (!staging_) return;
+  Ports copied;
+  if (!staging_) return copied;
   const Program& p = programs_[program];
   int64_t end = 0;
   std::set<ValueId> stored;
@@ -96,12 +97,14 @@ void Session::bind_ports(size_t program) {
   };
   for (const Named& n : p.inputs) {
     const Port& port = port_of(n.value);
-    loads.push_back({port.device, port.host, port.bytes});
+    copied.loads.push_back({port.device, port.host, port.bytes});
   }
   for (const Named& n : p.outputs) {
     const Port& port = port_of(n.value);
-    if (stored.insert(n.value).second) stores.push_back({port.host, port.device, port.bytes});
+    if (stored.insert(n.value).second)
+      copied.stores.push_back({port.host, port.device, port.bytes});
   }
+  return copied;
 }
 
 // Writes down when each node ran, and looks at what it made.
@@ -127,13 +130,10 @@ class Session::Watch : public NodeWatch {
 void Session::run(size_t program) {
   HONE_BUG_IF(!allocated(), "run before allocate");
   if (!to_copy_.empty()) write_copies();
-  Queue& queue = this->queue();
-  if (!loads_[program].empty()) queue.copy(loads_[program]);
   Watch watch(*this, program);
   const bool changes = gate_ && first_change(program) >= 0;
   executable_->run(program, profile_ || not_finite_ || changes ? &watch : nullptr);
-  if (!stores_[program].empty()) queue.copy(stores_[program]);
-  queue.finish();
+  queue().finish();
 }
 
 void Session::open_gate() {

@@ -148,7 +148,7 @@ class Session {
   std::byte* at(const StateSlot& s) const { return arenas_[s.home]->data() + s.offset; }
   std::byte* host_at(size_t program, ValueId v) const;  // of an input or output
   std::span<std::byte> host_bytes(size_t program, ValueId v, bool writes) const;
-  void bind_ports(size_t program);
+  Ports bind_ports(size_t program);
   // Calls visit(state, first requested byte, number of bytes) for each state that holds some of the
   // range, in order.
   const std::vector<size_t>& slots(std::string_view name) const;  // in plan().states
@@ -175,8 +175,7 @@ class Session {
   std::unique_ptr<Executable> executable_;  // destroyed before the arenas that it uses
   // The host's own copy of inputs and outputs; null if the device's memory is the host's.
   std::unique_ptr<Memory> staging_;
-  std::vector<std::map<ValueId, Port>> ports_;     // by program, with staging_
-  std::vector<std::vector<Copy>> loads_, stores_;  // by program, before and after its nodes
+  std::vector<std::map<ValueId, Port>> ports_;  // by program, with staging_
   Profile* profile_ = nullptr;
   std::optional<NotFinite>* not_finite_ = nullptr;
   std::function<void()> gate_;

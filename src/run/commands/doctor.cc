@@ -1,10 +1,13 @@
 // hone doctor: what this machine has, what hone will use of it, what is missing and how to get it.
 // Each room probes what it knows.
+#include "base/core/log.h"
 #include "base/core/machine_probes.h"
+#include "base/core/text.h"
 #include "base/store/store_probes.h"
 #include "engine/backends/backend_probes.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/cuda/gpu_probe.h"
+#include "engine/backends/cuda/prepare.h"
 #include "engine/device/io_probe.h"
 #include "learn/data/formats/parquet_probe.h"
 #include "learn/harness/budget/speed_probe.h"
@@ -24,6 +27,10 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   settings.bind(schema);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
+  if (!settings.compile_kernels.empty()) {
+    const auto made = HONE_TRY(cuda::prepare_kernels(settings.compile_kernels));
+    log_info("kernels are ready for {}", made.empty() ? "no GPU" : join(made, ", "));
+  }
   const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
   const Probe probes[] = {probe_versions(),         probe_processor(),  probe_kernels(cpu),
                           probe_speed(cpu.threads), probe_memory(),     probe_memory_nodes(),

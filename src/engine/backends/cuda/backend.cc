@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/core/hash.h"
+#include "base/core/log.h"
 #include "engine/backends/cuda/graphs.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/backends/cuda/libraries/errors.h"
+#include "engine/backends/cuda/product_timer.h"
 #include "engine/device/accesses.h"
 #include "engine/device/errors.h"
+#include "engine/device/lower.h"
 
 namespace hone {
 namespace cuda {
@@ -124,13 +128,14 @@ class LaunchChooser {
 class CudaBackend : public Backend {
  public:
   CudaBackend(const CudaOptions& options, std::optional<LtHandle> blas,
-              std::unique_ptr<CudaDevice> device, CUmodule module)
+              std::unique_ptr<CudaDevice> device, KernelModules modules)
       : owner_(options.owner),
         host_(options.host),
         name_(options.name),
         graphs_(options.graphs),
+        tunes_(options.tune),
         device_(std::move(device)),
-        module_(module),
+        modules_(std::move(modules)),
         blas_(std::move(blas)),
         choose_({.library = blas_.has_value(),
                  .library_bytes = options.blas_bytes.value_or(spec().workspace_bytes),
@@ -138,7 +143,8 @@ class CudaBackend : public Backend {
         own_({.library = false, .tensor_cores = spec().multiplies_bf16}),
         algorithms_(algorithms_of(options)) {}
   ~CudaBackend() override {
-    device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
+    for (const CUmodule m : loaded_)
+      device_->keep(device_->driver().cuModuleUnload(m), "cuModuleUnload");
   }
 
   std::string_view name() const override { return name_; }
@@ -165,6 +171,9 @@ class CudaBackend : public Backend {
     Chosen chosen = HONE_TRY(launches(n));
     std::string id = HONE_TRY(id_of(n, chosen));
     Launches& l = chosen.all;
+    std::set<std::string> names;
+    add_names(l, names);
+    HONE_TRY(load(names));
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
       if (launch.library) {
@@ -172,7 +181,7 @@ class CudaBackend : public Backend {
         prepared->emplace_back(std::move(launch), std::move(product), n, l.workspace_bytes);
         continue;
       }
-      const CUfunction function = HONE_TRY(function_of(launch.kernel));
+      const CUfunction function = functions_.at(launch.kernel);
       if (launch.shared_bytes > kSharedWithoutAsking)
         HONE_TRY(cuda_status(
             device_->driver(),
@@ -188,6 +197,7 @@ class CudaBackend : public Backend {
 
   Result<std::unique_ptr<Executable>> compile(std::span<const Program> programs,
                                               const RunPlan& plan) const override {
+    HONE_TRY(load(HONE_TRY(names_of(programs))));
     auto list = HONE_TRY(make_node_list(*this, programs, plan));
     return graphs_ ? make_graphs(*device_, std::move(list), programs.size()) : std::move(list);
   }
@@ -200,6 +210,10 @@ class CudaBackend : public Backend {
         gpu.begin(), gpu.end(), [](char c) { return c == ' ' || c == '/'; }, '-');
     return Algorithms(
         fmt::format("{}/{}-cublaslt-{}.algorithms", options.folder, gpu, blas_->version()));
+  }
+  ProductTimer timer() const {
+    if (!tunes_) return {};
+    return [this](const LtProduct& p) { return product_seconds(*device_, p); };
   }
   // Those of the table, where the library has all that they ask for; else hone's own kernels.
   struct Chosen {
@@ -218,6 +232,8 @@ class CudaBackend : public Backend {
       if (both.empty() || !product_of(*both[0].library).ok()) {
         Launches own = HONE_TRY(own_.launches(n));
         own.note = made.error().what();
+        if (warned_.insert(product->text()).second)
+          log_warning("a product is multiplied by hone's own kernel, which is slow: {}", own.note);
         return Chosen{std::move(own), true};
       }
       all.launches[i] = std::move(both[0]);
@@ -230,7 +246,8 @@ class CudaBackend : public Backend {
     device_->make_current();
     auto found = products_.find(name);
     if (found == products_.end())
-      found = products_.emplace(name, HONE_TRY(LtProduct::make(*blas_, p, algorithms_))).first;
+      found =
+          products_.emplace(name, HONE_TRY(LtProduct::make(*blas_, p, algorithms_, timer()))).first;
     return found->second;
   }
   // The algorithms of products decide bits too.
@@ -245,25 +262,54 @@ class CudaBackend : public Backend {
     }
     return hash == 0 ? id : fmt::format("{}.{:016x}", id, hash);
   }
-  Result<CUfunction> function_of(const std::string& name) const {
-    CUfunction& f = functions_[name];
-    if (f == nullptr)
-      HONE_TRY(cuda_status(device_->driver(),
-                           device_->driver().cuModuleGetFunction(&f, module_, name.c_str()),
-                           "cuModuleGetFunction of " + name));
-    return f;
+  static void add_names(const Launches& all, std::set<std::string>& names) {
+    for (const Launch& l : all.launches)
+      if (!l.library) names.insert(l.kernel);
+  }
+  // The kernels of all nodes that are computed on the device.
+  Result<std::set<std::string>> names_of(std::span<const Program> programs) const {
+    std::set<std::string> names;
+    for (const Program& p : programs)
+      for (const Node& node : p.nodes) {
+        const NodeView n{p, node};
+        if (node.lane != Lane::compute || node.op->copies || node.op->waits || is_view(n)) continue;
+        add_names(HONE_TRY(launches(n)).all, names);
+      }
+    return names;
+  }
+  // Loads the kernels that are not loaded.
+  Status load(const std::set<std::string>& names) const {
+    std::set<std::string> missing;
+    for (const std::string& name : names)
+      if (!functions_.contains(name)) missing.insert(name);
+    if (missing.empty()) return Ok{};
+    const Driver& d = device_->driver();
+    device_->make_current();
+    for (const KernelModule& m : HONE_TRY(modules_(spec().isa, missing))) {
+      CUmodule module = nullptr;
+      HONE_TRY(cuda_status(d, d.cuModuleLoadData(&module, m.cubin.c_str()), "cuModuleLoadData"));
+      loaded_.push_back(module);
+      for (const std::string& name : m.kernels)
+        HONE_TRY(cuda_status(d, d.cuModuleGetFunction(&functions_[name], module, name.c_str()),
+                             "cuModuleGetFunction of " + name));
+    }
+    for (const std::string& name : missing)
+      HONE_BUG_IF(!functions_.contains(name), "no module has the kernel {}", name);
+    return Ok{};
   }
 
   const std::shared_ptr<void> owner_;  // goes last
   const std::shared_ptr<Backend> host_;
   const std::string name_;
-  const bool graphs_;
+  const bool graphs_, tunes_;
   std::unique_ptr<CudaDevice> device_;
-  CUmodule module_;
+  const KernelModules modules_;
   const std::optional<LtHandle> blas_;  // needs the device's context
   const LaunchChooser choose_, own_;    // own_: without the library
   mutable Algorithms algorithms_;
   mutable std::map<std::string, LtProduct> products_;
+  mutable std::set<std::string> warned_;  // products
+  mutable std::vector<CUmodule> loaded_;
   mutable std::map<std::string, CUfunction> functions_;
 };
 
@@ -271,18 +317,14 @@ class CudaBackend : public Backend {
 }  // namespace cuda
 
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
-                                                   const KernelImage& image,
+                                                   KernelModules modules,
                                                    const CudaOptions& options) {
   auto device =
       HONE_TRY(cuda::CudaDevice::open(driver, ordinal, options.threads, options.host != nullptr));
   std::optional<cuda::LtHandle> blas;
   if (options.blas) blas = HONE_TRY(cuda::LtHandle::open(*options.blas));
-  cuda::CUmodule module = nullptr;
-  const std::string kernels = HONE_TRY(image(device->spec().isa));
-  HONE_TRY(
-      cuda_status(driver, driver.cuModuleLoadData(&module, kernels.c_str()), "cuModuleLoadData"));
-  return std::unique_ptr<Backend>(
-      std::make_unique<cuda::CudaBackend>(options, std::move(blas), std::move(device), module));
+  return std::unique_ptr<Backend>(std::make_unique<cuda::CudaBackend>(
+      options, std::move(blas), std::move(device), std::move(modules)));
 }
 
 std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec) {

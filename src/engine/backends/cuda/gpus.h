@@ -1,6 +1,8 @@
 // The driver's list of this machine's NVIDIA GPUs.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@ struct Gpu {
   int major = 0, minor = 0;  // compute capability
   int64_t memory_bytes = 0;
   std::string bus_id;  // "0000:01:00.0", for links_of
+  std::string architecture() const { return fmt::format("sm_{}{}", major, minor); }
   bool is_usable() const { return major >= kOldestMajor; }
   static constexpr int kOldestMajor = 7;
 };

@@ -1,5 +1,7 @@
 #include "engine/backends/cuda/graphs.h"
 
+#include "base/core/log.h"
+
 namespace hone::cuda {
 namespace {
 
@@ -25,9 +27,9 @@ class Graphs : public Executable {
   ~Graphs() override { drop(); }
 
   // A graph holds the addresses of its time.
-  void bind(const PerSpace<std::byte*>& arenas) override {
+  void bind(const PerSpace<std::byte*>& arenas, std::vector<Ports> ports) override {
     drop();
-    list_->bind(arenas);
+    list_->bind(arenas, std::move(ports));
   }
 
   void run(size_t program, NodeWatch* watch) override {
@@ -39,7 +41,11 @@ class Graphs : public Executable {
     if (g.exec != nullptr)
       return device_.keep(device_.driver().cuGraphLaunch(g.exec, stream()), "cuGraphLaunch");
     list_->run(program, nullptr);
-    if (Status s = make(program, g); !s.ok()) device_.keep(s.error());
+    if (!use_) return;
+    const Status made = make(program, g);
+    if (made.ok()) return;
+    use_ = false;
+    log_warning("steps are started kernel by kernel, which is slower: {}", made.error().what());
   }
 
  private:
@@ -73,6 +79,7 @@ class Graphs : public Executable {
   CudaDevice& device_;
   std::unique_ptr<Executable> list_;
   std::vector<Graph> graphs_;
+  bool use_ = true;  // until the driver does not make one
 };
 
 }  // namespace

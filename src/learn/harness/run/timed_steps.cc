@@ -13,6 +13,7 @@ Status TimedSteps::run(Session& session, int64_t count,
     if (profiled && step == 1) session.profile_into(&profile);
     const double start = system_clock().seconds();
     const StepSums sums = HONE_TRY(take(step));
+    HONE_TRY(session.check());  // a device that failed answers at once, with old numbers
     seconds.push_back(system_clock().seconds() - start);
     losses.push_back(sums.loss);
     tokens.push_back(sums.tokens);

@@ -139,14 +139,15 @@ bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c) {
 }
 
 cublasStatus_t algorithm_of(const Desc& d, const Layout& a, const Layout& b, const Layout& c,
-                            cublasLtMatmulHeuristicResult_t* results, int* found) {
+                            int wanted, cublasLtMatmulHeuristicResult_t* results, int* found) {
   *found = 0;
   if (!fits(d, a, b, c)) return CUBLAS_STATUS_INVALID_VALUE;
   // As in cuBLASLt, which has no gelu of other forms.
   if (d.has(CUBLASLT_EPILOGUE_GELU) && !fake_blas_has_gelu) return CUBLAS_STATUS_NOT_SUPPORTED;
-  results[0] = {};
-  results[0].algo.data[0] = fake_blas_algorithm;
-  *found = 1;
+  for (*found = 0; *found < std::min(wanted, fake_blas_algorithms); ++*found) {
+    results[*found] = {};
+    results[*found].algo.data[0] = fake_blas_algorithm + static_cast<uint64_t>(*found);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -216,17 +217,18 @@ Blas fake_blas() {
     Preference& kept = *of<Preference>(p);
     if (a == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
       set(kept.workspace, value, bytes);
-    else
+    else if (a != CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
       set(kept.alignment[a - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
     return CUBLAS_STATUS_SUCCESS;
   };
-  t.cublasLtMatmulAlgoGetHeuristic =
-      [](cublasLtHandle_t, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
-         cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
-         cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t* results, int* found) {
-        return algorithm_of(*of<Desc>(d), *of<Layout>(a), *of<Layout>(b), *of<Layout>(c), results,
-                            found);
-      };
+  t.cublasLtMatmulAlgoGetHeuristic = [](cublasLtHandle_t, cublasLtMatmulDesc_t d,
+                                        cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                        cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
+                                        cublasLtMatmulPreference_t, int wanted,
+                                        cublasLtMatmulHeuristicResult_t* results, int* found) {
+    return algorithm_of(*of<Desc>(d), *of<Layout>(a), *of<Layout>(b), *of<Layout>(c), wanted,
+                        results, found);
+  };
   t.cublasLtMatmulAlgoCheck = [](cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
                                  cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                  cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t* algorithm,

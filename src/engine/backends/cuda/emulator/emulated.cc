@@ -20,7 +20,7 @@ Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOpti
     HONE_BUG_IF(!findings.empty(), "the use of the CUDA driver is wrong: {}", findings[0]);
   };
   const std::shared_ptr<cuda::FakeDriver> driver(new cuda::FakeDriver(options), close);
-  return make_cuda_backend(driver->table(), 0, cuda::emulated_image,
+  return make_cuda_backend(driver->table(), 0, cuda::emulated_modules,
                            {.name = "cuda_emulated",
                             .host = std::move(host),
                             .blas = with_blas ? std::optional(cuda::fake_blas()) : std::nullopt,

@@ -61,7 +61,9 @@ INSTANTIATE_TEST_SUITE_P(All, EmulatedCudas,
 class Fill : public Executable {
  public:
   explicit Fill(Queue& queue) : queue_(queue) {}
-  void bind(const PerSpace<std::byte*>& arenas) override { arena_ = arenas[Space::device]; }
+  void bind(const PerSpace<std::byte*>& arenas, std::vector<Ports>) override {
+    arena_ = arenas[Space::device];
+  }
   void run(size_t, NodeWatch*) override {
     queue_.zero(arena_, kBytes);
     ++runs;
@@ -87,7 +89,7 @@ TEST(EmulatedCuda, AGraphThatIsBoundAgainIsMadeAgain) {
           arenas.emplace_back(std::move(device->allocate(Space::device, Fill::kBytes, "").value()));
       PerSpace<std::byte*> addresses;
       addresses[Space::device] = memory->data();
-      graphs->bind(addresses);
+      graphs->bind(addresses, {});
       for (int k = 0; k < 4; ++k) {
         queue.copy(memory->data(), ones.data(), Fill::kBytes);
         graphs->run(0, nullptr);

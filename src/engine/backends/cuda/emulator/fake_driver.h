@@ -1,7 +1,7 @@
 // A CUDA driver that needs no GPU: it runs emulated kernels on the CPU and checks every call.
 //
 //   FakeDriver fake({.execution = Execution::as_late_as_possible});
-//   auto backend = make_cuda_backend(fake.table(), 0, emulated_image);
+//   auto backend = make_cuda_backend(fake.table(), 0, emulated_modules);
 //   ...
 //   backend.reset();
 //   EXPECT_EQ(fake.finish(), std::vector<std::string>{});

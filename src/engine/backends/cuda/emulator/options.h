@@ -1,17 +1,21 @@
 // How the fake driver behaves.
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/core/error.h"
 #include "engine/backends/cuda/emulator/grid.h"
+#include "engine/backends/cuda/libraries/kept_kernels.h"
 
 namespace hone::cuda {
 
 // The image of the module that has all kernels of emulate::find_function.
 inline constexpr const char* kEmulatedImage = "hone emulated kernels";
-inline Result<std::string> emulated_image(const std::string&) {
-  return std::string(kEmulatedImage);
+inline Result<std::vector<KernelModule>> emulated_modules(const std::string&,
+                                                          const std::set<std::string>& names) {
+  return std::vector{KernelModule{{names.begin(), names.end()}, kEmulatedImage}};
 }
 
 // When queued work is done. at_once: in the call that queues it. as_late_as_possible: when a wait

@@ -23,11 +23,22 @@ using int32_t = int;
 using uint32_t = unsigned;
 using int64_t = long long;
 using uint64_t = unsigned long long;
-#define HONE_KERNEL(name, ...) extern "C" __global__ void name(__VA_ARGS__)
+// Code is made of the kernels that are wanted: those with a line `#define HONE_WANT_<name> ~, HONE_WANTED`
+// before this text, or all with HONE_EVERY_KERNEL. Others are templates that nobody instantiates.
+#define HONE_WANTED(...) extern "C" __global__ __VA_ARGS__
+#define HONE_UNWANTED(...) template <int> __global__
+#ifdef HONE_EVERY_KERNEL
+#define HONE_ENTRY(name) HONE_WANTED
+#else
+#define HONE_ENTRY(name) HONE_PICK(HONE_WANT_##name, HONE_UNWANTED, ~)
+#define HONE_PICK(...) HONE_SECOND(__VA_ARGS__)
+#define HONE_SECOND(first, second, ...) second
+#endif
+#define HONE_KERNEL(name, ...) HONE_ENTRY(name)() void name(__VA_ARGS__)
 #define HONE_TILE_KERNEL(name, ...) \
-  extern "C" __global__ void __launch_bounds__(256, 2) name(__VA_ARGS__)
+  HONE_ENTRY(name)(__launch_bounds__(256, 2)) void name(__VA_ARGS__)
 #define HONE_WARPS_KERNEL(name, ...) \
-  extern "C" __global__ void __launch_bounds__(kFlashBlock) name(__VA_ARGS__)
+  HONE_ENTRY(name)(__launch_bounds__(kFlashBlock)) void name(__VA_ARGS__)
 #define HONE_DYNAMIC_SHARED(type, name)                      \
   extern __shared__ __align__(128) uint8_t dynamic_shared[]; \
   type* name = reinterpret_cast<type*>(dynamic_shared)

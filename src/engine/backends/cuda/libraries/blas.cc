@@ -1,6 +1,8 @@
 #include "engine/backends/cuda/libraries/blas.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "engine/backends/cuda/libraries/errors.h"
 #include "engine/backends/cuda/libraries/library.h"
@@ -83,8 +85,8 @@ std::string LtHandle::version() const {
 }
 
 // zT [n,m] = yT xT, so cuBLASLt's A is y and its B is x.
-Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& p,
-                                  Algorithms& kept) {
+Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept,
+                                  const ProductTimer& timer) {
   const Blas& blas = handle.blas();
   LtProduct made;
   made.handle_ = handle;
@@ -137,12 +139,20 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
       return made;
     }
   }
+  made.algorithm_ = HONE_TRY(made.choose(timer));
+  kept.add(name, made.algorithm_);
+  return made;
+}
+
+Result<cublasLtMatmulAlgo_t> LtProduct::choose(const ProductTimer& timer) {
+  const Blas& blas = handle_.blas();
   cublasLtMatmulPreference_t preference = nullptr;
   HONE_TRY(status_of(blas.cublasLtMatmulPreferenceCreate(&preference),
                      "cublasLtMatmulPreferenceCreate"));
   const std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> owner(
       preference, blas.cublasLtMatmulPreferenceDestroy);
-  const auto workspace = static_cast<uint64_t>(usable_bytes(p.workspace_bytes));
+  const auto workspace = static_cast<uint64_t>(usable_bytes(p_.workspace_bytes));
+  const auto alignment = static_cast<uint32_t>(p_.alignment);
   HONE_TRY(status_of(
       blas.cublasLtMatmulPreferenceSetAttribute(
           preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace),
@@ -153,17 +163,34 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
     HONE_TRY(status_of(
         blas.cublasLtMatmulPreferenceSetAttribute(preference, side, &alignment, sizeof alignment),
         "cublasLtMatmulPreferenceSetAttribute"));
+  if (p_.result != CUDA_R_32F && p_.result != CUDA_R_64F) {  // parts of k are summed in f32
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    HONE_TRY(status_of(
+        blas.cublasLtMatmulPreferenceSetAttribute(
+            preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions),
+        "cublasLtMatmulPreferenceSetAttribute"));
+  }
+  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
   int found = 0;
   HONE_TRY(status_of(blas.cublasLtMatmulAlgoGetHeuristic(
-                         handle.get(), desc, made.a_.get(), made.b_.get(), made.d_.get(),
-                         made.d_.get(), preference, 1, &best, &found),
+                         handle_.get(), desc_.get(), a_.get(), b_.get(), d_.get(), d_.get(),
+                         preference, timer ? kCandidates : 1, results.data(), &found),
                      "cublasLtMatmulAlgoGetHeuristic"));
-  if (found < 1 || best.state != CUBLAS_STATUS_SUCCESS)
+  const auto end = std::remove_if(results.begin(), results.begin() + found,
+                                  [](const auto& r) { return r.state != CUBLAS_STATUS_SUCCESS; });
+  if (end == results.begin())
     return Error(err::kCudaFails, fmt::format("cuBLASLt has no algorithm for {} x {} by {} x {}",
-                                              p.m, p.k, p.k, p.n));
-  made.algorithm_ = best.algo;
-  kept.add(name, best.algo);
-  return made;
+                                              p_.m, p_.k, p_.k, p_.n));
+  cublasLtMatmulAlgo_t best = results[0].algo;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (auto r = results.begin(); timer && r != end; ++r) {
+    algorithm_ = r->algo;
+    const Result<double> seconds = timer(*this);
+    if (!seconds.ok() || *seconds >= best_s) continue;
+    best = r->algo;
+    best_s = *seconds;
+  }
+  return best;
 }
 
 cublasStatus_t LtProduct::run(CUstream stream, const Operands& o) const {

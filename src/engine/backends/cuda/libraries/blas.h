@@ -3,6 +3,7 @@
 // cuBLASLt); the toolkit's headers are not needed.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,11 +44,13 @@ enum cublasLtMatrixLayoutAttribute_t : int {
 };
 enum cublasLtMatmulPreferenceAttributes_t : int {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
+  CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
 };
+enum cublasLtReductionScheme_t : uint32_t { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2 };
 struct cublasLtMatmulAlgo_t {
   uint64_t data[8];
 };
@@ -116,21 +119,29 @@ class LtHandle {
   std::shared_ptr<cublasLtContext> handle_;
 };
 
-// A product whose algorithm is chosen: the one that is kept, else the library's first. Error H1342:
-// the library has none.
+class LtProduct;
+// Seconds of a product with its algorithm on the device.
+using ProductTimer = std::function<Result<double>(const LtProduct&)>;
+
+// A product whose algorithm is chosen: the one that is kept, else the fastest by `timer` of those
+// that the library proposes, or its first without a timer. Error H1342: the library has none.
 class LtProduct {
  public:
-  static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept);
+  static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept,
+                                const ProductTimer& timer = {});
   // The operands of a product; null: it has no such operand.
   struct Operands {
     const void *x = nullptr, *y = nullptr, *bias = nullptr, *onto = nullptr;
     void *z = nullptr, *pre = nullptr, *workspace = nullptr;
   };
+  static constexpr int kCandidates = 12;  // that a timer is asked for
   cublasStatus_t run(CUstream stream, const Operands& o) const;
   const LibraryProduct& product() const { return p_; }
   const cublasLtMatmulAlgo_t& algorithm() const { return algorithm_; }
 
  private:
+  Result<cublasLtMatmulAlgo_t> choose(const ProductTimer& timer);
+
   LtHandle handle_;
   LibraryProduct p_;
   std::shared_ptr<cublasLtMatmulDescOpaque_t> desc_;

@@ -1,9 +1,13 @@
 #include "engine/backends/cuda/libraries/compile.h"
 
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
 #include "base/core/hash.h"
 #include "base/core/log.h"
 #include "base/core/text.h"
-#include "base/store/store.h"
+#include "base/core/threads.h"
 #include "engine/backends/cuda/kernels/source.h"
 #include "engine/backends/cuda/libraries/errors.h"
 #include "engine/backends/cuda/libraries/library.h"
@@ -50,6 +54,22 @@ std::map<std::string, KernelUse> uses_of(std::string_view log) {
   return uses;
 }
 
+KernelModule module_of(KernelCompiler::Compiled&& c) {
+  KernelModule m;
+  m.cubin = std::move(c.cubin);
+  for (const auto& [name, use] : c.uses) m.kernels.push_back(name);
+  return m;
+}
+
+// The text of all kernels, of which code is made for those of these names, or for all.
+std::string source_of(const std::set<std::string>& names) {
+  std::string text;
+  if (names.empty()) text = "#define HONE_EVERY_KERNEL\n";
+  for (const std::string& name : names)
+    text += fmt::format("#define HONE_WANT_{} ~, HONE_WANTED\n", name);
+  return text.append(kernel_source());
+}
+
 }  // namespace
 
 Result<KernelCompiler> KernelCompiler::open(int newest_major) {
@@ -73,9 +93,10 @@ std::string KernelCompiler::version() const {
   return fmt::format("{}.{}", major, minor);
 }
 
-Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& architecture) const {
+Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& architecture,
+                                                         const std::set<std::string>& names) const {
   const Library& n = library_;
-  const std::string source(kernel_source());
+  const std::string source = source_of(names);
   void* program = nullptr;
   if (n.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr) != 0)
     return no_kernels("NVRTC refuses to begin");
@@ -103,26 +124,56 @@ Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& arch
   return c;
 }
 
-Result<std::string> kept_cubin(const std::string& name,
-                               const std::function<Result<std::string>()>& make) {
-  const std::string folder = cache_folder() + "/cuda", path = folder + "/" + name + ".cubin";
-  Store& store = file_store();
-  if (Result<std::string> kept = store.read(path); kept.ok() && !kept->empty())
-    return std::move(kept.value());
-  std::string cubin = HONE_TRY(make());
-  Status written = store.make_dirs(folder);
-  if (written.ok()) written = store.write(path, cubin);
-  if (!written.ok()) log_debug("the kernels are not kept: {}", written.error().what());
-  return cubin;
+std::string KernelCompiler::folder_for(const std::string& architecture) const {
+  const uint64_t hash = fnv1a(fmt::format("{}\n{}\n{}", version(), architecture, kernel_source()));
+  return fmt::format("{}/cuda/{:016x}", cache_folder(), hash);
 }
 
-Result<std::string> KernelCompiler::kernels_for(const std::string& architecture) const {
-  const uint64_t hash = fnv1a(fmt::format("{}\n{}\n{}", version(), architecture, kernel_source()));
-  return kept_cubin(fmt::format("{:016x}", hash), [&]() -> Result<std::string> {
-    log_info("compiling the kernels for {}, which is done once and takes about a minute",
-             architecture);
-    return HONE_TRY(compile(architecture)).cubin;
+// A thread compiles a share of the kernels; neighbours by name, which take as long, go to different
+// threads.
+Result<std::vector<KernelModule>> KernelCompiler::compile_by_threads(
+    const std::string& architecture, const std::set<std::string>& names) const {
+  constexpr size_t kFewest = 4;  // kernels of a thread: each thread reads the whole source
+  const size_t threads =
+      std::clamp<size_t>(names.size() / kFewest, 1, static_cast<size_t>(usable_cores()));
+  std::vector<std::set<std::string>> shares(threads);
+  size_t next = 0;
+  for (const std::string& name : names) shares[next++ % threads].insert(name);
+
+  Progress bar("compiling", static_cast<int64_t>(names.size()));
+  std::mutex one_at_a_time;
+  int64_t done = 0;
+  std::vector<std::optional<Result<Compiled>>> made(threads);
+  ThreadPool(static_cast<int>(threads)).run([&](int thread) {
+    const auto i = static_cast<size_t>(thread);
+    made[i] = compile(architecture, shares[i]);
+    const std::lock_guard lock(one_at_a_time);
+    bar.update(done += static_cast<int64_t>(shares[i].size()));
   });
+  std::vector<KernelModule> modules;
+  for (auto& m : made) modules.push_back(module_of(HONE_TRY(std::move(*m))));
+  return modules;
+}
+
+Result<std::vector<KernelModule>> KernelCompiler::kernels_for(const std::string& architecture,
+                                                              std::set<std::string> names) const {
+  const std::string folder = folder_for(architecture);
+  std::vector<KernelModule> modules = kept_kernels(folder, names);
+  if (names.empty()) return modules;
+  log_info("compiling {} kernels for {}, which is done once", names.size(), architecture);
+  for (KernelModule& m : HONE_TRY(compile_by_threads(architecture, names))) {
+    if (Status kept = keep_kernels(folder, m); !kept.ok())
+      log_debug("kernels are not kept: {}", kept.error().what());
+    modules.push_back(std::move(m));
+  }
+  return modules;
+}
+
+Status KernelCompiler::keep_all(const std::string& architecture) const {
+  const std::string folder = folder_for(architecture);
+  if (has_all_kernels(folder)) return Ok{};
+  KernelModule all = module_of(HONE_TRY(compile(architecture)));
+  return keep_all_kernels(folder, all);
 }
 
 }  // namespace hone::cuda

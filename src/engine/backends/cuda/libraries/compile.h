@@ -1,14 +1,16 @@
 // The kernels for a GPU, compiled by NVRTC (libnvrtc.so, of the CUDA toolkit or its PyPI wheel).
 //
 //   const KernelCompiler nvrtc = HONE_TRY(KernelCompiler::open());
-//   const std::string cubin = HONE_TRY(nvrtc.kernels_for("sm_90"));   // compiled once, then from a file
+//   auto modules = HONE_TRY(nvrtc.kernels_for("sm_90", {"exp_f32"}));   // compiled once, then from files
 #pragma once
 
-#include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/core/error.h"
+#include "engine/backends/cuda/libraries/kept_kernels.h"
 
 namespace hone::cuda {
 
@@ -19,30 +21,35 @@ struct KernelUse {
   int64_t shared = 0;   // bytes of a block, without what a launch adds
 };
 
-// The file cuda/<name>.cubin in hone's cache folder ($HONE_CACHE, else $XDG_CACHE_HOME/hone, else
-// ~/.cache/hone). `make` gives its content the first time; nothing is kept where it cannot be written.
-Result<std::string> kept_cubin(const std::string& name,
-                               const std::function<Result<std::string>()>& make);
-
 class KernelCompiler {
  public:
   // The library at HONE_NVRTC, else the newest that the system's loader finds and that is not newer
   // than this major version (0: any). Error H1343.
   static Result<KernelCompiler> open(int newest_major = 0);
 
-  // A cubin of all kernels, kept by source, architecture and compiler (kept_cubin). Error H1343.
-  Result<std::string> kernels_for(const std::string& architecture) const;
+  // Modules that have the kernels of these names. Missing ones are compiled by several threads and
+  // kept in the folder cuda/ of hone's cache ($HONE_CACHE, else $XDG_CACHE_HOME/hone, else
+  // ~/.cache/hone), if it can be written. Error H1343.
+  Result<std::vector<KernelModule>> kernels_for(const std::string& architecture,
+                                                std::set<std::string> names) const;
+  // Compiles all kernels and keeps them, if they are not kept. Errors: H1343, those of the folder.
+  Status keep_all(const std::string& architecture) const;
 
-  // Compiles them again, and says what each kernel uses.
+  // Compiles the kernels of these names, or all if there are none, and says what each uses.
   struct Compiled {
     std::string cubin;
     std::map<std::string, KernelUse> uses;
   };
-  Result<Compiled> compile(const std::string& architecture) const;
+  Result<Compiled> compile(const std::string& architecture,
+                           const std::set<std::string>& names = {}) const;
 
   std::string version() const;  // "13.2"
 
  private:
+  std::string folder_for(const std::string& architecture) const;  // of kept modules
+  Result<std::vector<KernelModule>> compile_by_threads(const std::string& architecture,
+                                                       const std::set<std::string>& names) const;
+
   struct Library {
 #define HONE_NVRTC(name, arguments) int(*name) arguments = nullptr;
 #include "engine/backends/cuda/libraries/nvrtc.def"

@@ -21,16 +21,32 @@ TEST(Compile, EveryKernel) {
   EXPECT_TRUE(ptx.ok()) << ptx.error().text();
 }
 
-TEST(Compile, IsDoneOnce) {
-  const std::string folder = testing::TempDir() + "hone_cubins";
+TEST(Compile, KernelsThatAreWanted) {
+  Result<KernelCompiler> nvrtc = KernelCompiler::open();
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.error().text();
+  const std::string folder = testing::TempDir() + "hone_kernels";
   std::filesystem::remove_all(folder);
   ::setenv("HONE_CACHE", folder.c_str(), 1);
-  int made = 0;
-  const auto make = [&]() -> Result<std::string> { return fmt::format("cubin {}", ++made); };
-  EXPECT_EQ(cuda::kept_cubin("a", make).value(), "cubin 1");
-  EXPECT_EQ(cuda::kept_cubin("a", make).value(), "cubin 1");
-  EXPECT_EQ(cuda::kept_cubin("b", make).value(), "cubin 2");
-  EXPECT_TRUE(std::filesystem::exists(folder + "/cuda/a.cubin"));
+  const auto files = [&] {
+    int64_t count = 0;
+    for (const auto& e : std::filesystem::recursive_directory_iterator(folder))
+      count += e.is_regular_file();
+    return count;
+  };
+  const auto first = nvrtc->kernels_for("sm_90", {"exp_f32", "tanh_f32"});
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  ASSERT_EQ(first->size(), 1u);
+  EXPECT_EQ((*first)[0].kernels, (std::vector<std::string>{"exp_f32", "tanh_f32"}));
+  EXPECT_EQ(files(), 1);
+  const auto again = nvrtc->kernels_for("sm_90", {"exp_f32"});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ((*again)[0].cubin, (*first)[0].cubin);
+  EXPECT_EQ(files(), 1);
+  const auto more = nvrtc->kernels_for("sm_90", {"exp_f32", "log_f32"});
+  ASSERT_TRUE(more.ok());
+  ASSERT_EQ(more->size(), 2u);
+  EXPECT_EQ((*more)[1].kernels, std::vector<std::string>{"log_f32"});
+  EXPECT_EQ(files(), 2);
   ::unsetenv("HONE_CACHE");
   std::filesystem::remove_all(folder);
 }
