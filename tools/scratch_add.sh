@@ -342,7 +342,7 @@ Task task_scratch() {
       return plan.tokens[0];
     };
     x.metrics = [s](int64_t first) {
-      return std::make_unique<TokenMetrics>(s->per_device_eval_batch_size, first, 0);
+      return std::make_unique<TokenMetrics>(*s, first, 0);
     };
     return x;
   };
@@ -448,7 +448,9 @@ Result<CompiledPipeline> compile_scratch(const Pipeline& pipeline, const Compile
 
 }  // namespace
 
-PipelineEngine pipeline_engine_scratch() { return {.name = "scratch", .compile = compile_scratch}; }
+PipelineEngine pipeline_engine_scratch() {
+  return {.name = "scratch", .about = "commands alone", .compile = compile_scratch};
+}
 
 }  // namespace hone
 CC
@@ -564,7 +566,7 @@ $hone help | grep -q 'count the lines of a file'
 
 # The engine, the launcher and the route.
 printf 'steps:\n  - {name: first, run: [wc, -l, "${out}"]}\n' >"$work/steps.yaml"
-$hone pipeline compile "$work/steps.yaml" --to scratch | grep -q '^first: wc -l'
+$hone pipeline compile "$work/steps.yaml" --to scratch | grep -q '^first: "wc -l'
 { $hone scratchrun --nodes 2 -q run_clm.py --no_such_flag 1 2>&1 || true; } | grep -q 'has no setting'
 { $hone scratchrun --node 2 run_clm.py 2>&1 || true; } | grep -q 'did you mean --nodes'
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

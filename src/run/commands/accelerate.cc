@@ -69,7 +69,8 @@ std::vector<LauncherFlag> accelerate_flags() {
 
 // Scripts of Transformers train in these ways, as with their own flags.
 std::map<std::string, std::map<std::string, std::string>> accelerate_meanings() {
-  return {{"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}},
+  return {{"cpu", {{"", "--use_cpu"}}},
+          {"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}},
           {"deepspeed_config_file", {{"", "--deepspeed="}}},
           {"gradient_clipping", {{"", "--max_grad_norm="}}},
           {"offload_optimizer_device",

@@ -84,6 +84,13 @@ Status take_flag(const Launcher& l, const std::vector<std::string>& args, Line& 
                          : fmt::format("did you mean {}?", near));
 }
 
+bool names_device(const std::vector<std::string>& flags) {
+  return std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
+    const std::string name = flag.substr(0, flag.find('='));
+    return name == "--device" || name == "--use_cpu" || name == "--no_cuda";
+  });
+}
+
 }  // namespace
 
 Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args) {
@@ -111,12 +118,17 @@ Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args
   const std::string& word = args[line.at];
   std::vector<std::string> flags(args.begin() + static_cast<int64_t>(line.at) + 1, args.end());
   flags.insert(flags.end(), line.flags.begin(), line.flags.end());
-  if (line.module && word == kModule) return run_command_named(kModule, flags);
+  const auto on_a_gpu = [&] {  // if there is one, as these launchers choose
+    if (!names_device(flags)) flags.push_back("--device=auto");
+    return flags;
+  };
+  if (line.module && word == kModule) return run_command_named(kModule, on_a_gpu());
   const std::string script =
       line.module ? word + ".py" : std::filesystem::path(word).filename().string();
   std::vector<std::string> names = script_names();
   for (const auto& [name, command] : scripts())
-    if (name == script) return run_command_named(command, flags);
+    if (name == script)
+      return run_command_named(command, name.starts_with("run_") ? on_a_gpu() : flags);
   const std::string near = nearest_name(script, names);
   return Error(err::kUnknownScript,
                fmt::format("hone has nothing in place of the script '{}'", word))

@@ -14,6 +14,13 @@ std::vector<std::string> engine_choices() {
   return names;
 }
 
+std::string engines_help() {
+  std::vector<std::string> texts;
+  for (const PipelineEngine& e : all_pipeline_engine())
+    texts.push_back(fmt::format("{} ({})", e.name, e.about));
+  return "engine: " + join(texts, ", ");
+}
+
 Result<int> write_compiled(const std::string& engine, const CompiledPipeline& c,
                            const std::string& output) {
   for (const std::string& note : c.notes) log_info("{:<11} {}", engine, note);

@@ -7,6 +7,7 @@ namespace hone {
 
 // The values of --to: "" and the engines.
 std::vector<std::string> engine_choices();
+std::string engines_help();  // "engine: argo (Argo Workflows), ..."
 
 // Writes it to `output`, as JSON if the name ends in .json, else as YAML; "": to standard output. Logs
 // the notes under the engine's name. Returns the exit status. Errors: those of the store.

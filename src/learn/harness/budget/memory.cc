@@ -196,9 +196,12 @@ std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& li
 }
 
 std::string MemoryReport::text() const {
-  return fmt::format("arena {} as planned, {} of it in memory; runtime {} of {}",
-                     format_bytes(planned_bytes), format_bytes(arena_bytes),
-                     format_bytes(runtime_bytes + measured_bytes - arena_bytes),
+  const std::string where = device_bytes > 0
+                                ? fmt::format("{} on the device, {} in memory",
+                                              format_bytes(device_bytes), format_bytes(arena_bytes))
+                                : fmt::format("{} of it in memory", format_bytes(arena_bytes));
+  return fmt::format("arena {} as planned, {}; runtime {} of {}", format_bytes(planned_bytes),
+                     where, format_bytes(runtime_bytes + measured_bytes - arena_bytes),
                      format_bytes(budget_bytes));
 }
 

@@ -38,7 +38,8 @@ struct MemoryReport {
   int64_t planned_bytes = 0;
   int64_t measured_bytes = 0;
   int64_t runtime_bytes = 0;              // before the arena: tokenizer, data, plans
-  int64_t arena_bytes = 0;                // of the arena, in memory now
+  int64_t arena_bytes = 0;                // of the arena, in this process's memory now
+  int64_t device_bytes = 0;               // of the arena, on a device with memory of its own
   int64_t budget_bytes = kRuntimeBudget;  // of everything but the arena, with its rows
   std::string text() const;               // the arena, then everything else
 };

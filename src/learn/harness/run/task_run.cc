@@ -204,14 +204,20 @@ std::unique_ptr<TrainCallback> TaskRun::callback() {
 
 MemoryReport TaskRun::memory() const {
   const MemoryReading now = read_memory();
-  int64_t resident = 0;
+  int64_t resident = 0, on_device = 0;
   for (const Space space : {Space::device, Space::host})
-    if (const Memory* arena = session_->arena(space)) resident += arena->resident_bytes();
+    if (const Memory* arena = session_->arena(space)) {
+      const bool apart = space == Space::device && !backend_->device().host_memory();
+      (apart ? on_device : resident) += arena->resident_bytes();
+    }
   const int64_t copy = save_copy_ ? save_copy_->bytes() : 0;
   if (save_copy_) resident += save_copy_->resident_bytes();
   return {memory_of(session_->plan(), backend_->spec()) + copy,
-          now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
-          resident, kRuntimeBudget + data_bytes()};
+          now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_,
+          bytes_before_arena_,
+          resident,
+          on_device,
+          kRuntimeBudget + data_bytes()};
 }
 
 Status TaskRun::save_model_files(const std::string& folder) {

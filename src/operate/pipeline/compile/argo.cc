@@ -199,7 +199,9 @@ class ArgoCompiler {
 }  // namespace
 
 PipelineEngine pipeline_engine_argo() {
-  return {.name = "argo", .compile = [](const Pipeline& pipeline, const CompileOptions& options) {
+  return {.name = "argo",
+          .about = "Argo Workflows",
+          .compile = [](const Pipeline& pipeline, const CompileOptions& options) {
             return ArgoCompiler(pipeline, options).compile();
           }};
 }

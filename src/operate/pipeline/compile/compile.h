@@ -28,7 +28,8 @@ struct CompiledPipeline {
 // Another engine. Each file of this folder is one and defines `PipelineEngine
 // pipeline_engine_<file>();` (a file x.h makes x.cc a helper).
 struct PipelineEngine {
-  std::string name;  // in --to
+  std::string name;   // in --to
+  std::string about;  // for help: the engine's own name
   // Errors: H3168.
   std::function<Result<CompiledPipeline>(const Pipeline&, const CompileOptions&)> compile;
 };

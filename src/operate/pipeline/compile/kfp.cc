@@ -4,7 +4,9 @@
 namespace hone {
 
 PipelineEngine pipeline_engine_kfp() {
-  return {.name = "kfp", .compile = [](const Pipeline& pipeline, const CompileOptions& options) {
+  return {.name = "kfp",
+          .about = "Kubeflow Pipelines 2",
+          .compile = [](const Pipeline& pipeline, const CompileOptions& options) {
             return kfp_spec(pipeline, options, false);
           }};
 }

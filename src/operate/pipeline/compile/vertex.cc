@@ -25,6 +25,8 @@ Result<CompiledPipeline> compile_vertex(const Pipeline& pipeline, const CompileO
 
 }  // namespace
 
-PipelineEngine pipeline_engine_vertex() { return {.name = "vertex", .compile = compile_vertex}; }
+PipelineEngine pipeline_engine_vertex() {
+  return {.name = "vertex", .about = "a PipelineJob of Vertex AI", .compile = compile_vertex};
+}
 
 }  // namespace hone
