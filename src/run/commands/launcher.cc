@@ -74,8 +74,7 @@ Status take_flag(const Launcher& l, const std::vector<std::string>& args, Line& 
       if (!flag->second.empty()) line.flags.push_back(flag->second);
       return Ok{};
     }
-    log_info("{}{}: has no effect, hone trains in one process on this machine", word,
-             next ? " " + value : "");
+    log_info("{}{}: has no effect, one process trains", word, next ? " " + value : "");
     return Ok{};
   }
   const std::string near = nearest_name("--" + name, names);
