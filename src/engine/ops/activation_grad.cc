@@ -39,12 +39,16 @@ ValueId silu_slope(Builder& b, ValueId x) {
 
 Values decompose_activation_grad(Builder& b, const NodeView& n) {
   std::string kind = n.text("kind");
-  ValueId x = n.input(0), dy = n.input(1);
-  if (kind == "gelu") return {ops::mul(b, dy, gelu_slope(b, x))};
-  if (kind == "gelu_tanh") return {ops::mul(b, dy, gelu_tanh_slope(b, x))};
-  if (kind == "silu") return {ops::mul(b, dy, silu_slope(b, x))};
+  ValueId x = widened(b, n.input(0)), dy = widened(b, n.input(1));
+  const auto times = [&](ValueId slope) {
+    return Values{ops::cast(b, ops::mul(b, dy, slope), n.out(0).dtype)};
+  };
+  if (kind == "gelu") return times(gelu_slope(b, x));
+  if (kind == "gelu_tanh") return times(gelu_tanh_slope(b, x));
+  if (kind == "silu") return times(silu_slope(b, x));
   ValueId zero = number(b, 0, x);
-  return {ops::select(b, ops::compare(b, x, zero, "gt"), dy, zero)};
+  ValueId dx = ops::select(b, ops::compare(b, x, zero, "gt"), dy, zero);
+  return {ops::cast(b, dx, n.out(0).dtype)};
 }
 
 Cost cost_activation_grad(const NodeView& n) { return elementwise(n, 30); }

@@ -11,7 +11,9 @@ Result<Types> infer_gate(const NodeView& n) {
 }
 
 Values decompose_gate(Builder& b, const NodeView& n) {
-  return {ops::mul(b, ops::activation(b, n.input(0), n.text("kind")), n.input(1))};
+  ValueId a = widened(b, n.input(0)), x = widened(b, n.input(1));
+  ValueId y = ops::mul(b, ops::activation(b, a, n.text("kind")), x);
+  return {ops::cast(b, y, n.out(0).dtype)};
 }
 
 Values grad_gate(Builder& b, const NodeView& n, const Values& d) {

@@ -13,8 +13,10 @@ Result<Types> infer_gate_grad(const NodeView& n) {
 
 Values decompose_gate_grad(Builder& b, const NodeView& n) {
   std::string kind = n.text("kind");
-  ValueId da = ops::activation_grad(b, n.input(0), ops::mul(b, n.input(2), n.input(1)), kind);
-  return {da, ops::mul(b, n.input(2), ops::activation(b, n.input(0), kind))};
+  ValueId a = widened(b, n.input(0)), x = widened(b, n.input(1)), dy = widened(b, n.input(2));
+  ValueId da = ops::activation_grad(b, a, ops::mul(b, dy, x), kind);
+  ValueId dx = ops::mul(b, dy, ops::activation(b, a, kind));
+  return {ops::cast(b, da, n.out(0).dtype), ops::cast(b, dx, n.out(1).dtype)};
 }
 
 Cost cost_gate_grad(const NodeView& n) { return elementwise(n, 45); }

@@ -5,9 +5,10 @@ namespace hone {
 namespace {
 
 Values decompose_gelu(Builder& b, const NodeView& n) {
-  ValueId x = n.input(0);
+  ValueId x = widened(b, n.input(0));
   ValueId t = ops::erf(b, ops::mul(b, x, number(b, 0.7071067811865476, x)));
-  return {ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)))};
+  ValueId y = ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)));
+  return {ops::cast(b, y, n.out(0).dtype)};
 }
 
 Values grad_gelu(Builder& b, const NodeView& n, const Values& d) {

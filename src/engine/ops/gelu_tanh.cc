@@ -5,10 +5,11 @@ namespace hone {
 namespace {
 
 Values decompose_gelu_tanh(Builder& b, const NodeView& n) {
-  ValueId x = n.input(0);
+  ValueId x = widened(b, n.input(0));
   ValueId cube = ops::mul(b, ops::mul(b, x, x), ops::mul(b, x, number(b, 0.044715, x)));
   ValueId t = ops::tanh(b, ops::mul(b, ops::add(b, x, cube), number(b, 0.7978845608028654, x)));
-  return {ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)))};
+  ValueId y = ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)));
+  return {ops::cast(b, y, n.out(0).dtype)};
 }
 
 Values grad_gelu_tanh(Builder& b, const NodeView& n, const Values& d) {

@@ -5,7 +5,8 @@
 // row of x to 15 bits or more; or with attribute scheme a payload in blocks with the scales of
 // dequantize. A weight in blocks is frozen: x has a gradient. With attribute bf16, or f16, the
 // product is that of x and W rounded to it (see matmul), and so are those of the gradient; W may
-// then be kept in that type.
+// then be kept in that type. Attribute `as`: the type that the results are rounded to; the bias is
+// rounded to it first, and act is applied to x W + bias as that is kept.
 #include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
 
@@ -30,11 +31,10 @@ Result<Types> infer_linear(const NodeView& n) {
   const DType dtype = !rounds     ? n.in(0).dtype
                       : quantised ? wide(n.in(0).dtype)
                                   : HONE_TRY(product_type(n, 0, 1));
-  Type y{dtype, {n.in(0).shape[0], cols}};
+  Type y{HONE_TRY(kept_type(n, dtype)), {n.in(0).shape[0], cols}};
   if (n.has("bias") && n.in("bias").shape != Shape{cols})
     return bad_operands(n, "the bias has another size than the result's rows");
-  if (n.has("residual") && n.in("residual") != y)
-    return bad_operands(n, "the residual has another type than the result");
+  if (n.has("residual")) HONE_TRY(expect_addend(n, n.slot("residual"), y, dtype));
   const DType kept = n.in("w").dtype;
   if (scheme != nullptr) {
     HONE_TRY(check_block_scales(n, *scheme, w));
@@ -44,7 +44,7 @@ Result<Types> infer_linear(const NodeView& n) {
     return bad_operands(n, "nested_scales and offset belong to a scheme");
   if (n.has("scales") != (kept == DType::i8))
     return bad_operands(n, "a weight in i8 comes with scales, another one without");
-  if (n.has("scales") && n.in("scales") != Type{y.dtype, {cols}})
+  if (n.has("scales") && n.in("scales") != Type{dtype, {cols}})
     return bad_operands(n, "there is one scale, of the result's type, for each of its columns");
   if (n.flag("save_pre")) return Types{y, y};
   return Types{y};
@@ -54,6 +54,23 @@ Result<Types> infer_linear(const NodeView& n) {
 ops::InBlocks blocks_of(const NodeView& n) {
   return {n.text("scheme"), n.input("w"), n.input("scales"), n.input("nested_scales"),
           n.input("offset")};
+}
+
+// The results in the type that attribute `as` names, of the product `pre`.
+Values rounded_results(Builder& b, const NodeView& n, ValueId pre) {
+  const Type own = b.type(pre);
+  const DType kept = n.out(0).dtype;
+  const bool has_pre = n.flag("save_pre") || n.text("act") != "none";
+  if (n.has("bias")) {
+    const ValueId bias = ops::cast(b, ops::cast(b, n.input("bias"), kept), own.dtype);
+    pre = ops::add(b, pre, ops::broadcast(b, bias, own.shape, {1}));
+  }
+  const ValueId kept_pre = has_pre ? ops::cast(b, pre, kept) : kNoValue;
+  ValueId y = has_pre ? ops::cast(b, kept_pre, own.dtype) : pre;
+  y = ops::activation(b, y, n.text("act"));
+  if (n.has("residual")) y = ops::add(b, y, ops::cast(b, n.input("residual"), own.dtype));
+  y = ops::cast(b, y, kept);
+  return n.flag("save_pre") ? Values{y, kept_pre} : Values{y};
 }
 
 Values decompose_linear(Builder& b, const NodeView& n) {
@@ -66,6 +83,7 @@ Values decompose_linear(Builder& b, const NodeView& n) {
     return ops::broadcast(b, n.input(operand), b.type(pre).shape, {1});
   };
   if (n.has("scales") && !in_blocks) pre = ops::mul(b, pre, by_column("scales"));
+  if (!n.text("as").empty()) return rounded_results(b, n, pre);
   if (n.has("bias")) pre = ops::add(b, pre, by_column("bias"));
   ValueId y = ops::activation(b, pre, n.text("act"));
   if (n.has("residual")) y = ops::add(b, y, n.input("residual"));
@@ -116,7 +134,8 @@ Op define_linear() {
           .attrs = with_rounding({{"trans_w", false},
                                   {"scheme", "", scheme_choices(false)},
                                   {"act", "none", activation_kinds("none")},
-                                  {"save_pre", false}}),
+                                  {"save_pre", false},
+                                  kept_attr()}),
           .infer = infer_linear,
           .decompositions = {decompose_linear},
           .grad = grad_linear,

@@ -8,8 +8,9 @@
 //   dbias = column sums of dlogits.
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
-// With attribute bf16, or f16, the operands of the three products are rounded to it, and w may be
-// kept in that type. With attribute scheme w is u8 in blocks that hold their scales
+// With attribute bf16, or f16, the operands of the three products are rounded to it, and x and w may
+// be kept in that type. Attribute logits: the type that x w^T is rounded to before all else; `as`:
+// the type of dx. With attribute scheme w is u8 in blocks that hold their scales
 // (block_schemes.h), frozen. x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll
 // [T], correct i32[T], and as asked for dw [V,C], dx [T,C], dbias [V].
 #include <algorithm>
@@ -34,6 +35,12 @@ size_t place_of(const NodeView& n, const std::string& gradient) {
   return 0;
 }
 
+// The type of a bias and of gradients: x's, unless x is kept in the type that it is rounded to.
+DType own_type(const NodeView& n) {
+  const DType t = n.in("x").dtype;
+  return rounded_to(n) == t ? wide(t) : t;
+}
+
 Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
@@ -48,18 +55,16 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   }
   if (x.shape[1] != w.shape[1]) return bad_operands(n, "inner sizes differ");
   if (scheme == nullptr) HONE_TRY(product_type(n, n.slot("x"), n.slot("w")));
-  if (rounded_to(n) != DType::f32 && x.dtype == rounded_to(n))
-    return bad_operands(n, "x is kept in the type it is rounded to");
   HONE_TRY(expect_type(n, n.slot("labels"), {DType::i32, {x.shape[0]}}));
-  DType sums = wide(x.dtype);
+  const DType own = own_type(n), sums = wide(own);
   HONE_TRY(expect_type(n, n.slot("scale"), {sums, {}}));
   Types t{{sums, {}}, {sums, {x.shape[0]}}, {DType::i32, {x.shape[0]}}};
   const double smoothing = n.real("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1))
     return bad_operands(n, fmt::format("smoothing={} is not a share", smoothing));
-  const Type bias{x.dtype, {w.shape[0]}}, dw{x.dtype, w.shape};
+  const Type bias{own, {w.shape[0]}}, dw{own, w.shape};
   if (n.flag("dw")) t.push_back(dw);
-  if (n.flag("dx")) t.push_back(x);
+  if (n.flag("dx")) t.push_back({HONE_TRY(kept_type(n, own)), x.shape});
   if (n.flag("dbias")) t.push_back(bias);
   if (n.has("dw_acc") && !n.flag("dw"))
     return bad_operands(n, "an accumulator of dw needs attribute dw");
@@ -70,15 +75,19 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
 }
 
 Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
-  Type x = n.in("x"), w = n.in("w");
-  Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
-  const DType by = rounded_to(n);
+  const Type w = n.in("w");
+  const DType own = own_type(n), by = rounded_to(n);
+  const Type logits_type{wide(own), {n.in("x").shape[0], w.shape[0]}},
+      index{DType::i32, logits_type.shape};
+  const ValueId x = ops::cast(b, n.input("x"), own);
   const ValueId weight =
       n.text("scheme").empty()
-          ? ops::cast(b, n.input("w"), x.dtype)
-          : ops::dequantize(b, {.scheme = n.text("scheme"), .payload = n.input("w")}, x.dtype);
-  ValueId logits =
-      ops::cast(b, ops::matmul(b, n.input("x"), weight, false, true, by), logits_type.dtype);
+          ? ops::cast(b, n.input("w"), own)
+          : ops::dequantize(b, {.scheme = n.text("scheme"), .payload = n.input("w")}, own);
+  ValueId logits = ops::matmul(b, x, weight, false, true, by);
+  if (!n.text("logits").empty())
+    logits = ops::cast(b, logits, n.text("logits") == "bf16" ? DType::bf16 : DType::f16);
+  logits = ops::cast(b, logits, logits_type.dtype);
   if (n.has("bias"))
     logits = ops::add(b, logits,
                       ops::broadcast(b, ops::cast(b, n.input("bias"), logits_type.dtype),
@@ -119,12 +128,13 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
     q = ops::add(b, ops::mul(b, q, number(b, 1 - smoothing, q)), number(b, share, q));
   ValueId d = ops::sub(b, p, q);
   ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
-  d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input("scale")), x.dtype);
+  d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input("scale")), own);
   if (place_of(n, "dw")) {
-    const ValueId dw = ops::matmul(b, d, n.input("x"), true, false, by);
+    const ValueId dw = ops::matmul(b, d, x, true, false, by);
     out.push_back(n.has("dw_acc") ? ops::add(b, n.input("dw_acc"), dw) : dw);
   }
-  if (place_of(n, "dx")) out.push_back(ops::matmul(b, d, weight, false, false, by));
+  if (const size_t dx = place_of(n, "dx"); dx != 0)
+    out.push_back(ops::cast(b, ops::matmul(b, d, weight, false, false, by), n.out(dx).dtype));
   if (place_of(n, "dbias")) out.push_back(ops::reduce_sum(b, d, {0}));
   return out;
 }
@@ -173,7 +183,9 @@ Op define_linear_cross_entropy() {
                                   {"dx", false},
                                   {"dbias", false},
                                   {"smoothing", 0.0},
-                                  {"scheme", "", scheme_choices(true)}}),
+                                  {"scheme", "", scheme_choices(true)},
+                                  {"logits", "", {"bf16", "f16"}},
+                                  kept_attr()}),
           .infer = infer_linear_cross_entropy,
           .decompositions = {decompose_linear_cross_entropy},
           .grad = grad_linear_cross_entropy,

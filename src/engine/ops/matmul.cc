@@ -1,7 +1,7 @@
 // matmul(x, y, acc?) = x y + acc.   x [..,M,K] ([..,K,M] with trans_x), y [..,K,N] ([..,N,K] with
 // trans_y), equal leading dimensions -> [..,M,N]. With attribute bf16 the elements of x and y are
 // rounded to the nearest bf16, with f16 to f16; sums stay in the type of x. An operand that is kept
-// in that type already counts as f32.
+// in that type already counts as f32. Attribute `as`: the type that the result is rounded to.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -10,7 +10,7 @@ namespace {
 Result<Types> infer_matmul(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   const Type &x = n.in(0), &y = n.in(1);
-  const DType dtype = HONE_TRY(product_type(n, 0, 1));
+  const DType own = HONE_TRY(product_type(n, 0, 1));
   if (x.rank() < 2 || x.rank() != y.rank())
     return bad_operands(n, "operands need the same number of dimensions, at least 2");
   size_t r = x.shape.size() - 2;
@@ -18,10 +18,10 @@ Result<Types> infer_matmul(const NodeView& n) {
     return bad_operands(n, "leading dimensions differ");
   bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
   if (x.shape[r + !tx] != y.shape[r + ty]) return bad_operands(n, "inner sizes differ");
-  Type t{dtype, x.shape};
+  Type t{HONE_TRY(kept_type(n, own)), x.shape};
   t.shape[r] = x.shape[r + tx];
   t.shape[r + 1] = y.shape[r + !ty];
-  if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
+  if (n.has("acc")) HONE_TRY(expect_addend(n, n.slot("acc"), t, own));
   return Types{t};
 }
 
@@ -47,7 +47,7 @@ Cost cost_matmul(const NodeView& n) {
 Op define_matmul() {
   return {.name = "matmul",
           .operands = {"x", "y", "acc?"},
-          .attrs = with_rounding({{"trans_x", false}, {"trans_y", false}}),
+          .attrs = with_rounding({{"trans_x", false}, {"trans_y", false}, kept_attr()}),
           .infer = infer_matmul,
           .grad = grad_matmul,
           .cost = cost_matmul,

@@ -5,8 +5,9 @@ namespace hone {
 namespace {
 
 Values decompose_silu(Builder& b, const NodeView& n) {
-  ValueId x = n.input(0);
-  return {ops::div(b, x, ops::add(b, ops::exp(b, ops::neg(b, x)), number(b, 1, x)))};
+  ValueId x = widened(b, n.input(0));
+  ValueId y = ops::div(b, x, ops::add(b, ops::exp(b, ops::neg(b, x)), number(b, 1, x)));
+  return {ops::cast(b, y, n.out(0).dtype)};
 }
 
 Values grad_silu(Builder& b, const NodeView& n, const Values& d) {

@@ -91,6 +91,18 @@ Result<DType> product_type(const NodeView& n, size_t x, size_t y) {
   return x_counts ? of_x : y_counts ? of_y : DType::f32;
 }
 
+AttrSpec kept_attr() { return {"as", "", {"f32", "bf16", "f16"}}; }
+
+Result<DType> kept_type(const NodeView& n, DType otherwise) {
+  return n.text("as").empty() ? otherwise : dtype_named(n.text("as"));
+}
+
+Status expect_addend(const NodeView& n, size_t i, const Type& result, DType operands) {
+  return expect_type(n, i, operands == DType::f64 ? Type{operands, result.shape} : result);
+}
+
+ValueId widened(Builder& b, ValueId x) { return ops::cast(b, x, wide(b.type(x).dtype)); }
+
 DType wide(DType t) { return t == DType::bf16 || t == DType::f16 ? DType::f32 : t; }
 
 ValueId number(Builder& b, double value, ValueId like) {

@@ -41,6 +41,14 @@ void set_rounding(Attrs& attrs, DType to);
 // The element type that the product computes in, given its first operands `x` and `y`. Errors: they
 // are of two types, or both attributes are set.
 Result<DType> product_type(const NodeView& n, size_t x, size_t y);
+// Attribute `as`: the element type of a result, where it may differ from `otherwise`, the type that
+// the node's operands give it. Results are computed as without it and rounded once.
+AttrSpec kept_attr();
+Result<DType> kept_type(const NodeView& n, DType otherwise);
+// Operand `i`, which is added to a result, has the result's type; beside operands in f64 it has
+// theirs.
+Status expect_addend(const NodeView& n, size_t i, const Type& result, DType operands);
+ValueId widened(Builder& b, ValueId x);  // in wide() of its type
 // Reductions over attribute `axes`: the axes that stay, and the type of the result.
 std::vector<int64_t> kept_axes(const NodeView& n);
 Result<Types> reduced(const NodeView& n);

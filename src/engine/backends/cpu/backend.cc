@@ -1,5 +1,7 @@
 #include "engine/backends/cpu/backend.h"
 
+#include <algorithm>
+
 #include "base/core/text.h"
 #include "engine/backends/cpu/backend_kernels.h"
 #include "engine/backends/cpu/isa/isa.h"
@@ -23,7 +25,13 @@ const Table& table() {
   return all;
 }
 
-Result<Kernel> make(const NodeView& n, int threads) {
+bool has_half(const NodeView& n, const Values& among) {
+  return std::any_of(among.begin(), among.end(), [&](ValueId v) {
+    return v != kNoValue && size_of(n.program.type(v).dtype) == 2;
+  });
+}
+
+Result<Kernel> make_direct(const NodeView& n, int threads) {
   auto found = table().find(n.node.op->name);
   if (found == table().end()) return declined(n, "no kernel of its own");
   // The reason of the first is the better one: it is the fastest kernel.
@@ -31,6 +39,18 @@ Result<Kernel> make(const NodeView& n, int threads) {
   for (size_t i = 1; !first && i < found->second.size(); ++i)
     if (Result<Kernel> other = found->second[i].make(n, threads)) return other;
   return first;
+}
+
+// Makers look at the types of operands: results in 16 bits are made through f32 where attribute `as`
+// asks for them.
+Result<Kernel> make(const NodeView& n, int threads) {
+  const bool rounds_results =
+      n.node.op->attr("as") != nullptr && !n.text("as").empty() && has_half(n, n.node.out);
+  Result<Kernel> direct =
+      rounds_results ? declined(n, "results are in f32") : make_direct(n, threads);
+  if (direct || !(has_half(n, n.node.in) || has_half(n, n.node.out))) return direct;
+  Result<Kernel> through = through_f32(n, threads, make_direct);
+  return through ? std::move(through) : std::move(direct);
 }
 
 Status use_isa(const std::string& name) {

@@ -17,6 +17,12 @@ struct Maker {
 };
 using Makers = std::vector<Maker>;
 
+// Makes a kernel for a node whose operands or results are kept in 16 bits from one for the same node
+// in f32, by `make`: between a cast of each operand and each result. Operands that a product rounds
+// are read as they are kept. An activation within a product is applied to what is kept.
+Result<Kernel> through_f32(const NodeView& n, int threads,
+                           Result<Kernel> (*make)(const NodeView& n, int threads));
+
 Result<Kernel> gather_blocks(const NodeView& n);  // embedding of a table in blocks
 
 // For an op that two lists name, the earlier list is asked first.

@@ -195,6 +195,9 @@ Result<Kernel> head(const NodeView& n, int threads) {
   l.columns = n.in(0).shape[1];
   l.vocabulary = n.in(1).shape[0];
   l.smoothing = n.real("smoothing");
+  l.logits = n.text("logits") == "bf16"  ? Element::bf16
+             : n.text("logits") == "f16" ? Element::f16
+                                         : Element::f32;
   l.bf16 = n.flag("bf16");
   l.f16 = n.flag("f16");
   if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
@@ -216,8 +219,9 @@ Result<Kernel> head(const NodeView& n, int threads) {
   const GemmSums sums =
       gemm_sums({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16, .f16 = l.f16});
   const std::string id =
-      fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}{}{}", sums.block_k, rows,
-                  *sums.parts ? "." : "", sums.parts, in_blocks ? "." : "", n.text("scheme"));
+      fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}{}{}{}{}", sums.block_k, rows,
+                  *sums.parts ? "." : "", sums.parts, in_blocks ? "." : "", n.text("scheme"),
+                  n.text("logits").empty() ? "" : ".logits_", n.text("logits"));
   return Kernel{id, linear_cross_entropy_workspace_bytes(sized, threads),
                 [=, dw = dw, dx = dx, dbias = dbias](const KernelArgs& a) {
                   LinearCrossEntropy call = l;

@@ -1,4 +1,5 @@
-// Launches of the loss over a vocabulary, in chunks of rows.
+// Launches of the loss over a vocabulary, in chunks of rows. Logits in 16 bits have padded rows and
+// become their gradient in place.
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/support.h"
 
@@ -13,22 +14,168 @@ int64_t chunk_of(int64_t rows, int64_t columns) {
   return std::min(rows, std::clamp<int64_t>(fit / 64 * 64, 64, 1024));
 }
 
+// The same for logits in 16 bits: parts of nearly equal size, of at least 2,048 rows where those take
+// no more than 512 MiB.
+int64_t narrow_chunk_of(int64_t rows, int64_t step) {
+  constexpr int64_t kUsual = 256 << 20, kMost = 512 << 20, kRows = 2048;
+  const int64_t most =
+      std::max<int64_t>({kUsual / (2 * step), std::min(kMost / (2 * step), kRows), int64_t{64}});
+  const int64_t chunks = (rows + most - 1) / most;
+  return std::min(rows, ((rows + chunks - 1) / chunks + 63) / 64 * 64);
+}
+
+// Places of the gradients among the results; 0: not asked for.
+struct HeadGradients {
+  size_t dw = 0, dx = 0, dbias = 0;
+  explicit HeadGradients(const NodeView& n) {
+    size_t results = 3;
+    for (const auto& [flag, place] :
+         {std::pair("dw", &dw), std::pair("dx", &dx), std::pair("dbias", &dbias)})
+      if (n.flag(flag)) *place = results++;
+  }
+  bool any() const { return dw + dx + dbias > 0; }
+};
+
+// Operands of the products with logits in 16 bits: W with `step` rows, of which the last are zeros,
+// and x, both in the type that they are rounded to and with rows of `inner_step` elements.
+struct NarrowHead {
+  DType t;
+  int64_t rows, inner, columns, inner_step, step;
+  LaunchArgument x, w;
+};
+
+Result<NarrowHead> narrow_head(Launches& all, const NodeView& n) {
+  const Type &x = n.in("x"), &w = n.in("w");
+  NarrowHead h{.t = rounded_to(n), .rows = x.shape[0], .inner = x.shape[1], .columns = w.shape[0]};
+  h.inner_step = padded_row(h.inner);
+  h.step = padded_row(h.columns);
+  if (name_of(h.t) != n.text("logits")) return no_kernel(n, "logits in a type of their own");
+  const bool in_blocks = !n.text("scheme").empty();
+  h.x = LaunchArgument::input(n.slot("x"));
+  h.w = LaunchArgument::input(n.slot("w"));
+  DType of_w = w.dtype;
+  if (in_blocks) {
+    of_w = HONE_TRY(add_widened(all, n, DType::f32, h.t));
+    h.w = LaunchArgument::work();
+  }
+  const auto as_operand = [&](LaunchArgument& a, DType from, int64_t rows, int64_t out_rows) {
+    if (from == h.t && rows == out_rows && h.inner == h.inner_step) return;
+    const LaunchArgument to = LaunchArgument::work(all.workspace_bytes);
+    all.workspace_bytes += whole_part(out_rows * h.inner_step * size_of(h.t));
+    all.launches.push_back(pad_launch(from, h.t, a, to, rows, h.inner, out_rows, h.inner_step));
+    a = to;
+  };
+  for (const DType from : {x.dtype, of_w})
+    if (from != h.t && from != DType::f32)
+      return no_kernel(n, fmt::format("an operand in {}", name_of(from)));
+  as_operand(h.w, of_w, h.columns, h.step);
+  as_operand(h.x, x.dtype, h.rows, h.rows);
+  return h;
+}
+
+LaunchArgument rows_from(LaunchArgument a, int64_t bytes) {
+  a.offset += bytes;
+  return a;
+}
+
+// Adds the parts of sums over rows onto what there is, or nothing.
+void add_row_sums(Launches& all, int64_t parts, const LaunchArgument& to, bool onto, int64_t rows,
+                  int64_t columns) {
+  Launch sum("add_parts_f32");
+  sum.work(parts);
+  onto ? sum.argument(to) : sum.none();
+  sum.argument(to).value(row_parts_of(rows)).value(columns).over(columns);
+  all.launches.push_back(std::move(sum));
+}
+
+// The loss of some rows, whose logits become their gradient.
+Launch loss_in_place(const NodeView& n, const NarrowHead& h, bool has_gradients, int64_t logits,
+                     int64_t first, int64_t count) {
+  Launch loss(kernel_of("cross_entropy_in_place", h.t));
+  loss.work(logits);
+  n.has("bias") ? loss.in(n.slot("bias")) : loss.none();
+  loss.in(n.slot("labels"), first * 4).in(n.slot("scale")).out(1, first * 4).out(2, first * 4);
+  loss.value(count).value(h.columns).value(h.step);
+  loss.value(static_cast<float>(n.real("smoothing"))).value(int{has_gradients}).blocks(count);
+  return loss;
+}
+
+Result<Launches> in_place(const NodeView& n, const LaunchOptions& options) {
+  Launches all;
+  const NarrowHead h = HONE_TRY(narrow_head(all, n));
+  const HeadGradients g(n);
+  if (h.rows == 0 || h.inner == 0 || h.columns == 0) return no_kernel(n, "nothing to sum");
+  const int64_t chunk = narrow_chunk_of(h.rows, h.step), logits = all.workspace_bytes,
+                parts = logits + whole_part(chunk * h.step * size_of(h.t));
+  all.workspace_bytes = parts + (g.dbias == 0 ? 0 : whole_part(row_part_bytes(chunk, h.columns)));
+  const auto multiply = [&](ProductForm f, const ProductArguments& a) {
+    f.x = f.y = f.rounded = h.t;
+    add_product(all, f, a, options);
+  };
+  for (int64_t first = 0; first < h.rows; first += chunk) {
+    const int64_t count = std::min(chunk, h.rows - first);
+    const LaunchArgument x = rows_from(h.x, first * h.inner_step * size_of(h.t)),
+                         d = LaunchArgument::work(logits);
+    multiply({.z = h.t,
+              .m = count,
+              .n = h.step,
+              .k = h.inner,
+              .trans_y = true,
+              .step_x = h.inner_step,
+              .step_y = h.inner_step},
+             {.x = x, .y = h.w, .z = d});
+    all.launches.push_back(loss_in_place(n, h, g.any(), logits, first, count));
+    if (g.dw != 0) {
+      const LaunchArgument sum = LaunchArgument::output(g.dw);
+      ProductArguments a{.x = d, .y = x, .z = sum};
+      if (first > 0)
+        a.onto = sum;
+      else if (n.has("dw_acc"))
+        a.onto = LaunchArgument::input(n.slot("dw_acc"));
+      multiply({.z = DType::f32,
+                .m = h.columns,
+                .n = h.inner,
+                .k = count,
+                .trans_x = true,
+                .step_x = h.step,
+                .step_y = h.inner_step},
+               a);
+    }
+    if (g.dx != 0) {
+      const DType z = n.out(g.dx).dtype;
+      multiply(
+          {.z = z, .m = count, .n = h.inner, .k = h.step, .step_x = h.step, .step_y = h.inner_step},
+          {.x = d, .y = h.w, .z = LaunchArgument::output(g.dx, first * h.inner * size_of(z))});
+    }
+    if (g.dbias == 0) continue;
+    Launch l = row_part_launch(kernel_of("logit_parts", h.t), count, h.columns);
+    l.work(logits).work(parts).value(count).value(h.columns).value(h.step);
+    all.launches.push_back(std::move(l));
+    add_row_sums(all, parts, LaunchArgument::output(g.dbias), first > 0, count, h.columns);
+  }
+  Launch total("scaled_sum");
+  total.out(1).in(n.slot("scale")).out(0).value(h.rows);
+  all.launches.push_back(std::move(total));
+  return all;
+}
+
 Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& options) {
+  if (!n.text("logits").empty()) return in_place(n, options);
   const Type &x = n.in("x"), &w = n.in("w");
   const DType t = x.dtype;
   const bool in_blocks = !n.text("scheme").empty();
   if (!is_fused(t)) return no_kernel(n, fmt::format("not for {}", name_of(t)));
+  const bool is_kept_rounded = t != DType::f32 && rounded_to(n) == t;
+  if (is_kept_rounded || (!n.text("as").empty() && n.text("as") != name_of(t)))
+    return no_kernel(n, "operands or results in 16 bits beside logits in f32");
   if (w.dtype != t && !in_blocks && rounded_to(n) == DType::f32)
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(t), name_of(w.dtype)));
   const int64_t rows = x.shape[0], inner = x.shape[1], columns = w.shape[0];
   if (rows == 0 || inner == 0 || columns == 0) return no_kernel(n, "nothing to sum");
   const int64_t chunk = chunk_of(rows, columns), bytes = size_of(t);
-  size_t results = 3;
-  const auto place_of = [&](const char* gradient) {
-    return n.flag(gradient) ? results++ : size_t{0};
-  };
-  const size_t dw = place_of("dw"), dx = place_of("dx"), dbias = place_of("dbias");
-  const bool has_gradients = dw + dx + dbias > 0, is_narrow = t != DType::f32;
+  const HeadGradients gradients(n);
+  const size_t dw = gradients.dw, dx = gradients.dx, dbias = gradients.dbias;
+  const bool has_gradients = gradients.any(), is_narrow = t != DType::f32;
 
   // Workspace: logits and their gradient (in place for f32), sums in f32 for gradients that are
   // kept in fewer bits, parts of sums over rows.
@@ -91,13 +238,9 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
       Launch l = row_part_launch(kernel_of("row_parts", t), count, columns);
       l.work(d).work(parts).value(count).value(columns);
       add(l);
-      Launch sum("add_parts_f32");
-      sum.work(parts);
-      const auto onto = [&] { is_narrow ? sum.work(sums_bias) : sum.out(dbias); };
-      first > 0 ? onto() : static_cast<void>(sum.none());
-      onto();
-      sum.value(row_parts_of(count)).value(columns).over(columns);
-      add(sum);
+      add_row_sums(all, parts,
+                   is_narrow ? LaunchArgument::work(sums_bias) : LaunchArgument::output(dbias),
+                   first > 0, count, columns);
     }
   }
   const auto narrow = [&](int64_t sums, size_t result, const char* onto, int64_t size) {

@@ -68,14 +68,15 @@ Result<Launches> norm_grad(const NodeView& n, bool has_mean) {
 
 Result<Launches> sum_rows(const NodeView& n) {
   const Type& x = n.in(0);
-  if (!is_fused(x.dtype) || !has_parts(x.shape[1])) return refuse(n);
+  const DType y = n.out(0).dtype;
+  if (!is_fused(x.dtype) || !is_fused(y) || !has_parts(x.shape[1])) return refuse(n);
   const int64_t rows = x.shape[0], columns = x.shape[1];
   Launches all;
   all.workspace_bytes = row_part_bytes(rows, columns);
   Launch parts = row_part_launch(kernel_of("row_parts", x.dtype), rows, columns);
   parts.in(0).work().value(rows).value(columns);
   all.launches.push_back(std::move(parts));
-  Launch add(kernel_of("add_parts", x.dtype));
+  Launch add(kernel_of("add_parts", y));
   add.work();
   n.has(1) ? add.in(1) : add.none();
   add.out(0).value(row_parts_of(rows)).value(columns).over(columns);

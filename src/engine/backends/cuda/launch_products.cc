@@ -20,6 +20,8 @@ Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
   f.k = x[x.size() - (f.trans_x ? 2 : 1)];
   f.batches = f.m * f.n == 0 ? 0 : n.out(0).count() / (f.m * f.n);
   f.rounded = rounded_to(n);
+  if (n.has(2) && n.in(2).dtype != f.z)
+    return no_kernel(n, fmt::format("an accumulator in {}", name_of(n.in(2).dtype)));
   if (f.batches == 0) return Launches{};
   if (f.batches > kMostRows) return no_kernel(n, "more than 65,535 matrices");
   ProductArguments a{
@@ -30,6 +32,13 @@ Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
   return all;
 }
 
+Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
+                   int64_t count) {
+  Launch cast(fmt::format("cast_{}_{}", name_of(from), name_of(to)));
+  cast.argument(in).argument(out).value(count).value(0.0).over(count);
+  return cast;
+}
+
 Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   const Type &x = n.in("x"), &w = n.in("w"), &y = n.out(0);
   const bool in_blocks = !n.text("scheme").empty();
@@ -38,8 +47,11 @@ Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   // If no attribute rounds the operands, a weight of another type is widened first.
   if (w.dtype != x.dtype && !in_blocks && rounded_to(n) == DType::f32)
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(x.dtype), name_of(w.dtype)));
-  if (n.has("bias") && n.in("bias").dtype != y.dtype)
-    return no_kernel(n, fmt::format("a bias in {}", name_of(n.in("bias").dtype)));
+  const bool rounds_bias = n.has("bias") && n.in("bias").dtype == DType::f32 &&
+                           !n.text("as").empty() && y.dtype != DType::f32;
+  for (const char* added : {"bias", "residual"})
+    if (n.has(added) && n.in(added).dtype != y.dtype && !(rounds_bias && added[0] == 'b'))
+      return no_kernel(n, fmt::format("a {} in {}", added, name_of(n.in(added).dtype)));
   if (y.count() == 0) return Launches{};
   ProductForm f{x.dtype, w.dtype, y.dtype, x.shape[0], y.shape[1], x.shape[1]};
   f.trans_y = n.flag("trans_w");
@@ -47,13 +59,19 @@ Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   if (n.text("act") != "none") f.act = activation_index(n.text("act"));
   ProductArguments a{
       .x = LaunchArgument::input(0), .y = LaunchArgument::input(1), .z = LaunchArgument::output(0)};
-  if (n.has("bias")) a.bias = LaunchArgument::input(n.slot("bias"));
   if (n.has("residual")) a.onto = LaunchArgument::input(n.slot("residual"));
   if (n.flag("save_pre")) a.pre = LaunchArgument::output(1);
   Launches all;
   if (in_blocks) {
     f.y = HONE_TRY(add_widened(all, n, x.dtype, f.rounded));
     a.y = LaunchArgument::work();
+  }
+  if (n.has("bias")) a.bias = LaunchArgument::input(n.slot("bias"));
+  if (rounds_bias) {
+    const LaunchArgument narrow = LaunchArgument::work(all.workspace_bytes);
+    all.launches.push_back(cast_launch(DType::f32, y.dtype, a.bias, narrow, f.n));
+    all.workspace_bytes += whole_part(f.n * size_of(y.dtype));
+    a.bias = narrow;
   }
   add_product(all, f, a, options);
   return all;
@@ -65,10 +83,13 @@ void add_own(Launches& all, const ProductForm& f, const ProductArguments& a) {
   p.m = f.m;
   p.n = f.n;
   p.k = f.k;
-  p.row_x = f.trans_x ? 1 : f.k;
-  p.column_x = f.trans_x ? f.m : 1;
-  p.row_y = f.trans_y ? 1 : f.n;
-  p.column_y = f.trans_y ? f.k : 1;
+  const int64_t step_x = f.step_x > 0 ? f.step_x : f.trans_x ? f.m : f.k;
+  const int64_t step_y = f.step_y > 0 ? f.step_y : f.trans_y ? f.k : f.n;
+  p.row_x = f.trans_x ? 1 : step_x;
+  p.column_x = f.trans_x ? step_x : 1;
+  p.row_y = f.trans_y ? 1 : step_y;
+  p.column_y = f.trans_y ? step_y : 1;
+  p.row_z = f.step_z > 0 ? f.step_z : f.n;
   p.round = f.rounded == DType::bf16 ? 1 : f.rounded == DType::f16 ? 2 : 0;
   p.act = f.act;
   const auto tiles = [](int64_t count) { return (count + kTile - 1) / kTile; };
@@ -114,27 +135,53 @@ Launch activation_of(const LibraryProduct& p, const LaunchArgument& made, const 
   return l;
 }
 
+// Products of this many multiplications and more are worth a copy of an operand whose rows begin at
+// odd addresses: it is read several times slower there.
+constexpr double kWorthPadding = 2e9;
+
+// The operand of a product in the library's type, where that is not the one it is kept in: a copy at
+// `end` of the workspace. Its rows begin `step` elements apart.
+LaunchArgument add_operand(Launches& all, int64_t& end, const ProductForm& f,
+                           const LaunchArgument& own, DType from, int64_t rows, int64_t columns,
+                           int64_t& step) {
+  const DType t = library_operands(f);
+  const double multiplications =
+      static_cast<double>(f.m) * static_cast<double>(f.n) * static_cast<double>(f.k);
+  const bool is_odd =
+      size_of(t) == 2 && f.batches == 1 && step == 0 && padded_row(columns) != columns;
+  const bool pads = is_odd && (from != t || multiplications >= kWorthPadding);
+  if (from == t && !pads) return own;
+  const LaunchArgument to = LaunchArgument::work(end);
+  if (pads) {
+    step = padded_row(columns);
+    end += whole_part(rows * step * size_of(t));
+    all.launches.push_back(pad_launch(from, t, own, to, rows, columns, rows, step));
+    return to;
+  }
+  const int64_t count = f.batches * rows * columns;
+  end += whole_part(count * size_of(t));
+  all.launches.push_back(cast_launch(from, t, own, to, count));
+  return to;
+}
+
 // Casts of operands that are rounded, the product, and the activation of what it has kept.
 void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
                  const LaunchOptions& options) {
   const DType t = library_operands(f);
   const int64_t workspace = whole_part(all.workspace_bytes);
   int64_t end = workspace + options.library_bytes;
-  const auto narrowed = [&](const LaunchArgument& own, DType from, int64_t count) {
-    if (from == t) return own;
-    const LaunchArgument to = LaunchArgument::work(end);
-    end += whole_part(count * size_of(t));
-    Launch cast(fmt::format("cast_{}_{}", name_of(from), name_of(t)));
-    cast.argument(own).argument(to).value(count).value(0.0).over(count);
-    all.launches.push_back(std::move(cast));
-    return to;
-  };
-  const LaunchArgument x = narrowed(a.x, f.x, f.batches * f.m * f.k);
-  const LaunchArgument y = narrowed(a.y, f.y, f.batches * f.k * f.n);
-  // Its gelu is the one by tanh. Rows of what it keeps are multiples of eight elements.
-  const bool has_gelu = f.act == activation_index("gelu_tanh") && t != DType::f64 && f.n % 8 == 0;
-  const LaunchArgument& made = is_there(a.pre) && !has_gelu ? a.pre : a.z;
   LibraryProduct p{library_type(t), library_type(f.z)};
+  p.step_x = f.step_x;
+  p.step_y = f.step_y;
+  p.step_z = f.step_z;
+  const LaunchArgument x = f.trans_x ? add_operand(all, end, f, a.x, f.x, f.k, f.m, p.step_x)
+                                     : add_operand(all, end, f, a.x, f.x, f.m, f.k, p.step_x);
+  const LaunchArgument y = f.trans_y ? add_operand(all, end, f, a.y, f.y, f.n, f.k, p.step_y)
+                                     : add_operand(all, end, f, a.y, f.y, f.k, f.n, p.step_y);
+  // Its gelu is the one by tanh, of what is not rounded yet. Rows of what it keeps are multiples of
+  // eight elements.
+  const bool has_gelu = f.act == activation_index("gelu_tanh") && f.z == DType::f32 && f.n % 8 == 0;
+  const LaunchArgument& made = is_there(a.pre) && !has_gelu ? a.pre : a.z;
   p.trans_x = f.trans_x;
   p.trans_y = f.trans_y;
   p.has_bias = is_there(a.bias);
@@ -167,6 +214,14 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
 }
 
 }  // namespace
+
+Launch pad_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
+                  int64_t rows, int64_t columns, int64_t out_rows, int64_t step) {
+  Launch pad(fmt::format("pad_rows_{}_{}", name_of(from), name_of(to)));
+  pad.argument(in).argument(out).value(rows).value(columns).value(out_rows).value(step);
+  pad.blocks(out_rows);
+  return pad;
+}
 
 Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded) {
   const Shape& payload = n.in("w").shape;

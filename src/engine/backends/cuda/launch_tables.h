@@ -57,6 +57,8 @@ struct ProductForm {
   bool trans_x = false, trans_y = false;
   DType rounded = DType::f32;
   int act = kNoActivation;  // of kernels/activations.cuh
+  // From a row of x, y and z as they are stored to the next, in elements; 0: one after the other.
+  int64_t step_x = 0, step_y = 0, step_z = 0;
 };
 // pre: x y + bias, saved. Absent ones are null.
 struct ProductArguments {
@@ -68,6 +70,15 @@ std::vector<Launch> without_gelu(const Launch& l);
 // Adds the launches of a product; `all` has its own workspace already.
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
                  const LaunchOptions& options);
+
+// Elements from a row of a matrix in 16 bits to the next, so that each begins at an address that
+// tensor cores read at full speed: `columns` of them, or the next multiple of 64.
+inline int64_t padded_row(int64_t columns) {
+  return columns % 8 == 0 ? columns : (columns + 63) / 64 * 64;
+}
+// Copies a matrix [rows,columns] to one of out_rows rows that begin `step` elements apart.
+Launch pad_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
+                  int64_t rows, int64_t columns, int64_t out_rows, int64_t step);
 
 // Widens the weight of a node with attribute scheme, which is in blocks, to a matrix of that type.
 Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArgument& to);

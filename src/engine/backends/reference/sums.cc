@@ -40,7 +40,7 @@ void matmul(const Call& c, const KernelArgs& a) {
   bool tx = c.attrs.flag("trans_x"), ty = c.attrs.flag("trans_y");
   const int64_t m = s[s.size() - 2], n = s[s.size() - 1];
   const int64_t k = c.in[0].shape[c.in[0].shape.size() - (tx ? 2 : 1)];
-  Numbers z = c.in.size() > 2 && a.in[2] ? load(a.in[2], c.out[0])
+  Numbers z = c.in.size() > 2 && a.in[2] ? load(a.in[2], c.in[2])
                                          : Numbers(static_cast<size_t>(c.out[0].count()), 0.0);
   const int64_t batches = m * n == 0 ? 0 : c.out[0].count() / (m * n);
   for (int64_t b = 0; b < batches; ++b) {

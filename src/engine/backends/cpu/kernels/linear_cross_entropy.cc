@@ -4,6 +4,7 @@
 
 #include "engine/backends/cpu/gemm/gemm.h"
 #include "engine/backends/cpu/kernels/elementwise.h"
+#include "engine/backends/cpu/kernels/narrow.h"
 #include "engine/backends/cpu/kernels/rows.h"
 
 namespace hone::cpu {
@@ -31,7 +32,7 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .ldc = v,
            .bf16 = l.bf16,
            .f16 = l.f16,
-           .bias = l.bias},
+           .bias = l.logits == Element::f32 ? l.bias : nullptr},
           {.m = rows,
            .n = c,
            .k = v,
@@ -60,6 +61,19 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .f16 = l.f16}};
 }
 
+// Rounds logits in place by way of `kept`, then adds the bias.
+void round_logits(const LinearCrossEntropy& l, int64_t rows, float* logits, uint16_t* kept,
+                  ThreadPool& pool) {
+  const Half type = l.logits == Element::bf16 ? Half::bf16 : Half::f16;
+  narrow(type, false, rows * l.vocabulary, logits, kept, pool);
+  widen(type, rows * l.vocabulary, kept, logits, pool);
+  if (l.bias == nullptr) return;
+  pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t v = 0; v < l.vocabulary; ++v) logits[row * l.vocabulary + v] += l.bias[v];
+  });
+}
+
 int64_t logits_bytes(const LinearCrossEntropy& l) {
   return (4 * linear_cross_entropy_chunk(l.tokens, l.vocabulary) * l.vocabulary + 63) / 64 * 64;
 }
@@ -81,6 +95,7 @@ int64_t linear_cross_entropy_workspace_bytes(const LinearCrossEntropy& l, int th
     if (l.dx) work = std::max(work, gemm_workspace_bytes(p.dx, threads));
     if (l.dw) work = std::max(work, gemm_workspace_bytes(p.dw, threads));
   }
+  if (l.logits != Element::f32) work = std::max(work, 2 * chunk * l.vocabulary);
   return logits_bytes(l) + work;
 }
 
@@ -92,6 +107,7 @@ void linear_cross_entropy(const LinearCrossEntropy& l, void* workspace, ThreadPo
     const int64_t rows = std::min(chunk, l.tokens - row);
     const Products p = products(l, row, rows, logits);
     gemm(p.logits, work, pool);
+    if (l.logits != Element::f32) round_logits(l, rows, logits, static_cast<uint16_t*>(work), pool);
     cross_entropy({.rows = rows,
                    .columns = l.vocabulary,
                    .x = logits,

@@ -29,6 +29,7 @@ struct LinearCrossEntropy {
   bool bf16 = false, f16 = false;  // the operands of the three products are rounded to it
   Element w_type = Element::f32;   // or the type that operands are rounded to, or blocks:
   const Blocks* blocks = nullptr;  // w is their payload; dw is not wanted
+  Element logits = Element::f32;   // that x w^T is rounded to, before the bias: bf16 or f16 too
 };
 
 // Rows whose logits exist at a time: 1024 for vocabularies to 65,536, fewer above; depends on the

@@ -217,7 +217,7 @@ Blas fake_blas() {
     Preference& kept = *of<Preference>(p);
     if (a == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
       set(kept.workspace, value, bytes);
-    else if (a != CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+    else if (a >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES)
       set(kept.alignment[a - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
     return CUBLAS_STATUS_SUCCESS;
   };

@@ -21,10 +21,10 @@ struct Strided {
 
 constexpr int kNoActivation = -1;  // else a kind of activations.cuh
 // m x k by k x n. Operands are read with strides, so that either may be transposed, and rounded
-// first: 1 to bf16, 2 to f16.
+// first: 1 to bf16, 2 to f16. row_z: from a row of results to the next.
 struct Product {
   int64_t m, n, k;
-  int64_t row_x, column_x, row_y, column_y;
+  int64_t row_x, column_x, row_y, column_y, row_z;
   int round;
   int act;
 };

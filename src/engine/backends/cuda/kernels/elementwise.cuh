@@ -123,4 +123,24 @@ HONE_CASTS(i8, int8_t)
 HONE_CASTS(u8, uint8_t)
 HONE_CASTS(bool, uint8_t)
 
+// A matrix of out_rows rows that begin `step` elements apart: that of the input, and zeros. A block for each row.
+template <class From, class To>
+__device__ void pad_rows(const From* in, To* out, int64_t rows, int64_t columns, int64_t out_rows,
+                         int64_t step) {
+  for (int64_t row = blockIdx.x; row < out_rows; row += gridDim.x)
+    for (int64_t j = threadIdx.x; j < step; j += kBlock) {
+      const bool is_there = row < rows && j < columns;
+      out[row * step + j] = Narrow<To>::of(is_there ? wide(in[row * columns + j]) : 0.0f);
+    }
+}
+#define HONE_PAD_ROWS(from, F, to, T)                                                         \
+  HONE_KERNEL(pad_rows_##from##_##to, const F* in, T* out, int64_t rows, int64_t columns,     \
+              int64_t out_rows, int64_t step) {                                               \
+    pad_rows(in, out, rows, columns, out_rows, step);                                         \
+  }
+HONE_PAD_ROWS(f32, float, bf16, bf16)
+HONE_PAD_ROWS(f32, float, f16, f16)
+HONE_PAD_ROWS(bf16, bf16, bf16, bf16)
+HONE_PAD_ROWS(f16, f16, f16, f16)
+
 }  // namespace hone::cuda

@@ -41,10 +41,11 @@ __device__ void multiply(const X* x, const Y* y, const Z* bias, const Z* onto, Z
       __syncthreads();
     }
     if (i >= p.m || j >= p.n) continue;
-    const int64_t at = (batch * p.m + i) * p.n + j;
+    const int64_t at = (batch * p.m + i) * p.row_z + j;
     if (bias != nullptr) sum += static_cast<W>(wide(bias[j]));
     if (pre != nullptr) pre[at] = Narrow<Z>::of(sum);
-    if (p.act != kNoActivation) sum = static_cast<W>(activate(p.act, static_cast<float>(sum)));
+    if (p.act != kNoActivation)  // of what is kept
+      sum = static_cast<W>(activate(p.act, static_cast<float>(wide(Narrow<Z>::of(sum)))));
     if (onto != nullptr) sum += static_cast<W>(wide(onto[at]));
     z[at] = Narrow<Z>::of(sum);
   }
@@ -61,9 +62,15 @@ HONE_PRODUCT(bf16, bf16, f32, float, f32, float, float)
 HONE_PRODUCT(f32, float, bf16, bf16, f32, float, float)
 HONE_PRODUCT(bf16, bf16, bf16, bf16, f32, float, float)
 HONE_PRODUCT(bf16, bf16, bf16, bf16, bf16, bf16, float)
+HONE_PRODUCT(f32, float, f32, float, bf16, bf16, float)
+HONE_PRODUCT(bf16, bf16, f32, float, bf16, bf16, float)
+HONE_PRODUCT(f32, float, bf16, bf16, bf16, bf16, float)
 HONE_PRODUCT(f16, f16, f32, float, f32, float, float)
 HONE_PRODUCT(f32, float, f16, f16, f32, float, float)
 HONE_PRODUCT(f16, f16, f16, f16, f32, float, float)
 HONE_PRODUCT(f16, f16, f16, f16, f16, f16, float)
+HONE_PRODUCT(f32, float, f32, float, f16, f16, float)
+HONE_PRODUCT(f16, f16, f32, float, f16, f16, float)
+HONE_PRODUCT(f32, float, f16, f16, f16, f16, float)
 
 }  // namespace hone::cuda

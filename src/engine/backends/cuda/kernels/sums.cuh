@@ -97,4 +97,14 @@ __device__ void scatter_rows(const int32_t* ids, const T* dy, T* z, int64_t toke
 HONE_SCATTER(f64, double)
 HONE_SCATTER(f32, float)
 
+// Parts of the sums over rows that begin `step` elements apart (norms.cuh).
+#define HONE_LOGIT_PARTS(name, T)                                                            \
+  HONE_KERNEL(logit_parts_##name, const T* d, float* parts, int64_t rows, int64_t columns,   \
+              int64_t step) {                                                                \
+    sum_columns(parts, rows, columns,                                                        \
+                [=](int64_t row, int64_t j) { return wide(d[row * step + j]); });            \
+  }
+HONE_LOGIT_PARTS(bf16, bf16)
+HONE_LOGIT_PARTS(f16, f16)
+
 }  // namespace hone::cuda

@@ -35,14 +35,15 @@ Status status_of(cublasStatus_t status, std::string_view what) {
 // cuBLASLt has matrices by columns: a row-major matrix is its own transpose there.
 Result<std::shared_ptr<cublasLtMatrixLayoutOpaque_t>> layout_of(const Blas& blas, cudaDataType type,
                                                                 int64_t rows, int64_t columns,
-                                                                int64_t batches) {
+                                                                int64_t row_step, int64_t batches) {
+  if (row_step == 0) row_step = columns;
   cublasLtMatrixLayout_t layout = nullptr;
   HONE_TRY(status_of(blas.cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(columns),
-                                                     static_cast<uint64_t>(rows), columns),
+                                                     static_cast<uint64_t>(rows), row_step),
                      "cublasLtMatrixLayoutCreate"));
   std::shared_ptr<cublasLtMatrixLayoutOpaque_t> made(layout, blas.cublasLtMatrixLayoutDestroy);
   const auto count = static_cast<int32_t>(batches);
-  const int64_t step = rows * columns;
+  const int64_t step = rows * row_step;
   HONE_TRY(status_of(blas.cublasLtMatrixLayoutSetAttribute(
                          layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
                      "cublasLtMatrixLayoutSetAttribute"));
@@ -121,11 +122,11 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
     HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.n));
     HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, p.m * p.n));
   }
-  made.a_ =
-      HONE_TRY(layout_of(blas, p.type, p.trans_y ? p.n : p.k, p.trans_y ? p.k : p.n, p.batches));
-  made.b_ =
-      HONE_TRY(layout_of(blas, p.type, p.trans_x ? p.k : p.m, p.trans_x ? p.m : p.k, p.batches));
-  made.d_ = HONE_TRY(layout_of(blas, p.result, p.m, p.n, p.batches));
+  made.a_ = HONE_TRY(
+      layout_of(blas, p.type, p.trans_y ? p.n : p.k, p.trans_y ? p.k : p.n, p.step_y, p.batches));
+  made.b_ = HONE_TRY(
+      layout_of(blas, p.type, p.trans_x ? p.k : p.m, p.trans_x ? p.m : p.k, p.step_x, p.batches));
+  made.d_ = HONE_TRY(layout_of(blas, p.result, p.m, p.n, p.step_z, p.batches));
 
   cublasLtMatmulHeuristicResult_t best{};
   const std::string name = p.text();

@@ -50,7 +50,8 @@ enum cublasLtMatmulPreferenceAttributes_t : int {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
 };
-enum cublasLtReductionScheme_t : uint32_t { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2 };
+// The type in which parts of a sum over k are added: that of the computation.
+constexpr uint32_t CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2;
 struct cublasLtMatmulAlgo_t {
   uint64_t data[8];
 };
@@ -85,6 +86,8 @@ struct LibraryProduct {
   bool trans_x = false, trans_y = false, has_bias = false, has_onto = false;
   bool gelu = false, keeps_pre = false;
   int64_t m = 0, n = 0, k = 0, batches = 1;
+  // Elements from a row to the next of x, y and z as they are stored; 0: those of a row. One matrix.
+  int64_t step_x = 0, step_y = 0, step_z = 0;
   int64_t workspace_bytes = 0;  // that may be used
   int64_t alignment = 1;        // of all addresses, in bytes
 

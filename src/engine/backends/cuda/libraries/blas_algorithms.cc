@@ -33,10 +33,12 @@ std::string text_of(const cublasLtMatmulAlgo_t& a) {
 
 std::string LibraryProduct::text() const {
   const auto set = [](bool is, const char* word) { return is ? word : ""; };
-  return fmt::format("{} {} {}{} {} x {} x {} by {}, {}{}{}{}{} bytes aligned to {}",
+  const std::string steps =
+      step_x + step_y + step_z > 0 ? fmt::format("steps {} {} {} ", step_x, step_y, step_z) : "";
+  return fmt::format("{} {} {}{} {} x {} x {} by {}, {}{}{}{}{}{} bytes aligned to {}",
                      static_cast<int>(type), static_cast<int>(result), trans_x ? 't' : 'n',
                      trans_y ? 't' : 'n', m, k, n, batches, set(has_bias, "bias "),
-                     set(has_onto, "onto "), set(gelu, "gelu "), set(keeps_pre, "pre "),
+                     set(has_onto, "onto "), set(gelu, "gelu "), set(keeps_pre, "pre "), steps,
                      workspace_bytes, alignment);
 }
 
