@@ -38,12 +38,21 @@ void end(std::vector<Pass>& passes) {
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
 }
 
+void add_narrow_values(std::vector<Pass>& passes, const TrainPasses& how) {
+  if (how.narrows())
+    passes.push_back({"narrow_values", PassKind::numeric,
+                      [as = how.stored](Program& p) { return narrow_values(p, as); }});
+}
+
 void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
+  add_narrow_values(passes, how);
   if (how.stored != DType::f32)
-    passes.push_back({"store_activations", PassKind::numeric,
-                      [as = how.stored, saturate = how.saturate](Program& p) {
-                        return store_activations(p, as, saturate);
-                      }});
+    passes.push_back(
+        {"store_activations", PassKind::numeric,
+         [as = how.stored, saturate = how.saturate, narrows = how.narrows()](Program& p) {
+           return store_activations(p, as, saturate,
+                                    narrows ? residual_stream(p) : std::vector<bool>());
+         }});
 }
 void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
   if (how.copies.empty()) return;
@@ -111,6 +120,7 @@ std::vector<Pass> forward_pipeline(WeightStorage weights, const TrainPasses& how
   std::vector<Pass> passes = begin(how.precision);
   add_narrow(passes, how);
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
+  add_narrow_values(passes, how);
   if (weights != WeightStorage::f32)
     passes.push_back({"store_weights", PassKind::numeric,
                       [weights](Program& p) { return store_weights(p, weights); }});

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/passes/compute_copies.h"
+#include "engine/passes/narrow_values.h"
 #include "engine/passes/narrow_weights.h"
 #include "engine/passes/offload.h"
 #include "engine/passes/pass.h"
@@ -27,6 +28,8 @@ struct TrainPasses {
   // none.
   std::set<std::string> copies = {};
   DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
+  // Values are kept in the type that products round to (narrow_values).
+  bool narrows() const { return precision != Precision::f32 && stored == copies_as() && !saturate; }
   // Weights that are kept in bf16 alone (narrow_weights); empty: none.
   std::set<std::string> in_bf16 = {};
 };

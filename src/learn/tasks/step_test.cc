@@ -290,8 +290,8 @@ TEST(Step, AFullHostGivesTheSameBits) {
       }
 }
 
-// With bf16 and fp16 activations and gradients take half the memory; statistics and vectors stay as
-// they are.
+// With bf16 and fp16 activations and gradients take half the memory; statistics, vectors and the
+// residual stream stay as they are.
 TEST(Step, TwoBytesTakeHalfTheMemory) {
   for (const char* type : {"bf16", "fp16"})
     for (const bool whole : {true, false}) {
@@ -311,8 +311,9 @@ TEST(Step, TwoBytesTakeHalfTheMemory) {
         const double share = static_cast<double>(bytes[1][purpose]) /
                              static_cast<double>(std::max<int64_t>(bytes[0][purpose], 1));
         EXPECT_GT(bytes[1][purpose], 0);
-        // Vectors, which stay in f32, are a tenth of this model.
-        EXPECT_LT(share, 0.6);
+        // Vectors, which stay in f32, are a tenth of this model, and the residual stream is an eighth
+        // of its activations.
+        EXPECT_LT(share, std::string_view(purpose) == "activations" ? 0.65 : 0.6);
         EXPECT_GT(share, 0.4);
       }
     }
@@ -502,7 +503,7 @@ TEST(Step, ActivationsOfAFamilyThatIsNotSafeInF16Saturate) {
         EXPECT_EQ(n.attrs.flag("saturate"), saturates) << model;
         ++casts;
       }
-    EXPECT_GT(casts, 10) << model;
+    if (saturates) EXPECT_GT(casts, 10) << model;  // else values are rounded where they are made
   }
 }
 
