@@ -1,5 +1,6 @@
 #include "engine/passes/compute_copies.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/graph/op.h"
@@ -11,12 +12,8 @@ bool rounds_to(const Node& n, DType as) {
   return n.op->product && n.attrs.flag(std::string(name_of(as)));
 }
 
-}  // namespace
-
-std::set<std::string> multiplied_weights(const Program& p) {
-  std::set<ValueId> read;
-  for (const Node& n : p.nodes)
-    if (n.op->product && n.in.size() > Op::kWeightOperand) read.insert(n.in[Op::kWeightOperand]);
+// The parameters in f32 among these values, by name.
+std::set<std::string> parameters_of(const Program& p, const std::set<ValueId>& read) {
   std::set<std::string> names;
   for (const State& s : p.states)
     if (s.role == Role::param && p.type(s.value).dtype == DType::f32 && read.contains(s.value))
@@ -24,7 +21,54 @@ std::set<std::string> multiplied_weights(const Program& p) {
   return names;
 }
 
-Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as) {
+// The operands of a node that count rounded to this type, whichever type they are kept in.
+std::vector<size_t> rounded_operands(const Program& p, const Node& n, DType as) {
+  std::vector<size_t> operands;
+  if (!rounds_to(n, as)) return operands;
+  operands.push_back(Op::kWeightOperand);
+  const bool is_head = n.op->takes("labels");
+  if (!is_head && n.op->takes("bias") && n.attrs.text("as") == name_of(as) &&
+      NodeView{p, n}.has("bias"))
+    operands.push_back(NodeView{p, n}.slot("bias"));
+  return operands;
+}
+
+// Makes the copy a result of the node that makes the weight's new version, its result `k`; false:
+// the node cannot.
+bool copied_by_update(Node& n, size_t k, ValueId copy, DType as) {
+  if (n.op->attr("copied") == nullptr || !n.attrs.integers("rows").empty()) return false;
+  if (static_cast<int64_t>(k) >= n.attrs.integer("count")) return false;
+  std::vector<int64_t> copied = n.attrs.integers("copied");
+  copied.push_back(static_cast<int64_t>(k));
+  n.attrs.set("copied", copied);
+  n.attrs.set("copied_as", std::string(name_of(as)));
+  n.out.push_back(copy);
+  return true;
+}
+
+}  // namespace
+
+std::set<std::string> multiplied_weights(const Program& p) {
+  std::set<ValueId> read;
+  for (const Node& n : p.nodes)
+    if (n.op->product && n.in.size() > Op::kWeightOperand) read.insert(n.in[Op::kWeightOperand]);
+  return parameters_of(p, read);
+}
+
+std::set<std::string> resident_weights(const Program& p) {
+  std::set<ValueId> read, of_heads;
+  for (const Node& n : p.nodes)
+    for (const DType as : {DType::bf16, DType::f16})
+      for (const size_t i : rounded_operands(p, n, as))
+        (n.op->takes("labels") ? of_heads : read).insert(n.in[i]);
+  for (const ValueId v : of_heads) read.erase(v);
+  for (const State& s : p.states)
+    if (!s.trainable) read.erase(s.value);
+  return parameters_of(p, read);
+}
+
+Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as,
+                            bool resident) {
   p.renumber_producers();
   std::vector<std::vector<Node>> after(p.nodes.size());  // each node: the copies of what it wrote
   bool any = false;
@@ -37,19 +81,23 @@ Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DT
     copy.role = Role::copy;
     const ValueId v = p.add_state(copy, {as, Shape(p.type(weight.value).shape)});
     for (Node& n : p.nodes)
-      if (rounds_to(n, as) && n.in[Op::kWeightOperand] == weight.value)
-        n.in[Op::kWeightOperand] = v;
+      for (const size_t operand : rounded_operands(p, n, as))
+        if (n.in[operand] == weight.value) n.in[operand] = v;
     any = true;
     if (weight.next == kNoValue) continue;
+    const ValueId made = p.new_value(Type(p.type(v)));
+    p.state_named(copy.name)->next = made;
+    const auto writer = static_cast<size_t>(p.values[static_cast<size_t>(weight.next)].node);
+    Node& by = p.nodes[writer];
+    const auto k = std::find(by.out.begin(), by.out.end(), weight.next) - by.out.begin();
+    if (resident && copied_by_update(by, static_cast<size_t>(k), made, as)) continue;
     Node cast;
     cast.op = p.ops().find("cast");
     cast.attrs.set("dtype", std::string(name_of(as)));
     cast.in = {weight.next};
-    cast.out = {p.new_value(Type(p.type(v)))};
-    p.state_named(copy.name)->next = cast.out[0];
-    const auto writer = static_cast<size_t>(p.values[static_cast<size_t>(weight.next)].node);
-    cast.phase = p.nodes[writer].phase;
-    cast.scope = p.nodes[writer].scope;
+    cast.out = {made};
+    cast.phase = by.phase;
+    cast.scope = by.scope;
     after[writer].push_back(std::move(cast));
   }
   if (!any) return false;

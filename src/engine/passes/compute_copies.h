@@ -6,6 +6,9 @@
 //   next %w = %9                           %10 : bf16[K,N] = cast(%9)
 //                                          next %w = %9,  next %c = %10
 //
+// `resident`: the weight stays beside its copy. An update with attribute `copied` then writes the
+// copy itself, as one more result; a bias that a product rounds (attribute `as`) has a copy too.
+//
 // The copy is the weight, rounded: products have the bits that they have without it. So the weight
 // itself, in f32, may be elsewhere (offload) while the forward and the backward pass compute. Other
 // readers, such as embeddings, read the weight: the autocast of PyTorch leaves them in f32 too.
@@ -23,8 +26,13 @@ namespace hone {
 
 // The parameters in f32 that products of the program read as their second operand.
 std::set<std::string> multiplied_weights(const Program& p);
+// Those of which a copy beside them saves casts: the same among trainable ones, without the weights
+// of heads, which are read once in a step, and with biases of results in 16 bits. `p` has had its
+// passes.
+std::set<std::string> resident_weights(const Program& p);
 
 // `as`: bf16 or f16, what the products round their operands to.
-Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as);
+Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as,
+                            bool resident = false);
 
 }  // namespace hone

@@ -57,9 +57,8 @@ void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
 void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
   if (how.copies.empty()) return;
   passes.push_back({"compute_copies", PassKind::numeric,
-                    [weights = how.copies, as = how.copies_as()](Program& p) {
-                      return compute_copies(p, weights, as);
-                    }});
+                    [weights = how.copies, as = how.copies_as(), resident = how.resident_copies](
+                        Program& p) { return compute_copies(p, weights, as, resident); }});
 }
 void add_recompute(std::vector<Pass>& passes, const Recompute& how) {
   if (how.any())

@@ -28,6 +28,8 @@ struct TrainPasses {
   // none.
   std::set<std::string> copies = {};
   DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
+  // Copies are written by the node that updates the weight, which stays on the device.
+  bool resident_copies = false;
   // Values are kept in the type that products round to (narrow_values).
   bool narrows() const { return precision != Precision::f32 && stored == copies_as() && !saturate; }
   // Weights that are kept in bf16 alone (narrow_weights); empty: none.

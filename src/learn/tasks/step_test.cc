@@ -254,6 +254,36 @@ TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
   }
 }
 
+// A device with memory of its own has the copies beside the weights: the bits are those of a device
+// without copies. The head reads its weight once and has none.
+TEST(Step, CopiesBesideWeightsGiveTheSameBits) {
+  for (const bool whole : {true, false}) {
+    Case c{"clm", "models/gpt2_tiny"};
+    c.change = [](TaskSettings& s) { s.bf16 = true; };
+    const Made made = make(c);
+    const auto cpu = open_backend("cpu", {.threads = 2}).value(),
+               far = open_backend("far", {.threads = 2}).value();
+    Session one = session_of(made.task, made.model, whole, *cpu),
+            two = session_of(made.task, made.model, whole, *far);
+    for (Session* s : {&one, &two})
+      for (int step = 0; step < 3; ++step) {
+        run_step(*s, (whole ? "step." : "train.") + made.shape, made.model.config, step);
+        if (!whole) run_step(*s, "update", made.model.config, step);
+      }
+    expect_same_states(one, two);
+    int matrices = 0;
+    for (const StateSlot& slot : two.plan().states) {
+      if (slot.role != Role::copy) continue;
+      matrices += slot.type.rank() == 2 ? 1 : 0;
+      const std::string weight = slot.name.substr(copy_name("").size());
+      const std::vector<float> wide = two.state_values<float>(weight);
+      const std::vector<uint16_t> got = two.state_values<uint16_t>(slot.name);
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], f32_to_bf16(wide[i])) << slot.name;
+    }
+    EXPECT_EQ(matrices, 4 * made.model.config.layers);
+  }
+}
+
 // The host has room for a half of the states, the device for a part of the others: the rest is on
 // disk.
 TEST(Step, AFullHostGivesTheSameBits) {

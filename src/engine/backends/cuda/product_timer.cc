@@ -21,10 +21,12 @@ Result<double> product_seconds(CudaDevice& device, const LtProduct& product) {
     kept.push_back(HONE_TRY(device.allocate(Space::device, count * size_of_type(t), "")));
     return kept.back()->data();
   };
-  const int64_t result = p.batches * p.m * p.n;
+  // Rows may be further apart than they are long.
+  const int64_t result = p.batches * p.m * std::max(p.n, p.step_z);
+  const int64_t rows_x = p.trans_x ? p.k : p.m, rows_y = p.trans_y ? p.n : p.k;
   LtProduct::Operands o;
-  o.x = HONE_TRY(take(true, p.batches * p.m * p.k, p.type));
-  o.y = HONE_TRY(take(true, p.batches * p.k * p.n, p.type));
+  o.x = HONE_TRY(take(true, p.batches * rows_x * std::max(p.m * p.k / rows_x, p.step_x), p.type));
+  o.y = HONE_TRY(take(true, p.batches * rows_y * std::max(p.k * p.n / rows_y, p.step_y), p.type));
   std::byte* z = HONE_TRY(take(true, result, p.result));
   o.z = z;
   o.onto = p.has_onto ? z : nullptr;

@@ -132,6 +132,35 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config,
   return weights;
 }
 
+namespace {
+
+// Weights whose products read copies in two bytes. An offloaded optimizer keeps the weights that it
+// updates; texts are then generated in f32, from the weights. A device with memory of its own has
+// the copies beside the weights.
+Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
+                  const BatchShape& train) {
+  const Space masters = how.offload.beside_moments();
+  const bool resident = masters == Space::device;
+  if (how.precision == Precision::f32 || !shapes.copies || !how.in_bf16.empty()) return Ok{};
+  Program forward = m.task.program(m.config, train, "weights", true);
+  if (resident) {
+    if (m.host_lane != HostLane::apart || !how.narrows()) return Ok{};
+    HONE_TRY(run_passes(forward, forward_pipeline(WeightStorage::f32, how), {}));
+    how.copies = resident_weights(forward);
+    how.resident_copies = true;
+    return Ok{};
+  }
+  if (shapes.writes) return Ok{};
+  how.copies = multiplied_weights(forward);
+  if (how.copies.empty()) return Ok{};
+  how.offload.masters = masters;
+  // The device makes copies that are on disk.
+  if (how.offload.params == Space::disk) how.offload.host_lane = HostLane::none;
+  return Ok{};
+}
+
+}  // namespace
+
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
   const TaskSettings& s = m.settings();
   std::vector<RunProgram> programs;
@@ -153,18 +182,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     HONE_TRY(check_weight_types(weights, s));
   }
   update.gradients = precision.gradients;
-  // An offloaded optimizer keeps the weights that it updates, and products read copies in two
-  // bytes. Texts are generated in f32, from the weights.
-  const Space masters = how.offload.beside_moments();
-  if (masters != Space::device && precision.products != Precision::f32 && shapes.copies &&
-      how.in_bf16.empty() && !shapes.writes && !train.empty()) {
-    how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
-    if (!how.copies.empty()) {
-      how.offload.masters = masters;
-      // The device makes copies that are on disk.
-      if (how.offload.params == Space::disk) how.offload.host_lane = HostLane::none;
-    }
-  }
+  if (!train.empty()) HONE_TRY(add_copies(how, m, shapes, train[0]));
   if (!train.empty() && !shapes.budgets.states.all())
     how.offload.homes =
         homes_beside_host(build_update(weights, update), how, shapes.budgets.states);
