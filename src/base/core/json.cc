@@ -4,12 +4,17 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <type_traits>
 
 #include "base/core/errors.h"
+#include "base/core/json_members.h"
 #include "base/core/text.h"
 
 namespace hone {
 namespace {
+
+template <class J>
+using Members = std::conditional_t<std::is_same_v<J, OrderedJson>, OrderedMembers<J>, J&>;
 
 // Recursive descent over the text; the first failure is kept in fault_ and unwinds as false.
 template <class J>
@@ -93,6 +98,7 @@ class Parser {
   bool object(J& out, int depth) {
     if (depth >= rules_.max_depth) return too_deep();
     out = J::object();
+    Members<J> members(out);
     ++at_;
     space();
     if (peek() == '}') return ++at_, true;
@@ -102,7 +108,7 @@ class Parser {
       const size_t key_at = at_;
       std::string key;
       if (!string(key)) return false;
-      if (rules_.unique_keys && out.contains(key))
+      if (rules_.unique_keys && members.contains(key))
         return fail_with(err::kJsonSyntax,
                          fmt::format("the key '{}' appears twice in one object", key), key_at);
       space();
@@ -110,7 +116,7 @@ class Parser {
       ++at_;
       space();
       if (places_) path_ += "/" + key;
-      if (!parse(out[key], depth + 1)) return false;
+      if (!parse(members[key], depth + 1)) return false;
       path_.resize(path_size);
       space();
       char c = peek();

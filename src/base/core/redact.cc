@@ -31,9 +31,9 @@ std::vector<std::string> words_of(const std::string& name) {
 }
 
 // Words that a name of text or of a place has beside "token" or "credentials": nothing secret.
-constexpr std::array<std::string_view, 12> kText = {"pad",   "eos", "bos", "unk",
-                                                    "mask",  "sep", "cls", "special",
-                                                    "start", "end", "per", "application"};
+constexpr std::array<std::string_view, 14> kText = {"pad", "eos",  "bos",     "unk",        "mask",
+                                                    "sep", "cls",  "special", "start",      "end",
+                                                    "per", "stop", "type",    "application"};
 
 // "hubtoken", not "eostoken".
 bool ends_in_a_token(std::string_view word) {
@@ -195,10 +195,11 @@ OrderedJson redact_secrets(OrderedJson value) {
   if (value.is_array())
     for (OrderedJson& member : value) member = redact_secrets(std::move(member));
   if (value.is_object())
-    for (const auto& [key, member] : value.items()) {
+    for (auto it = value.begin(); it != value.end(); ++it) {
+      OrderedJson& member = it.value();
       const bool secret =
-          names_a_secret(key) && member.is_string() && !member.get<std::string>().empty();
-      value[key] = secret ? OrderedJson(kRedacted) : redact_secrets(member);
+          names_a_secret(it.key()) && member.is_string() && !member.get<std::string>().empty();
+      member = secret ? OrderedJson(kRedacted) : redact_secrets(std::move(member));
     }
   return value;
 }

@@ -47,12 +47,18 @@ TEST(Redact, KnowsTheNamesOfCredentials) {
        {"token", "hub_token", "hubToken", "accesstoken", "jwt", "auth", "sessionid", "session-id",
         "passphrase", "AWSAccessKeyId", "X-Amz-Signature", "apikey"})
     EXPECT_TRUE(names_a_secret(name)) << name;
-  for (const char* name :
-       {"pad_token", "eostoken", "max_tokens", "key", "code", "author", "session"})
+  for (const char* name : {"pad_token", "eostoken", "max_tokens", "key", "code", "author",
+                           "session", "stop_token", "return_token_type_ids"})
     EXPECT_FALSE(names_a_secret(name)) << name;
   EXPECT_EQ(redact_text("https://h/x?key=AIzaSy1&code=2&alt=media&X-Amz-Signature=3"),
             "https://h/x?key=***&code=***&alt=media&X-Amz-Signature=***");
   EXPECT_EQ(redact_text("label=AIzaSyABCDEFGHIJKLMNOP"), "label=***");
+}
+
+TEST(Redact, ManyMembersKeepTheirOrder) {
+  OrderedJson value = {{"token", "abc"}, {"z", {{"password", "x"}, {"a", 1}}}, {"b", "y"}};
+  EXPECT_EQ(dump_json(redact_secrets(value)),
+            R"({"token": "***", "z": {"password": "***", "a": 1}, "b": "y"})");
 }
 
 TEST(Redact, KnowsTheWordsOfACommand) {
