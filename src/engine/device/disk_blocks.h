@@ -88,7 +88,7 @@ class DiskBlocks {
   std::optional<Error> failure_;
   std::string how_, why_no_uring_;
   std::mutex piece_mutex_;
-  DiskBuffer piece_{nullptr, nullptr};  // of whole disk blocks
+  DiskBuffer piece_;  // of whole disk blocks
 };
 
 }  // namespace hone

@@ -36,9 +36,14 @@ class DiskIo {
 // "" if io_uring can be used, else the reason why not.
 std::string why_no_uring();
 
-// Memory that any disk can read into and write from directly; uninitialized. Throws std::bad_alloc.
-using DiskBuffer = std::unique_ptr<std::byte[], void (*)(void*)>;
-DiskBuffer make_disk_buffer(int64_t bytes);
+// Memory that any disk can read into and write from directly. Its pages are the system's own: they
+// count once they are touched, and no longer after its end.
+struct DiskBufferEnd {
+  int64_t bytes = 0;
+  void operator()(std::byte* at) const;
+};
+using DiskBuffer = std::unique_ptr<std::byte[], DiskBufferEnd>;
+DiskBuffer make_disk_buffer(int64_t bytes);  // throws std::bad_alloc
 // Rounds `bytes` up to whole disk blocks.
 int64_t in_disk_blocks(int64_t bytes);
 

@@ -40,7 +40,7 @@ class DiskStream {
     int64_t done = 0;
     bool bounced = false;  // through bounce[0..]
     bool used = false;
-    DiskBuffer bounce{nullptr, nullptr};
+    DiskBuffer bounce = {};
   };
   Moving& moving(uint64_t copy) { return moving_[copy % kCopies]; }
   void make_requests();

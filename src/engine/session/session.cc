@@ -280,7 +280,7 @@ Status Session::write_state(std::string_view name, StateRange range, StateSource
   open_gate();
   note_written(name);
   const auto write = [&](const StateSlot& s, std::byte* to, int64_t bytes) -> Status {
-    DiskBuffer block{nullptr, nullptr};
+    DiskBuffer block;
     if (!host_reads(s.home)) block = make_disk_buffer(std::min(bytes, most));
     for (int64_t at = 0; at < bytes; at += most) {
       const int64_t count = std::min(most, bytes - at);
