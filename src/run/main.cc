@@ -1,6 +1,4 @@
 // The program: finds the command, runs it, and turns whatever comes out into text and a status.
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/store/places/places.h"
+#include "run/color_flag.h"
 #include "run/commands/command.h"
 #include "run/commands/error_pages.h"
 #include "run/commands/errors.h"
@@ -41,6 +40,7 @@ Error unknown_command(const std::vector<Command>& all, const std::string& word) 
 }
 
 Result<int> dispatch(std::vector<std::string> args) {
+  HONE_TRY(take_color(args));
   const std::vector<Command> all = all_command();
   if (args.empty()) {
     print_out(overview(all));
@@ -70,7 +70,7 @@ int report(const Error& e) {
   const std::string text = redact_text(e.text());
   if (log_format() == LogFormat::kJson) {
     log_error("{}", text);
-  } else if (isatty(STDERR_FILENO) && log_in_color()) {
+  } else if (log_in_color()) {
     fmt::print(stderr, "\033[31m{}\033[0m\n", text);
   } else {
     fmt::print(stderr, "{}\n", text);

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/core/color.h"
 #include "base/core/json.h"
+#include "base/core/log_wrap.h"
 #include "base/core/process.h"
 #include "base/core/redact.h"
 #include "base/core/text.h"
@@ -46,10 +48,10 @@ void emit(std::string_view text) {
 
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
-int terminal_width() {
+// 0: standard error is not a terminal that says its width.
+size_t terminal_width() {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
-  return 100;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 0;
 }
 }  // namespace
 
@@ -61,10 +63,7 @@ void set_log_sink(std::function<void(std::string_view)> sink) {
   state().sink = std::move(sink);
 }
 
-bool log_in_color() {
-  return is_terminal(STDERR_FILENO) && environment("NO_COLOR").empty() &&
-         environment("TERM") != "dumb";
-}
+bool log_in_color() { return has_color(STDERR_FILENO); }
 
 void set_log_listener(std::function<void(const LogRecord&)> listener) {
   std::lock_guard lock(state().mutex);
@@ -111,10 +110,8 @@ namespace {
 
 // Paints a line for a terminal: the word before the column of texts ("{:<11} "), and the loss.
 void append_painted(std::string_view line, std::string& text) {
-  constexpr size_t kColumn = 11;
-  const size_t word = line.find("  ");
-  if (word < kColumn && line.size() > kColumn + 1 && line[kColumn] == ' ' &&
-      line.find_first_not_of(' ', word) == kColumn + 1) {
+  if (has_text_column(line)) {
+    const size_t word = line.find("  ");
     text += "\x1b[36m";
     text += line.substr(0, word);
     text += "\x1b[0m";
@@ -141,6 +138,10 @@ void write_record(LogState& s, const LogRecord& given, bool with_word) {
   std::string redacted;
   if (may_hold_a_secret(r.message)) r.message = redacted = redact_text(std::string(r.message));
   if (s.listener) s.listener(r);
+  std::string wrapped;
+  if (const size_t width = s.sink || s.format == LogFormat::kJson ? 0 : terminal_width();
+      width > 0 && r.message.size() > width)
+    r.message = wrapped = wrap_line(r.message, width);
   std::string& text = s.text;
   text.clear();
   if (s.format == LogFormat::kJson) {
@@ -225,8 +226,9 @@ void Progress::update(int64_t done, std::string_view text) {
     return;
   }
   s.bar = line(true);
-  size_t width = static_cast<size_t>(terminal_width()) - 1;
-  if (s.bar.size() > width) s.bar = utf8_prefix(s.bar, width);
+  const size_t width = terminal_width();
+  const size_t most = (width > 0 ? width : 100) - 1;
+  if (s.bar.size() > most) s.bar = utf8_prefix(s.bar, most);
   emit(std::string(kClearLine) + s.bar);
 }
 

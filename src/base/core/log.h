@@ -55,7 +55,7 @@ void set_log_step(int64_t step);        // the label `step` from here on
 // The line of `format` json, without a line break.
 std::string log_json(const LogRecord& record, const LogLabels& labels);
 
-// True when standard error is a terminal and NO_COLOR is unset or empty.
+// Whether standard error has colours (base/core/color.h).
 bool log_in_color();
 
 template <class... Args>

@@ -126,6 +126,7 @@ std::string Schema::help(const HelpOptions& how) const {
   std::vector<std::pair<std::string, std::string>> every = {
       {"--config FILE", "read settings from a YAML or JSON file"},
       {"--dump-config", "print the merged settings as JSON and end"},
+      {"--color auto|always|never", "colours in texts for people; auto: on a terminal"},
       {"--help", "print this and end"}};
   if (some)
     every.emplace_back("--help all",

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/core/process.h"
+#include "base/core/color.h"
 #include "base/core/text.h"
 
 namespace hone {
@@ -20,9 +20,6 @@ int screen_width() {
   return width > 0 ? std::min(width, 120) : 80;
 }
 
-bool color_on_screen() {
-  return is_terminal(STDOUT_FILENO) && environment("NO_COLOR").empty() &&
-         environment("TERM") != "dumb";
-}
+bool color_on_screen() { return has_color(STDOUT_FILENO); }
 
 }  // namespace hone

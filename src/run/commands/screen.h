@@ -6,7 +6,7 @@ namespace hone {
 // Columns: $COLUMNS, else those of the terminal, else 80; at most 120.
 int screen_width();
 
-// True when standard output is a terminal, $NO_COLOR is unset or empty, and $TERM is not dumb.
+// Whether standard output has colours (base/core/color.h).
 bool color_on_screen();
 
 }  // namespace hone

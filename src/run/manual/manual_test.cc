@@ -62,7 +62,7 @@ TEST(Manual, BashCompletesALine) {
   EXPECT_EQ(bash_offers({"hone", "help", "mo"}), "models");
   EXPECT_EQ(bash_offers({"hone", "help", "models", ""}), "list promote all");
   EXPECT_EQ(bash_offers({"hone", "train", "--"}),
-            "--kind --file --rate --fast --to --config --help");
+            "--kind --file --rate --fast --to --config --color --help");
   EXPECT_EQ(bash_offers({"hone", "run_it", "--k"}), "--kind");
   EXPECT_EQ(bash_offers({"hone", "train", "--kind", ""}), "alpha beta");
   EXPECT_EQ(bash_offers({"hone", "train", "--kind", "=", "b"}), "beta");
@@ -72,8 +72,8 @@ TEST(Manual, BashCompletesALine) {
   EXPECT_EQ(bash_offers({"hone", "train", "--fast", "--ra"}), "--rate");
   EXPECT_EQ(bash_offers({"hone", "train", "--file", "/et"}), "/etc");
   EXPECT_EQ(bash_offers({"hone", "models", ""}), "list promote");
-  EXPECT_EQ(bash_offers({"hone", "models", "list", "--"}), "--config --help");
-  EXPECT_EQ(bash_offers({"hone", "models", "promote", "--"}), "--name --config --help");
+  EXPECT_EQ(bash_offers({"hone", "models", "list", "--"}), "--config --color --help");
+  EXPECT_EQ(bash_offers({"hone", "models", "promote", "--"}), "--name --config --color --help");
 }
 
 TEST(Manual, EveryShellHasEachCommandAndFlag) {

@@ -45,6 +45,14 @@ void add_flags(CommandSheet& sheet, const Schema& schema, const std::string& par
                          .text = "read settings from a YAML or JSON file",
                          .brief = "read settings from a YAML or JSON file",
                          .value = FlagValue::kFile});
+  const std::string color = "colours in texts for people; auto: on a terminal";
+  sheet.flags.push_back({.name = "color",
+                         .group = every,
+                         .form = "--color auto|always|never",
+                         .text = color,
+                         .brief = first_clause(color),
+                         .value = FlagValue::kWords,
+                         .words = {"auto", "always", "never"}});
   sheet.flags.push_back({.name = "help",
                          .group = every,
                          .form = "--help [all]",
