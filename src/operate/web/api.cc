@@ -44,6 +44,12 @@ WebAnswer api_answer(const OrderedJson& value) {
   return {.status = 200, .body = browser_json(value) + "\n"};
 }
 
+WebAnswer api_rows_answer(const OrderedJson& head, const OrderedJson& rows) {
+  std::string body = browser_json(head);
+  body.pop_back();
+  return {.status = 200, .body = body + ", \"rows\": " + browser_rows_json(rows) + "}\n"};
+}
+
 WebAnswer api_failure(const Error& error, int status) {
   for (const ErrorCode& code :
        {err::kNoRun, err::kNoPipelineRun, err::kNotRegistered, err::kNotBelow})

@@ -32,6 +32,8 @@ std::optional<std::map<std::string, std::string>> parse_query(std::string_view q
 
 // Status 200 with browser_json().
 WebAnswer api_answer(const OrderedJson& value);
+// The same with a last member "rows", by browser_rows_json().
+WebAnswer api_rows_answer(const OrderedJson& head, const OrderedJson& rows);
 // Status 404 for missing things (H3112, H3135, H3167, H3503), else `status`, with the error's code, what,
 // where and what to do.
 WebAnswer api_failure(const Error& error, int status = 500);
@@ -108,8 +110,8 @@ class DataApi {
   WebAnswer answer(const ApiRequest& request, const std::function<bool()>& stops);
 
  private:
-  Result<OrderedJson> list();
-  Result<OrderedJson> rows_of(const ApiRequest& request, const std::function<bool()>& stops);
+  Result<WebAnswer> list();
+  Result<WebAnswer> rows_of(const ApiRequest& request, const std::function<bool()>& stops);
   Result<std::string> model_path(const std::string& model);  // H3502
   Result<std::shared_ptr<Tokenizer>> tokenizer(const std::string& model);
   Result<std::shared_ptr<const TaskView>> view(const std::string& task, const std::string& model,

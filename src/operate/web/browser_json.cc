@@ -21,4 +21,6 @@ std::string browser_json(const OrderedJson& value) {
   return dump_json(readable(redact_secrets(value)));
 }
 
+std::string browser_rows_json(const OrderedJson& rows) { return dump_json(readable(rows)); }
+
 }  // namespace hone

@@ -1,6 +1,7 @@
 // Serves the data files of the folders: their rows, and what a task makes of them for its model.
 #include <algorithm>
 
+#include "base/core/json_members.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/data/rows/columns.h"
@@ -148,15 +149,14 @@ Result<std::shared_ptr<const TaskView>> DataApi::view(const std::string& task,
   return opened;
 }
 
-Result<OrderedJson> DataApi::list() {
+Result<WebAnswer> DataApi::list() {
   OrderedJson j = {
       {"folder", places_.folder}, {"data_folders", places_.more}, {"tasks", tasks_json()}};
   j.update(data_listing(places_, HONE_TRY(runs_.rows())));
-  return j;
+  return api_answer(j);
 }
 
-Result<OrderedJson> DataApi::rows_of(const ApiRequest& request,
-                                     const std::function<bool()>& stops) {
+Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::function<bool()>& stops) {
   const std::string file = request.get("file"), model = request.get("model");
   const auto path = places_.find(file);
   if (!path || !is_regular(*path)) return not_below("file", file);
@@ -192,8 +192,9 @@ Result<OrderedJson> DataApi::rows_of(const ApiRequest& request,
   OrderedJson rows = OrderedJson::array();
   for (size_t i = 0; i < page.rows.size(); ++i) {
     OrderedJson cells = OrderedJson::object();
+    OrderedMembers<OrderedJson> by_column(cells);
     for (size_t c = 0; c < std::min(columns.size(), page.rows[i].cells.size()); ++c)
-      cells[columns[c]] = shown_cell_json(page.rows[i].cells[c]);
+      by_column[columns[c]] = shown_cell_json(page.rows[i].cells[c]);
     OrderedJson row = {{"row", from + static_cast<int64_t>(i) + 1}, {"cells", std::move(cells)}};
     if (of_ids) row["seen"] = from_ids[i];
     if (as_task && seen.rows[i] && as_task->tokenizer())
@@ -203,22 +204,22 @@ Result<OrderedJson> DataApi::rows_of(const ApiRequest& request,
       row["left_out"] = seen.left_out[i];
     rows.push_back(std::move(row));
   }
-  return OrderedJson{{"file", file},
-                     {"task", task},
-                     {"model", model},
-                     {"run", run ? text_at(run->run, "id") : ""},
-                     {"prepared", prepared},
-                     {"columns", columns},
-                     {"classes", classes_json(names)},
-                     {"notes", seen.notes},
-                     {"from", from},
-                     {"more", page.more},
-                     {"rows", std::move(rows)}};
+  return api_rows_answer({{"file", file},
+                          {"task", task},
+                          {"model", model},
+                          {"run", run ? text_at(run->run, "id") : ""},
+                          {"prepared", prepared},
+                          {"columns", columns},
+                          {"classes", classes_json(names)},
+                          {"notes", seen.notes},
+                          {"from", from},
+                          {"more", page.more}},
+                         rows);
 }
 
 WebAnswer DataApi::answer(const ApiRequest& request, const std::function<bool()>& stops) {
-  const Result<OrderedJson> given = request.get("file").empty() ? list() : rows_of(request, stops);
-  return given.ok() ? api_answer(*given) : api_failure(given.error(), 400);
+  Result<WebAnswer> given = request.get("file").empty() ? list() : rows_of(request, stops);
+  return given.ok() ? std::move(*given) : api_failure(given.error(), 400);
 }
 
 }  // namespace hone

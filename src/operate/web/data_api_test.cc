@@ -170,6 +170,18 @@ TEST_F(DataPage, RowsThatTheTaskLeavesOutSayWhy) {
   EXPECT_LT(text_at(cut.at(0).at("cells"), "text").size(), 21000u);
 }
 
+// A column may have any name and any text; addresses beside the rows hold no secrets.
+TEST_F(DataPage, CellsAreShownWhateverTheirNames) {
+  const std::string row =
+      R"({"token": "Anna", "password": "abc", "chat": [{"auth": "x", "api_key": "y"}], )"
+      R"("text": "call --token abc at https://me:word@h/x?sig=1"})";
+  put("below/rows.jsonl", row + "\n");
+  const OrderedJson data = json("/api/data?file=rows.jsonl");
+  EXPECT_EQ(data.at("rows").at(0).at("cells"), OrderedJson::parse(row));
+  put_run("r1", "run", "clm", {{"train_file", {"https://me:word@h/x?sig=1"}}});
+  EXPECT_EQ(ask("/api/data").body.find("word@"), std::string::npos);
+}
+
 TEST_F(DataPage, PreparedRowsAreShownAsTheyAre) {
   copy_golden("tiny_text_gpt2", "below/gpt2");
   put("below/ids.jsonl", "{\"input_ids\": [5, 6, 7], \"labels\": [-100, 6, 7]}\n");

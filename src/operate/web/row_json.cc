@@ -1,5 +1,6 @@
 #include "operate/web/row_json.h"
 
+#include "base/core/json_members.h"
 #include "base/core/text.h"
 
 namespace hone {
@@ -12,7 +13,7 @@ std::string cut_text(const std::string& text) {
   return std::string(utf8_prefix(text, kMostTextBytes)) + "…";
 }
 
-// `piece`: the token's spelling in the vocabulary (a member "token" is a secret for redact_secrets).
+// `piece`: the token's spelling in the vocabulary.
 OrderedJson token_json(const Tokenizer& t, int32_t id) {
   OrderedJson j = {
       {"id", id}, {"piece", t.token_of(id).value_or("")}, {"text", t.decode(std::span(&id, 1))}};
@@ -80,6 +81,7 @@ int64_t bytes_of_cell(const Cell& cell) {
 OrderedJson named_row_json(const Row& row, const std::vector<std::string>& columns,
                            const LabelNames& names) {
   OrderedJson j = OrderedJson::object();
+  OrderedMembers<OrderedJson> by_column(j);
   const auto named = [](const OrderedJson& value, const std::vector<std::string>& classes) {
     const bool known = value.is_number_integer() && value.get<int64_t>() >= 0 &&
                        value.get<size_t>() < classes.size();
@@ -93,7 +95,7 @@ OrderedJson named_row_json(const Row& row, const std::vector<std::string>& colum
       else
         value = named(value, classes->second);
     }
-    j[columns[i]] = std::move(value);
+    by_column[columns[i]] = std::move(value);
   }
   return j;
 }
