@@ -34,6 +34,8 @@ struct TextSource {
   std::function<OrderedJson(const Pretrained&, const TextOptions&, bool all)> shard_settings;
   // Model and pool must outlive the function. H2413 if the model has no tokenizer.
   std::function<Tokenize(const Pretrained&, ThreadPool*)> tokenize;
+  // The switch with which each row is a row of the file; without it, rows are blocks of several.
+  std::string apart;
 };
 
 // The rows of a run: given ones, or those of the text, in memory, mapped, or streamed with

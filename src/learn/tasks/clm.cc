@@ -97,7 +97,8 @@ Task task_clm() {
       .files = [s](const Pretrained& model, const WantedSplits& splits,
                    std::vector<std::string>& notes) { return clm_files(*s, model, splits, notes); },
       .shard_settings = [s](const auto&... a) { return clm_shard_settings(*s, a...); },
-      .tokenize = tokenize_with};
+      .tokenize = tokenize_with,
+      .apart = "packing"};
   t.resizes_embeddings = true;
   t.examples = [s, text = *t.text](Pretrained& model,
                                    const ExampleSource& source) -> Result<Examples> {

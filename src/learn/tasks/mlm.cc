@@ -221,7 +221,8 @@ Task mlm_task(std::shared_ptr<MlmSettings> s) {
                    std::vector<std::string>& notes) { return mlm_files(*s, model, splits, notes); },
       .shard_settings = [s](const auto&... a) { return mlm_shard_settings(*s, a...); },
       .tokenize = [s](const Pretrained& model,
-                      ThreadPool* pool) { return tokenize(*s, model, pool); }};
+                      ThreadPool* pool) { return tokenize(*s, model, pool); },
+      .apart = "line_by_line"};
   t.resizes_embeddings = true;
   t.examples = [s, text = *t.text](Pretrained& model, const ExampleSource& source) {
     return mlm_examples(s, text, model, source);

@@ -88,8 +88,14 @@ std::string check_opened(const ChosenTask& chosen, Pretrained& model, int64_t sa
   return text;
 }
 
-Status check_slices(const Task& task, const std::vector<std::string>& columns) {
-  return find_slice_columns(task, HONE_TRY(task.prepared->sources()), columns);
+// `model`: null if it cannot be opened.
+Status check_slices(const Task& task, const Pretrained* model,
+                    const std::vector<std::string>& columns) {
+  if (task.prepared) return find_slice_columns(task, HONE_TRY(task.prepared->sources()), columns);
+  if (!model) return Ok{};
+  std::vector<std::string> notes;
+  const TextFiles files = HONE_TRY(task.text->files(*model, {true, true}, notes));
+  return find_slice_columns(task, HONE_TRY(sources_of(files)), columns);
 }
 
 // The errors as one, for the program that started this one.
@@ -129,8 +135,9 @@ Result<int> run_check(const std::vector<std::string>& args) {
     text = check_opened(*chosen, opened->model, only.samples, c);
   else
     c.findings.add(opened.error());
-  if (!only.slice_columns.empty() && task.prepared)
-    c.findings.passed(check_slices(task, only.slice_columns));
+  if (!only.slice_columns.empty() && (task.prepared || task.text))
+    c.findings.passed(
+        check_slices(task, opened.ok() ? &opened->model : nullptr, only.slice_columns));
   if (task.settings->allows("special_tokens") || task.settings->allows("no_labels"))
     c.findings.allow("all_masked_rows");
   const Findings findings = in_flags(chosen->schema, c.findings);

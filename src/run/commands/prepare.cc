@@ -54,9 +54,14 @@ Result<Prepared> prepare_text(const PrepareOnly& s, const Task& task, const Pret
   options.settings["max_shard_size"] = s.max_shard_size.bytes;
   const std::vector<TextPart> parts = HONE_TRY(find_parts(files, notes));
   show_notes(notes);
+  const LabelSources sources = HONE_TRY(sources_of(files));
+  HONE_TRY(find_slice_columns(task, sources, s.slice_columns));
   const RunLock lock =
       HONE_TRY(lock_folder(s, options.folder, {{"train", {}}, {"validation", {}}}));
-  return prepare_shards(parts, options, rows.tokenize(model, &pool));
+  Prepared done = HONE_TRY(prepare_shards(parts, options, rows.tokenize(model, &pool)));
+  if (!done.stopped)
+    HONE_TRY(keep_slices(options.folder, done.manifest, task, sources, s.slice_columns));
+  return done;
 }
 
 Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const Pretrained& model,

@@ -26,7 +26,7 @@ RecipeTask recipe_task_of(const Task& task) {
   }
   out.metric = task.metric;
   out.metrics = task.metrics();
-  out.rows_of_file = !task.text;
+  if (task.text) out.apart = task.text->apart;
   out.policy = [](const std::string& text, const std::string& place) -> Result<RecipePolicy> {
     DecisionPolicy policy = HONE_TRY(parse_policy(text, place));
     return RecipePolicy{std::move(policy.metric), std::move(policy.slices)};

@@ -94,8 +94,8 @@ Status save_examples(const ChosenTask& chosen, const TaskRun& run, const Example
   std::string prefix = data.substr(data.find(':') + 1, 12);
   if (chosen.task->text && run.examples().eval)
     prefix += fmt::format("-{:016x}", run.examples().eval->axes[0].hash());
-  const std::vector<OrderedJson> slices =
-      HONE_TRY(read_slices(*chosen.task, slice_columns, scores.rows().size()));
+  const std::vector<OrderedJson> slices = HONE_TRY(
+      read_slices(*chosen.task, slice_columns, run.examples().eval->axes[0], scores.rows().size()));
   std::string lines;
   for (size_t i = 0; i < scores.rows().size(); ++i) {
     OrderedJson line = {{"id", fmt::format("{}-{}", prefix, i)}};

@@ -7,14 +7,13 @@
 #include "learn/data/rows/files.h"
 #include "learn/harness/prepared_source.h"
 #include "run/commands/errors.h"
+#include "run/commands/slice_values.h"
 
 namespace hone {
 namespace {
 
 constexpr const char* kValidation = "validation";
 constexpr int kFirstRows = 1000;  // json rows may name a column late
-
-using ColumnValues = std::vector<OrderedJson>;  // of a column, by row
 
 Error other_rows(size_t file_rows, size_t rows) {
   return Error(
@@ -27,54 +26,6 @@ Error other_rows(size_t file_rows, size_t rows) {
 
 std::string slices_file(const std::string& folder) {
   return without_end_slash(folder) + "/" + kValidation + "/slices.json";
-}
-
-OrderedJson value_of_cell(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* whole = std::get_if<int64_t>(&cell)) return std::to_string(*whole);
-  if (const auto* number = std::get_if<double>(&cell)) return double_text(*number);
-  if (const auto* yes = std::get_if<bool>(&cell)) return *yes ? "true" : "false";
-  return nullptr;
-}
-
-Result<std::unique_ptr<RowReader>> open_columns(const Task& task,
-                                                const std::vector<std::string>& files) {
-  RowOptions options;
-  options.format = task.file_format(files);
-  options.encoding = HONE_TRY(encoding_of(task.settings->encoding));
-  return open_rows(files, options);
-}
-
-Result<std::vector<size_t>> indices_of(const RowReader& rows,
-                                       const std::vector<std::string>& columns) {
-  std::vector<size_t> at;
-  for (const std::string& column : columns) at.push_back(HONE_TRY(text_column(rows, column)));
-  return at;
-}
-
-// By column; each has a value for each row of the files that has all `texts`.
-Result<std::vector<ColumnValues>> read_columns(const Task& task,
-                                               const std::vector<std::string>& files,
-                                               const std::vector<std::string>& columns,
-                                               const std::vector<std::string>& texts = {}) {
-  const auto reader = HONE_TRY(open_columns(task, files));
-  std::vector<ColumnValues> values(columns.size());
-  Row row;
-  std::vector<size_t> at, texts_at;
-  while (HONE_TRY(reader->next(row))) {
-    if (at.empty()) {
-      at = HONE_TRY(indices_of(*reader, columns));
-      texts_at = HONE_TRY(indices_of(*reader, texts));
-    }
-    const auto lacks = [&](size_t column) {
-      const OrderedJson value = value_of_cell(row.cells[column]);
-      return value.is_null() || value == "";
-    };
-    if (std::any_of(texts_at.begin(), texts_at.end(), lacks)) continue;
-    for (size_t c = 0; c < columns.size(); ++c)
-      values[c].push_back(value_of_cell(row.cells[at[c]]));
-  }
-  return values;
 }
 
 // The columns of texts without which hone prepare leaves a row out.
@@ -119,10 +70,20 @@ Result<std::vector<ColumnValues>> kept_columns(const std::string& folder,
 
 Status check_slice_columns(const ChosenTask& chosen, const std::vector<std::string>& columns) {
   if (columns.empty() || !chosen.task->text) return Ok{};
+  const std::string& apart = chosen.task->text->apart;
+  if (chosen.schema.at(apart).value() == true) return Ok{};
   return Error(err::kSavedExamples,
                fmt::format("a row of task {} is not a row of the file", chosen.task->name))
       .at("--slice_columns")
-      .todo("leave --slice_columns out");
+      .todo(fmt::format("add --{}, so that it is one, or leave --slice_columns out", apart));
+}
+
+Result<LabelSources> sources_of(const TextFiles& files) {
+  LabelSources sources;
+  sources.train = files.train_files;
+  sources.validation =
+      HONE_TRY(has_validation_split(files)) ? files.train_files : files.validation_files;
+  return sources;
 }
 
 Status find_columns(RowReader& rows, const std::vector<std::string>& columns) {
@@ -166,14 +127,18 @@ Status keep_slices(const std::string& folder, const ShardManifest& shards, const
 }
 
 Result<std::vector<OrderedJson>> read_slices(const Task& task,
-                                             const std::vector<std::string>& columns, size_t rows) {
+                                             const std::vector<std::string>& columns,
+                                             const TokenRows& evaluated, size_t rows) {
   std::vector<OrderedJson> slices;
   if (columns.empty()) return slices;
   const std::vector<std::string>& given = task.settings->validation_file;
   const bool shards = given.size() == 1 && is_shard_folder(given[0]);
-  const std::vector<ColumnValues> values =
+  std::vector<std::string> places;
+  std::vector<ColumnValues> values =
       shards ? HONE_TRY(kept_columns(given[0], columns))
-             : HONE_TRY(read_columns(task, HONE_TRY(expand_files(given, kValidation)), columns));
+             : HONE_TRY(read_columns(task, HONE_TRY(expand_files(given, kValidation)), columns, {},
+                                     &places));
+  if (!shards && values[0].size() != rows) keep_places(evaluated, rows, places, values);
   const bool some = task.settings->max_eval_samples >= 0;
   for (const ColumnValues& v : values)
     if (v.size() != rows && !(some && v.size() > rows)) return other_rows(v.size(), rows);

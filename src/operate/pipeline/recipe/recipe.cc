@@ -57,6 +57,13 @@ struct RecipeParts {
   RecipePolicy policy;
 };
 
+// Whether an evaluated row has the columns of a row of the file, by the flags of rows.
+bool keeps_rows_apart(const RecipeTask& task, const Words& rows) {
+  if (task.apart.empty()) return true;
+  const auto flag = std::find(rows.begin(), rows.end(), "--" + task.apart);
+  return flag != rows.end() && (flag + 1 == rows.end() || *(flag + 1) != "false");
+}
+
 // The policy, or that of the task; what its evaluation cannot give is refused here.
 Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
   OrderedJson& policy = parts.recipe.policy;
@@ -84,13 +91,15 @@ Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
     if (std::find(parts.flags.slices.begin(), parts.flags.slices.end(), column) ==
         parts.flags.slices.end())
       parts.flags.slices.push_back(column);
-  if (parts.flags.slices.empty() || task.rows_of_file) return Ok{};
+  if (parts.flags.slices.empty() || keeps_rows_apart(task, parts.flags.rows)) return Ok{};
   return Error(err::kPipelineFile,
                fmt::format("a row of task {} is not a row of the file, which has "
                            "the columns of slices",
                            parts.recipe.task))
       .at(tree.place("/policy/slices"))
-      .todo("leave the slices out");
+      .todo(
+          fmt::format("set {} to true in 'preprocess', so that it is one, or leave the slices out",
+                      task.apart));
 }
 
 // The columns of summarization, and the words that T5 was trained to see before a text.

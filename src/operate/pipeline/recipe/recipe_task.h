@@ -23,7 +23,8 @@ struct RecipeTask {
   Flags answers = {};                     // the others that hone train and eval must agree on
   std::string metric = "loss";            // compares models if the file has no policy
   std::vector<std::string> metrics = {};  // those that can compare models
-  bool rows_of_file = true;    // an evaluated row is a row of the file, and has its columns
+  // The switch without which an evaluated row is not a row of the file and lacks its columns; "": each is one.
+  std::string apart = {};
   bool generates = false;      // evaluation generates texts (--predict_with_generate)
   bool caches_shards = false;  // hone prepare keeps the shards of each file
   // Reads a policy, a JSON object; `place` is for messages. Errors: those of a policy.

@@ -48,10 +48,12 @@ Result<RecipeTask> test_task(const std::string& name) {
         .caches_shards = true,
         .policy = test_policy};
   if (name == "sft")
-    return RecipeTask{.rows = {{"max_length", "max_length"}, {"max_seq_length", "max_length"}},
+    return RecipeTask{.rows = {{"max_length", "max_length"},
+                               {"max_seq_length", "max_length"},
+                               {"packing", "packing"}},
                       .reading = {{"data_format", "data_format"}},
                       .metrics = {"loss", "perplexity"},
-                      .rows_of_file = false,
+                      .apart = "packing",
                       .policy = test_policy};
   return Error(err::kPipelineFile, fmt::format("there is no task '{}'", name));
 }
@@ -170,17 +172,24 @@ TEST(Recipe, SlicesReachTheStepsThatKeepThem) {
 }
 
 TEST(Recipe, APolicyAsksForWhatTheEvaluationGives) {
-  const auto refused = [](const std::string& policy, const std::string& task) {
-    const auto p = pipeline_from(
-        fmt::format("dataset: a\nmodel_checkpoint: b\ntask: {}\npolicy: {}\n", task, policy),
-        "c.yaml");
+  const auto refused = [](const std::string& policy, const std::string& task,
+                          const std::string& more = "") {
+    const auto p =
+        pipeline_from(fmt::format("dataset: a\nmodel_checkpoint: b\ntask: {}\npolicy: {}\n{}", task,
+                                  policy, more),
+                      "c.yaml");
     return p.ok() ? "" : p.error().text();
   };
   const std::string metric = refused("{metric: eval_rouge_1}", "summarization");
   EXPECT_THAT(metric, HasSubstr("the evaluation of summarization has no metric 'rouge_1'"));
   EXPECT_THAT(metric, HasSubstr("did you mean rouge1? the metrics are rouge1, rougeLsum, loss"));
   EXPECT_THAT(metric, HasSubstr("c.yaml:4:"));
-  EXPECT_THAT(refused("{slices: [language]}", "sft"), HasSubstr("is not a row of the file"));
+  const std::string joined = refused("{slices: [language]}", "sft");
+  EXPECT_THAT(joined, HasSubstr("is not a row of the file"));
+  EXPECT_THAT(joined, HasSubstr("set packing to true"));
+  EXPECT_THAT(refused("{slices: [language]}", "sft", "train: {packing: false}\n"),
+              HasSubstr("is not a row of the file"));
+  EXPECT_EQ(refused("{slices: [language]}", "sft", "train: {packing: true}\n"), "");
   EXPECT_EQ(refused("{floor: 3}", "sft"), "") << "the metric of the task counts";
 }
 
