@@ -104,9 +104,9 @@ class Schema::FlagReader {
     Error e(err::kUnexpectedArgument,
             fmt::format("{} does not know what to do with '{}'", schema_.command_, word));
     e.at(fmt::format("argument {}{}", at_ + 1, at_ > 0 ? ", after " + args_[at_ - 1] : ""));
-    const std::string near = nearest_name(underscored(word), schema_.spellings());
-    e.todo(word.starts_with("-") && !near.empty() ? fmt::format("did you mean --{}?", near)
-                                                  : "settings are flags: --name value");
+    const std::string name = underscored(word), near = nearest_name(name, schema_.spellings());
+    const bool is_name = !near.empty() && (word.starts_with("-") || near == name);
+    e.todo(is_name ? fmt::format("did you mean --{}?", near) : "settings are flags: --name value");
     errors_.push_back(std::move(e));
   }
 
@@ -191,14 +191,25 @@ std::vector<Schema::Given> Schema::read_flags(const std::vector<std::string>& ar
   return FlagReader(*this, args, outcome, errors).read();
 }
 
-// A flag that belongs to other verbs would do nothing.
+// A flag or an argument that belongs to other verbs would do nothing.
 void Schema::check_verb(const std::vector<Given>& flags, std::vector<Error>& errors) const {
-  if (verbs_of(*this).empty()) return;
-  const std::string verb = value_text(find_typed("verb")->value());
+  const std::vector<Verb> verbs = verbs_of(*this);
+  const std::string verb = verbs.empty() ? "" : value_text(find_typed("verb")->value());
+  if (std::none_of(verbs.begin(), verbs.end(), [&](const Verb& v) { return v.name == verb; }))
+    return;
   for (const Given& g : flags) {
     const Setting* s = find_typed(g.name);
-    if (!is_flag(g.flag) || s == nullptr || s->name == "verb" || is_used_by(*this, *s, verb))
+    if (s == nullptr || s->name == "verb" || is_used_by(*this, *s, verb)) continue;
+    if (!is_flag(g.flag)) {
+      const std::vector<std::string> others = verbs_of(*this, *s);
+      errors.push_back(
+          Error(err::kUnexpectedArgument,
+                fmt::format("{} {} does not know what to do with '{}'", command_, verb, g.flag))
+              .at(g.flag)
+              .todo(fmt::format("leave it out, or use it with {}: {} {} {}", join(others, ", "),
+                                command_, others[0], g.flag)));
       continue;
+    }
     errors.push_back(
         Error(err::kUnknownSetting,
               fmt::format("{} {} has no setting '{}'", command_, verb, g.flag))

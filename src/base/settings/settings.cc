@@ -166,10 +166,15 @@ Status Schema::check(const Setting& s, const Json& given, const std::string& pla
     for (const std::string& w : words) {
       if (std::find(s.choices.begin(), s.choices.end(), w) != s.choices.end()) continue;
       std::string near = nearest_name(w, s.choices);
+      const bool is_verb =
+          !positional_.empty() && positional_.front() == s.name && s.name == "verb";
       return Error(err::kSettingChoice,
                    fmt::format("{}: '{}' is not one of {}", s.name, w, join(s.words(), ", ")))
           .at(place)
-          .todo(near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+          .todo(!near.empty() ? fmt::format("did you mean '{}'?", near)
+                : is_verb     ? fmt::format("write {} {} ...; '{} --help' describes the verbs",
+                                            command_, s.words().front(), command_)
+                              : "");
     }
   }
   double number = 0;

@@ -371,6 +371,22 @@ TEST(Settings, VerbsHaveHelpOfTheirOwn) {
             "H0201  hone models export has no setting '--reason'\n  at   --reason\n"
             "  do   it belongs to hone models promote; 'hone models export --help' lists those of "
             "export");
+  const Result<ParseOutcome> word = f.schema.parse({"list", "m"}, {});
+  ASSERT_FALSE(word.ok());
+  EXPECT_EQ(word.error().text(),
+            "H0206  hone models list does not know what to do with 'm'\n  at   m\n"
+            "  do   leave it out, or use it with promote, export: hone models promote m");
+  const Result<ParseOutcome> typo = f.schema.parse({"lst", "m"}, {});
+  ASSERT_FALSE(typo.ok());
+  EXPECT_TRUE(typo.error().text().starts_with("H0203")) << typo.error().text();
+  const Result<ParseOutcome> file = f.schema.parse({"recipe.toml"}, {});
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().remedy(),
+            "write hone models list ...; 'hone models --help' describes the verbs");
+  const Result<ParseOutcome> name = f.schema.parse({"promote", "m", "reason"}, {});
+  ASSERT_FALSE(name.ok());
+  EXPECT_EQ(name.error().remedy(), "did you mean --reason?");
+  EXPECT_TRUE(f.schema.parse({"promote", "m"}, {}).ok());
   EXPECT_TRUE(f.schema.parse({"promote", "--reason", "x"}, {}).ok());
   EXPECT_TRUE(f.schema.parse({"export"}, {{"HONE_REASON", "x"}}).ok());  // for other commands
   const std::string promote = f.schema.help({.verb = "promote"}),
