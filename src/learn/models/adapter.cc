@@ -12,8 +12,25 @@ bool names_part(const std::string& name, const std::string& part) {
   return ("." + name + ".").find("." + part + ".") != std::string::npos;
 }
 
-double Adapter::scale() const {
-  return alpha / (rslora ? std::sqrt(static_cast<double>(r)) : static_cast<double>(r));
+namespace {
+
+// PEFT's get_pattern_key.
+double value_by_pattern(const Adapter::Patterns& patterns, const std::string& layer,
+                        double otherwise) {
+  for (const auto& [pattern, value] : patterns)
+    if (matches_layer("(.*\\.)?(" + pattern + ")", layer)) return value;
+  return otherwise;
+}
+
+}  // namespace
+
+int64_t Adapter::rank_of(const std::string& layer) const {
+  return static_cast<int64_t>(value_by_pattern(ranks, layer, static_cast<double>(r)));
+}
+
+double Adapter::scale_of(const std::string& layer) const {
+  const auto rank = static_cast<double>(rank_of(layer));
+  return value_by_pattern(alphas, layer, alpha) / (rslora ? std::sqrt(rank) : rank);
 }
 
 bool Adapter::saves(const ModelConfig& c, const std::string& weight) const {

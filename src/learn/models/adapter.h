@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hone {
@@ -23,6 +24,10 @@ bool names_part(const std::string& name, const std::string& part);
 struct Adapter {
   int64_t r = 8;
   double alpha = 8, dropout = 0;
+  // Other values of r and alpha for layers: regular expressions for the last parts of their names.
+  // The first that matches counts.
+  using Patterns = std::vector<std::pair<std::string, double>>;
+  Patterns ranks = {}, alphas = {};
   bool dora = false;
   bool rslora = false;  // scale alpha / sqrt(r), arXiv 2312.03732
   // Layers that get an adapter: whole names or their last parts. Empty: layers that match
@@ -39,7 +44,8 @@ struct Adapter {
 
   static constexpr const char* kAllLinear = "all-linear";
 
-  double scale() const;
+  int64_t rank_of(const std::string& layer) const;
+  double scale_of(const std::string& layer) const;
   bool adapts(const ModelConfig& c, const std::string& layer) const;
   bool saves(const ModelConfig& c, const std::string& weight) const;
   bool keeps(const std::string& weight) const;

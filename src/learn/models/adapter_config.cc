@@ -30,9 +30,11 @@ const char* task_type(const ModelConfig& c) {
 Error bad(std::string what) { return Error(err::kBadAdapter, std::move(what)); }
 
 // Keys that are read below, or change nothing that an adapter computes whatever their value.
-constexpr const char* kAccepted[] = {"auto_mapping",
+constexpr const char* kAccepted[] = {"alpha_pattern",
+                                     "auto_mapping",
                                      "base_model_name_or_path",
                                      "bias",
+                                     "eva_config",
                                      "fan_in_fan_out",
                                      "inference_mode",
                                      "init_lora_weights",
@@ -44,6 +46,7 @@ constexpr const char* kAccepted[] = {"auto_mapping",
                                      "peft_version",
                                      "qalora_group_size",
                                      "r",
+                                     "rank_pattern",
                                      "revision",
                                      "runtime_config",
                                      "target_modules",
@@ -52,7 +55,7 @@ constexpr const char* kAccepted[] = {"auto_mapping",
                                      "use_rslora"};
 
 // Any other key may change the result, unless its value turns it off.
-Status refuse_other_keys(const Json& file) {
+Status refuse_other_keys(const OrderedJson& file) {
   for (const auto& [key, value] : file.items()) {
     if (std::find(std::begin(kAccepted), std::end(kAccepted), key) != std::end(kAccepted)) continue;
     if (value.is_null() || value == false || value.empty() || value == "") continue;
@@ -65,34 +68,72 @@ Status refuse_other_keys(const Json& file) {
 }
 
 // First values that PEFT makes from the model's weights, which it changes when it loads the adapter.
-Status check_first_values(const Json& file) {
-  const Json first = file.value("init_lora_weights", Json(true));
-  for (const Json& leaves_the_model :
-       {Json(), Json(true), Json(false), Json("gaussian"), Json("orthogonal")})
+Status check_first_values(const OrderedJson& file) {
+  const OrderedJson first = file.value("init_lora_weights", OrderedJson(true));
+  for (const OrderedJson& leaves_the_model :
+       {OrderedJson(), OrderedJson(true), OrderedJson(false), OrderedJson("gaussian"),
+        OrderedJson("orthogonal"), OrderedJson("eva")})
     if (first == leaves_the_model) return Ok{};
-  return bad(fmt::format("adapter_config.json: 'init_lora_weights' is {}: such an adapter belongs "
-                         "to a changed model",
+  return bad(fmt::format("adapter_config.json: 'init_lora_weights' is {}: the adapter belongs to "
+                         "what PEFT leaves of the model after it has taken the first values out of "
+                         "its weights",
                          first.dump()))
       .todo(
           "save it with PEFT's save_pretrained(..., path_initial_model_for_weight_conversion=...), "
-          "which makes a LoRA adapter of the unchanged model");
+          "which makes a LoRA adapter of the unchanged model; or save that changed model too, name "
+          "it, and set init_lora_weights to true");
 }
 
-Status check_pattern(const Adapter& a) {
-  if (a.pattern.empty() || a.pattern == Adapter::kAllLinear) return Ok{};
-  const auto fault = fault_of_pattern(a.pattern);
+Status check_pattern(const std::string& pattern) {
+  const auto fault = fault_of_pattern(pattern);
   if (!fault) return Ok{};
-  return bad(fmt::format("'{}' is not a pattern for names of layers: {}", a.pattern, *fault))
+  return bad(fmt::format("'{}' is not a pattern for names of layers: {}", pattern, *fault))
       .todo("write the layers as a regular expression of Python, or as a list of names");
 }
 
-Result<std::vector<std::string>> texts_of(const Json& file, const char* key) {
+Status check_patterns(const Adapter& a) {
+  if (!a.pattern.empty() && a.pattern != Adapter::kAllLinear) HONE_TRY(check_pattern(a.pattern));
+  for (const auto& [pattern, rank] : a.ranks) {
+    HONE_TRY(check_pattern(pattern));
+    if (!(rank >= 1 && rank <= kLargestSize && rank == std::floor(rank)))
+      return bad(fmt::format("the rank of '{}' is {}, a whole number is expected", pattern, rank));
+  }
+  for (const auto& [pattern, alpha] : a.alphas) HONE_TRY(check_pattern(pattern));
+  return Ok{};
+}
+
+Result<Adapter::Patterns> patterns_of(const OrderedJson& file, const char* key) {
+  Adapter::Patterns patterns;
+  const auto it = file.find(key);
+  if (it == file.end() || it->is_null()) return patterns;
+  const auto wrong = [&] {
+    return bad(fmt::format("adapter_config.json: '{}' is not an object of numbers", key));
+  };
+  if (!it->is_object()) return wrong();
+  for (const auto& [pattern, value] : it->items()) {
+    if (!value.is_number()) return wrong();
+    patterns.emplace_back(pattern, value.get<double>());
+  }
+  return patterns;
+}
+
+// Values of patterns in the order of PEFT's files.
+bool counts_the_same_sorted(const Adapter& a, const std::vector<std::string>& layers) {
+  Adapter sorted = a;
+  std::sort(sorted.ranks.begin(), sorted.ranks.end());
+  std::sort(sorted.alphas.begin(), sorted.alphas.end());
+  return std::all_of(layers.begin(), layers.end(), [&](const std::string& layer) {
+    return sorted.rank_of(layer) == a.rank_of(layer) && sorted.scale_of(layer) == a.scale_of(layer);
+  });
+}
+
+Result<std::vector<std::string>> texts_of(const OrderedJson& file, const char* key) {
   std::vector<std::string> texts;
   const auto it = file.find(key);
   if (it == file.end() || it->is_null()) return texts;
   if (it->is_array())
-    for (const Json& one : *it)
-      if (one.is_string()) texts.push_back(one);
+    for (const OrderedJson& one : *it)
+      if (one.is_string()) texts.push_back(one.get<std::string>());
   if (!it->is_array() || texts.size() != it->size())
     return bad(fmt::format("adapter_config.json: '{}' is not a list of names", key));
   return texts;
@@ -114,14 +155,14 @@ std::vector<std::string> adapted_layers(const ModelConfig& c) {
   return layers;
 }
 
-Result<Adapter> read_adapter_config(const Json& file) {
+Result<Adapter> read_adapter_config(const OrderedJson& file) {
   if (!file.is_object()) return bad("adapter_config.json is not a JSON object");
-  if (const Json type = file.value("peft_type", Json()); type != "LORA")
+  if (const OrderedJson type = file.value("peft_type", OrderedJson()); type != "LORA")
     return bad(fmt::format("adapter_config.json: an adapter of the type {}", type.dump()))
         .todo("LORA works");
   HONE_TRY(refuse_other_keys(file));
   HONE_TRY(check_first_values(file));
-  if (const Json bias = file.value("bias", Json("none")); bias != "none")
+  if (const OrderedJson bias = file.value("bias", OrderedJson("none")); bias != "none")
     return bad(fmt::format("adapter_config.json: 'bias' is {}", bias.dump())).todo("none works");
   Adapter a;
   const auto number = [&](const char* key, double otherwise) {
@@ -137,13 +178,15 @@ Result<Adapter> read_adapter_config(const Json& file) {
     return bad(
         fmt::format("adapter_config.json: 'lora_dropout' is {}, a share is expected", a.dropout));
   a.r = static_cast<int64_t>(r);
-  a.dora = file.value("use_dora", Json()) == true;
-  a.rslora = file.value("use_rslora", Json()) == true;
-  if (const Json targets = file.value("target_modules", Json()); targets.is_string())
+  a.ranks = HONE_TRY(patterns_of(file, "rank_pattern"));
+  a.alphas = HONE_TRY(patterns_of(file, "alpha_pattern"));
+  a.dora = value_at(file, "use_dora") == true;
+  a.rslora = value_at(file, "use_rslora") == true;
+  if (const OrderedJson& targets = value_at(file, "target_modules"); targets.is_string())
     a.pattern = targets.get<std::string>();
   else
     a.targets = HONE_TRY(texts_of(file, "target_modules"));
-  HONE_TRY(check_pattern(a));
+  HONE_TRY(check_patterns(a));
   a.saved = HONE_TRY(texts_of(file, "modules_to_save"));
   return a;
 }
@@ -156,6 +199,8 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
                           "megatron_config", "revision", "trainable_token_indices"})
     j[key] = nullptr;
   for (const char* key : {"alpha_pattern", "loftq_config", "rank_pattern"}) j[key] = Json::object();
+  for (const auto& [pattern, rank] : a.ranks) j["rank_pattern"][pattern] = whole_or_real(rank);
+  for (const auto& [pattern, alpha] : a.alphas) j["alpha_pattern"][pattern] = whole_or_real(alpha);
   j["base_model_name_or_path"] = base;
   j["bias"] = "none";
   // bitsandbytes keeps [out,in].
@@ -189,9 +234,14 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
 Status check_adapter(const ModelConfig& c) {
   if (!c.adapter) return Ok{};
   const Adapter& a = *c.adapter;
-  HONE_TRY(check_pattern(a));
+  HONE_TRY(check_patterns(a));
   const std::vector<ParamSpec> params = family_of(c).params(c);
-  if (adapted_layers(c).empty()) {
+  const std::vector<std::string> adapted = adapted_layers(c);
+  if (!counts_the_same_sorted(a, adapted))
+    return bad("rank_pattern or alpha_pattern has two patterns for one layer, in an order that "
+               "PEFT's file does not keep")
+        .todo("write patterns that match different layers");
+  if (adapted.empty()) {
     ModelConfig all = c;
     auto every = std::make_shared<Adapter>(a);
     every->pattern = Adapter::kAllLinear;

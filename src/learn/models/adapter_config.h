@@ -14,10 +14,11 @@ std::vector<std::string> adapted_layers(const ModelConfig& c);
 
 // Reads adapter_config.json. H2305: it is not a LoRA adapter, or is of a kind that hone does not
 // support.
-Result<Adapter> read_adapter_config(const Json& file);
+Result<Adapter> read_adapter_config(const OrderedJson& file);
 // PEFT's file for the config's adapter; `base`: the model that it belongs to.
 Json adapter_config(const ModelConfig& c, const std::string& base);
-// H2305: the adapter adapts no layer of the model, or names a module to train in full that cannot be.
+// H2305: the adapter adapts no layer of the model, names a module to train in full that cannot be, or
+// its patterns are not valid.
 Status check_adapter(const ModelConfig& c);
 
 }  // namespace hone

@@ -166,12 +166,13 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
     spec.part = ParamSpec::Part::added;
     return weight(std::move(spec));
   };
-  const ValueId first = added(".lora_A.weight", {adapter.r, in}, ParamSpec::Init::uniform);
-  const ValueId second = added(".lora_B.weight", {out, adapter.r}, ParamSpec::Init::zeros);
+  const int64_t rank = adapter.rank_of(at);
+  const double scale = adapter.scale_of(at);
+  const ValueId first = added(".lora_A.weight", {rank, in}, ParamSpec::Init::uniform);
+  const ValueId second = added(".lora_B.weight", {out, rank}, ParamSpec::Init::zeros);
   const ValueId dropped = adapter_dropout(at, x, o.rows);
   ValueId low = ops::linear(b, dropped, first, {.trans_w = true});  // [T,r]
-  if (adapter.scale() != 1)
-    low = ops::mul(b, low, ops::constant(b, adapter.scale(), {DType::f32, {}}));
+  if (scale != 1) low = ops::mul(b, low, ops::constant(b, scale, {DType::f32, {}}));
   const ValueId up = ops::linear(b, low, second, {.trans_w = true});  // [T,out]
   const bool apart = dropped != x;
   const ops::LinearOptions how{
@@ -181,7 +182,7 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
 
   // PEFT adds (m / n - 1) W x + (m / n) scale B A x, n the lengths, to what the layer gives.
   const ValueId lengths = added(".lora_magnitude_vector", {out}, ParamSpec::Init::ones);
-  Attrs attrs{{"scale", adapter.scale()}};
+  Attrs attrs{{"scale", scale}};
   if (o.in_out) attrs.set("in_out", true);
   const ValueId share = ops::div(b, lengths, b.emit1("row_norms", {w, first, second}, attrs));
   const auto by_column = [&](ValueId v) { return ops::broadcast(b, v, b.type(up).shape, {1}); };

@@ -14,6 +14,7 @@ struct Change {
   std::string lengths = {};   // DoRA's m [out]
   std::string first, second;  // A [r,in] and B [out,r]
   bool in_out = false;        // the weight is [in,out]
+  double scale = 1;           // of B A
 };
 
 Result<std::vector<float>> values_of(const WeightSource& from, const std::string& name) {
@@ -25,11 +26,8 @@ Result<std::vector<float>> values_of(const WeightSource& from, const std::string
 class MergedWeights final : public WeightSource {
  public:
   MergedWeights(std::unique_ptr<WeightSource> base, std::unique_ptr<WeightSource> adapter,
-                double scale, std::map<std::string, Change> changes)
-      : base_(std::move(base)),
-        adapter_(std::move(adapter)),
-        scale_(scale),
-        changes_(std::move(changes)) {
+                std::map<std::string, Change> changes)
+      : base_(std::move(base)), adapter_(std::move(adapter)), changes_(std::move(changes)) {
     for (TensorInfo t : base_->tensors()) {
       if (changes_.contains(t.name)) t.scheme.clear();
       t.blocks.clear();
@@ -63,7 +61,7 @@ class MergedWeights final : public WeightSource {
       };
       double squares = 0, factor = 1;
       for (size_t i = 0; i < in; ++i) {
-        row[i] = static_cast<double>(at(i)) + scale_ * row[i];
+        row[i] = static_cast<double>(at(i)) + change.scale * row[i];
         squares += row[i] * row[i];
       }
       if (!lengths.empty()) factor = static_cast<double>(lengths[o]) / std::sqrt(squares);
@@ -76,7 +74,6 @@ class MergedWeights final : public WeightSource {
 
  private:
   const std::unique_ptr<WeightSource> base_, adapter_;
-  const double scale_;
   const std::map<std::string, Change> changes_;
 };
 
@@ -96,16 +93,21 @@ Status merge_adapter(Pretrained& model) {
       changes[t->name].instead = find_adapter_weight(*model.adapter, spec)->name;
       continue;
     }
-    constexpr std::string_view kEnding = "weight";
+    constexpr std::string_view kEnding = ".weight";
     if (!spec.name.ends_with(kEnding)) continue;
-    const std::string at = kAdapterPrefix + spec.name.substr(0, spec.name.size() - kEnding.size());
+    const std::string layer = spec.name.substr(0, spec.name.size() - kEnding.size());
+    const std::string at = kAdapterPrefix + layer + ".";
     if (model.adapter->find(at + "lora_A.weight") == nullptr) continue;
-    changes[t->name] = {"", model.config.adapter->dora ? at + "lora_magnitude_vector" : "",
-                        at + "lora_A.weight", at + "lora_B.weight", spec.in_out};
+    const Adapter& adapter = *model.config.adapter;
+    changes[t->name] = {"",
+                        adapter.dora ? at + "lora_magnitude_vector" : "",
+                        at + "lora_A.weight",
+                        at + "lora_B.weight",
+                        spec.in_out,
+                        adapter.scale_of(layer)};
   }
-  const double scale = model.config.adapter->scale();
-  model.weights = std::make_unique<MergedWeights>(
-      std::move(model.weights), std::move(model.adapter), scale, std::move(changes));
+  model.weights = std::make_unique<MergedWeights>(std::move(model.weights),
+                                                  std::move(model.adapter), std::move(changes));
   model.config.adapter.reset();
   model.config.quantization.reset();
   return Ok{};

@@ -1,8 +1,13 @@
 // LoRA and DoRA adapters of tiny models, some beside weights of 4 bits (QLoRA): logits, every
 // gradient and ten losses against PEFT and bitsandbytes (tests/goldens/adapters, made again by
 // tools/golden_adapters.py).
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "engine/backends/backends.h"
 #include "engine/backends/tested_backends_test.h"
+#include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/harness/budget/programs.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
@@ -54,9 +59,16 @@ class AdapterParity : public testing::TestWithParam<std::tuple<std::string, std:
     const std::string folder = kAllGoldens + "adapters/" + std::get<0>(GetParam());
     facts = json::parse(std::ifstream(folder + "/golden.json"));
     expected = std::move(open_weights(folder + "/golden.safetensors").value());
+    open_model(folder);
+    ASSERT_TRUE(check_adapter(model.config).ok());
+    rows = PackedRows(facts["rows"]);
+  }
+
+  // The base with the adapter of that folder.
+  void open_model(const std::string& adapter) {
     OpenOptions options;
     options.need_tokenizer = false;
-    options.adapter_name = folder;
+    options.adapter_name = adapter;
     if (facts.contains("quantization")) {
       Quantization q;
       q.scheme = facts["quantization"]["bnb_4bit_quant_type"];
@@ -65,8 +77,6 @@ class AdapterParity : public testing::TestWithParam<std::tuple<std::string, std:
     }
     model =
         std::move(open_pretrained(kAllGoldens + facts["base"].get<std::string>(), options).value());
-    ASSERT_TRUE(check_adapter(model.config).ok());
-    rows = PackedRows(facts["rows"]);
   }
 
   ModelGraph graph(Program& p, Builder& b, ModelGraph::Mode mode) const {
@@ -264,6 +274,85 @@ TEST_P(AdapterParity, MergedWeightsGiveTheSameLogits) {
   EXPECT_LT(departure(s.output<float>(0, "logits").subspan(0, want.size()), want), 1e-4);
 }
 
+std::filesystem::path pattern_folder() {
+  return std::filesystem::temp_directory_path() / fmt::format("hone_patterns_{}", getpid());
+}
+
+// The same adapter, where layers of one name have a larger rank, with zeros, and an alpha of their own.
+TEST_P(AdapterParity, PatternsGiveLayersTheirRanks) {
+  const Adapter& a = *model.config.adapter;
+  const std::string layer = adapted_layers(model.config)[0];
+  const std::string ending = layer.substr(layer.rfind('.') + 1);
+  const int64_t rank = a.r + 2;
+  json file = json::parse(
+      std::ifstream(kAllGoldens + "adapters/" + std::get<0>(GetParam()) + "/adapter_config.json"));
+  const double alpha = a.scale_of(layer) * (a.rslora ? std::sqrt(static_cast<double>(rank))
+                                                     : static_cast<double>(rank));
+  file["rank_pattern"] = {{ending, rank}};
+  file["alpha_pattern"] = {{ending, alpha}};
+  std::vector<std::vector<float>> values;
+  std::vector<TensorData> tensors;
+  for (const TensorInfo& t : model.adapter->tensors()) {
+    std::vector<float> x = tensor(*model.adapter, t.name);
+    Type type{DType::f32, t.type.shape};
+    if (t.name.ends_with("." + ending + ".lora_A.weight")) {
+      type.shape[0] = rank;
+      x.resize(static_cast<size_t>(type.count()));
+    }
+    if (t.name.ends_with("." + ending + ".lora_B.weight")) {
+      type.shape[1] = rank;
+      std::vector<float> wide(static_cast<size_t>(type.count()));
+      for (size_t i = 0; i < x.size(); ++i) {
+        const auto r = static_cast<size_t>(a.r);
+        wide[i / r * static_cast<size_t>(rank) + i % r] = x[i];
+      }
+      x = std::move(wide);
+    }
+    values.push_back(std::move(x));
+    tensors.push_back({t.name, type, {}, {}});
+  }
+  for (size_t i = 0; i < values.size(); ++i) tensors[i].bytes = std::as_bytes(std::span(values[i]));
+  const std::filesystem::path folder = pattern_folder();
+  ASSERT_TRUE(save_safetensors(folder, kAdapterStem, tensors).ok());
+  std::ofstream(folder / kAdapterConfigFile) << file.dump();
+  open_model(folder);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(model.config.adapter->rank_of(layer), rank);
+  EXPECT_TRUE(check_adapter(model.config).ok());
+  const json ours = adapter_config(model.config, "base");
+  EXPECT_EQ(ours["rank_pattern"], file["rank_pattern"]);
+  EXPECT_EQ(ours["alpha_pattern"], file["alpha_pattern"]);
+  const std::vector<float> want = tensor(*expected, "logits.0");
+  const auto near = [&](Session s) {
+    EXPECT_LT(departure(s.output<float>(0, "logits").subspan(0, want.size()), want), 1e-4);
+  };
+  near(logits_session());
+  if (facts.contains("quantization")) return;
+  ASSERT_TRUE(merge_adapter(model).ok());
+  near(logits_session());
+}
+
+TEST(AdapterConfig, TheFirstPatternThatMatchesCounts) {
+  const auto read = [](const char* text) {
+    return read_adapter_config(OrderedJson::parse(text)).value();
+  };
+  const Adapter a = read(R"({"peft_type": "LORA", "r": 8, "lora_alpha": 16,
+      "rank_pattern": {"layers.0.self_attn.q_proj": 4, "q_proj": 2, "^model.layers.[12].*k_proj": 32},
+      "alpha_pattern": {"(q|k)_proj": 64}})");
+  EXPECT_EQ(a.rank_of("model.layers.0.self_attn.q_proj"), 4);
+  EXPECT_EQ(a.rank_of("model.layers.1.self_attn.q_proj"), 2);
+  EXPECT_EQ(a.rank_of("model.layers.1.self_attn.my_q_proj"), 8);  // whole parts of the name
+  EXPECT_EQ(a.rank_of("model.layers.2.self_attn.k_proj"), 32);
+  EXPECT_EQ(a.rank_of("model.layers.3.self_attn.k_proj"), 8);
+  EXPECT_EQ(a.scale_of("model.layers.2.self_attn.k_proj"), 2);
+  EXPECT_EQ(a.scale_of("model.layers.2.self_attn.v_proj"), 2);
+  EXPECT_EQ(a.scale_of("model.layers.0.self_attn.q_proj"), 16);
+  // Files keep their order, which PEFT sorts when it writes.
+  const Adapter other =
+      read(R"({"peft_type": "LORA", "rank_pattern": {"q_proj": 2, "0.q_proj": 4}})");
+  EXPECT_EQ(other.rank_of("0.q_proj"), 2);
+}
+
 std::string refusal(const char* key, const json& value) {
   json file{{"peft_type", "LORA"}};
   file[key] = value;
@@ -275,10 +364,15 @@ TEST(AdapterConfig, RefusesWhatChangesTheResult) {
   EXPECT_EQ(refusal("rank_pattern", json::object()), "");
   EXPECT_EQ(refusal("exclude_modules", nullptr), "");
   EXPECT_EQ(refusal("init_lora_weights", "gaussian"), "");
+  EXPECT_EQ(refusal("init_lora_weights", "eva"), "");
   EXPECT_EQ(refusal("a_key_of_tomorrow", false), "");
   for (const auto& [key, value] :
        std::vector<std::pair<const char*, json>>{{"peft_type", "IA3"},
-                                                 {"rank_pattern", {{"q_proj", 4}}},
+                                                 {"rank_pattern", {{"q_proj", 0}}},
+                                                 {"rank_pattern", {{"q_proj", 1.5}}},
+                                                 {"rank_pattern", {{"q_(proj", 4}}},
+                                                 {"alpha_pattern", {{"q_proj", "4"}}},
+                                                 {"alpha_pattern", {4}},
                                                  {"layers_to_transform", {0, 1}},
                                                  {"lora_bias", true},
                                                  {"init_lora_weights", "pissa"},

@@ -1,5 +1,8 @@
 #include "run/commands/training.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/settings/errors.h"
 #include "base/store/store.h"
 #include "learn/pretrained/weights.h"
@@ -9,10 +12,32 @@ namespace hone {
 
 namespace {
 
-std::shared_ptr<const Adapter> new_adapter(const TrainSettings& s) {
+// "q_proj=16" of a flag, in the order of PEFT's files.
+Result<Adapter::Patterns> patterns_of_flag(const char* flag,
+                                           const std::vector<std::string>& given) {
+  Adapter::Patterns patterns;
+  for (const std::string& one : given) {
+    const size_t is = one.rfind('=');
+    double value = 0;
+    const char* end = one.data() + one.size();
+    const auto read = is == one.npos ? std::from_chars_result{end, std::errc::invalid_argument}
+                                     : std::from_chars(one.data() + is + 1, end, value);
+    if (read.ec != std::errc() || read.ptr != end || is == 0)
+      return Error(err::kSettingType, fmt::format("{}: '{}' is not NAME=NUMBER", flag, one))
+          .at(fmt::format("--{}", flag))
+          .todo(fmt::format("write the end of a layer's name and its value: --{} q_proj=16", flag));
+    patterns.emplace_back(one.substr(0, is), value);
+  }
+  std::sort(patterns.begin(), patterns.end());
+  return patterns;
+}
+
+Result<std::shared_ptr<const Adapter>> new_adapter(const TrainSettings& s) {
   auto adapter = std::make_shared<Adapter>();
   adapter->r = s.lora_r;
   adapter->alpha = s.lora_alpha;
+  adapter->ranks = HONE_TRY(patterns_of_flag("rank_pattern", s.rank_pattern));
+  adapter->alphas = HONE_TRY(patterns_of_flag("alpha_pattern", s.alpha_pattern));
   adapter->dropout = s.lora_dropout;
   adapter->dora = s.use_dora;
   adapter->rslora = s.use_rslora;
@@ -22,7 +47,7 @@ std::shared_ptr<const Adapter> new_adapter(const TrainSettings& s) {
     adapter->targets = s.lora_target_modules;
   adapter->saved = s.lora_modules_to_save;
   adapter->seed = static_cast<uint64_t>(s.seed);
-  return adapter;
+  return std::shared_ptr<const Adapter>(std::move(adapter));
 }
 
 // Weights in few bits have no gradient: an adapter trains beside them.
@@ -80,7 +105,7 @@ Result<OpenedModel> open_for_training(const Task& task, bool need_weights) {
   o.need_tokenizer = false;
   o.resize_embeddings = s.resize_embeddings.value_or(task.resizes_embeddings && s.do_train);
   o.vocabulary_multiple = s.pad_to_multiple_of;
-  if (s.use_peft && s.adapter_name_or_path.empty()) o.adapter = new_adapter(s);
+  if (s.use_peft && s.adapter_name_or_path.empty()) o.adapter = HONE_TRY(new_adapter(s));
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
   if (from_scratch) model.config.quantization = o.quantization;  // no file's weights are read

@@ -33,6 +33,16 @@ std::string frozen_text(const ModelConfig& config) {
   return names.empty() ? "" : fmt::format("; weights in {} are frozen", join(names, ", "));
 }
 
+// "8", or "4 to 16" of layers that differ.
+std::string ranks_text(const ModelConfig& config) {
+  int64_t least = kLargestSize, most = 0;
+  for (const std::string& layer : adapted_layers(config)) {
+    const int64_t rank = config.adapter->rank_of(layer);
+    least = std::min(least, rank), most = std::max(most, rank);
+  }
+  return least < most ? fmt::format("{} to {}", least, most) : fmt::format("{}", most);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained model,
@@ -56,7 +66,7 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
     int64_t trained = 0;
     for (const UpdateWeight& w : update_weights(config)) trained += w.type.count();
     log_info("{:<11} {} of rank {} in {} layers: {:.3f} million parameters are trained{}",
-             "adapter", config.adapter->dora ? "DoRA" : "LoRA", config.adapter->r,
+             "adapter", config.adapter->dora ? "DoRA" : "LoRA", ranks_text(config),
              adapted_layers(config).size(), static_cast<double>(trained) / 1e6,
              frozen_text(config));
   }
