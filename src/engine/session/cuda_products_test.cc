@@ -8,6 +8,7 @@
 #include "engine/backends/cuda/emulator/fake_blas.h"
 #include "engine/backends/cuda/emulator/fake_driver.h"
 #include "engine/backends/cuda/emulator/kernels.h"
+#include "engine/backends/cuda/launch_tables.h"
 #include "engine/device/errors.h"
 #include "engine/ops/ops.h"
 #include "engine/session/session.h"
@@ -56,6 +57,39 @@ TEST(CudaProducts, TheLibraryHasTheGeluByTanh) {
   cuda::fake_blas_has_gelu = false;
   EXPECT_EQ(id_of_gelu("", "gelu_tanh").substr(0, 14), fused.substr(0, 14));
   cuda::fake_blas_has_gelu = true;
+}
+
+// Tensor cores read rows at full speed where each begins at a multiple of 16 bytes.
+void expect_even_rows(const cuda::LibraryProduct& p) {
+  const auto step = [](int64_t given, int64_t columns) { return given > 0 ? given : columns; };
+  EXPECT_EQ(step(p.step_x, p.trans_x ? p.m : p.k) % 8, 0) << p.text();
+  EXPECT_EQ(step(p.step_y, p.trans_y ? p.k : p.n) % 8, 0) << p.text();
+  EXPECT_EQ(step(p.step_z, p.n) % 8, 0) << p.text();
+}
+
+TEST(CudaProducts, RowsOfOddLengthArePadded) {
+  constexpr int64_t kTokens = 8192, kVocabulary = 50257;
+  Program p(op_table(), "p");
+  Builder b(p);
+  const ValueId x = p.add_input("x", {DType::bf16, {kTokens, 64}});
+  const ValueId w = p.add_input("w", {DType::f32, {kVocabulary, 64}});
+  const ValueId odd = p.add_input("odd", {DType::bf16, {kTokens, 1001}});
+  const ValueId even = p.add_input("even", {DType::bf16, {kTokens, 512}});
+  const ValueId labels = p.add_input("labels", {DType::i32, {kTokens}});
+  const ValueId scale = p.add_input("scale", {DType::f32, {}});
+  b.emit("linear_cross_entropy", {x, w, labels, scale},
+         {{"bf16", true}, {"logits", std::string("bf16")}, {"dw", true}, {"dx", true}});
+  b.emit("matmul", {odd, even}, {{"bf16", true}, {"trans_x", true}});
+  const cuda::LaunchTable table = cuda::launch_table({.library = true});
+  int casts = 0, products = 0;
+  for (const Node& n : p.nodes)
+    for (const cuda::Launch& l : cuda::launches_of(table, {p, n}).value().launches) {
+      if (l.library) expect_even_rows(*l.library);
+      products += l.library ? 1 : 0;
+      casts += l.kernel.starts_with("pad_rows_") ? 1 : 0;
+    }
+  EXPECT_EQ(products, 3 * kTokens / 2048 + 1) << "chunks of 2,048 rows";
+  EXPECT_EQ(casts, 2) << "the weight of the head, once, and an operand";
 }
 
 TEST(CudaProducts, AnAlgorithmIsChosenOnce) {

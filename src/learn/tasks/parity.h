@@ -119,11 +119,12 @@ inline TrainSettings train_settings(const nlohmann::json& o) {
 }
 
 using MicroStep = std::function<double(size_t step, bool first, const std::vector<size_t>& rows)>;
-// `bound`: of losses, relative; norms may differ ten times as much, under autocast twenty times, or
-// `norm_bounds` times.
+// `bound`: of losses, relative; norms may differ ten times as much, under autocast 24 times, or
+// `norm_bounds` times. Under autocast hone rounds the gradient of the residual stream at each sum,
+// PyTorch does not.
 inline void expect_losses(Session& s, const nlohmann::json& train, const MicroStep& gradients,
                           double bound = 1e-4, double norm_bounds = 0) {
-  if (norm_bounds == 0) norm_bounds = bound > 1e-4 ? 20 : 10;
+  if (norm_bounds == 0) norm_bounds = bound > 1e-4 ? 24 : 10;
   const nlohmann::json& o = train["settings"];
   size_t update = s.program_index("update");
   Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"], o["warmup_steps"],

@@ -27,6 +27,9 @@ TEST(Blas, AlgorithmsAreKept) {
   LibraryProduct other = one;
   other.has_bias = true;
   EXPECT_NE(one.text(), other.text());
+  LibraryProduct padded = one;
+  padded.step_z = 64;
+  EXPECT_NE(one.text(), padded.text());
   const cublasLtMatmulAlgo_t a{{1, 2, 3, ~uint64_t{0}, 5, 6, 7, 8}};
   Algorithms first(path);
   EXPECT_EQ(first.find(one.text()), nullptr);
