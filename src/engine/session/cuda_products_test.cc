@@ -82,12 +82,14 @@ TEST(CudaProducts, RowsOfOddLengthArePadded) {
   b.emit("matmul", {odd, even}, {{"bf16", true}, {"trans_x", true}});
   const cuda::LaunchTable table = cuda::launch_table({.library = true});
   int casts = 0, products = 0;
-  for (const Node& n : p.nodes)
-    for (const cuda::Launch& l : cuda::launches_of(table, {p, n}).value().launches) {
+  for (const Node& n : p.nodes) {
+    const cuda::Launches all = cuda::launches_of(table, {p, n}).value();
+    for (const cuda::Launch& l : all.launches) {
       if (l.library) expect_even_rows(*l.library);
       products += l.library ? 1 : 0;
       casts += l.kernel.starts_with("pad_rows_") ? 1 : 0;
     }
+  }
   EXPECT_EQ(products, 3 * kTokens / 2048 + 1) << "chunks of 2,048 rows";
   EXPECT_EQ(casts, 2) << "the weight of the head, once, and an operand";
 }
