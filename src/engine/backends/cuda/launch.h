@@ -74,6 +74,8 @@ struct Launch {
   }
   // One thread for each of n elements, up to a sensible number; kernels stride over the rest.
   Launch& over(int64_t n);
+  // The same where a block's turn has kMapped elements.
+  Launch& mapped(int64_t n);
   // A block for each of n.
   Launch& blocks(int64_t n);
 };

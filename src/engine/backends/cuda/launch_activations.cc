@@ -18,7 +18,7 @@ Result<Launches> elementwise(const NodeView& n, const std::string& name, std::st
   Launch l(kernel_of(name, t.dtype));
   for (size_t i = 0; i < n.inputs(); ++i) l.in(i);
   for (size_t k = 0; k < n.node.out.size(); ++k) l.out(k);
-  l.value(t.count()).value(index).over(t.count());
+  l.value(t.count()).value(index).mapped(t.count());
   return one(std::move(l));
 }
 

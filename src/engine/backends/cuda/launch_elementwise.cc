@@ -12,7 +12,7 @@ void add_unary(LaunchTable& table, const std::string& name) {
     if (!is_float(t.dtype) && !(name == "neg" && is_one_of(t.dtype, {DType::i64, DType::i32})))
       return no_kernel(n, fmt::format("not for {}", name_of(t.dtype)));
     Launch l(kernel_of(name, t.dtype));
-    l.in(0).out(0).value(t.count()).over(t.count());
+    l.in(0).out(0).value(t.count()).mapped(t.count());
     return one(std::move(l));
   };
 }
@@ -24,7 +24,7 @@ Result<Launches> binary(const NodeView& n, const std::string& name,
   if (!is_number && !is_one_of(t, also)) return no_kernel(n, fmt::format("not for {}", name_of(t)));
   const int64_t count = n.out(0).count();
   Launch l(kernel_of(name, t));
-  l.in(0).in(1).out(0).value(count).value(step_of(n.in(0))).value(step_of(n.in(1))).over(count);
+  l.in(0).in(1).out(0).value(count).value(step_of(n.in(0))).value(step_of(n.in(1))).mapped(count);
   return one(std::move(l));
 }
 
@@ -33,7 +33,7 @@ Result<Launches> select(const NodeView& n) {
   Launch l(kernel_of_size("select", n.out(0).dtype));
   l.in(0).in(1).in(2).out(0).value(count);
   for (size_t i = 0; i < 3; ++i) l.value(step_of(n.in(i)));
-  l.over(count);
+  l.mapped(count);
   return one(std::move(l));
 }
 
@@ -44,7 +44,7 @@ Result<Launches> cast(const NodeView& n) {
                       : to.dtype == DType::bf16 ? 0x1.fep127
                                                 : 0;
   Launch l(fmt::format("cast_{}_{}", name_of(n.in(0).dtype), name_of(to.dtype)));
-  l.in(0).out(0).value(to.count()).value(most).over(to.count());
+  l.in(0).out(0).value(to.count()).value(most).mapped(to.count());
   return one(std::move(l));
 }
 

@@ -35,7 +35,7 @@ Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
 Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
                    int64_t count) {
   Launch cast(fmt::format("cast_{}_{}", name_of(from), name_of(to)));
-  cast.argument(in).argument(out).value(count).value(0.0).over(count);
+  cast.argument(in).argument(out).value(count).value(0.0).mapped(count);
   return cast;
 }
 
@@ -131,7 +131,7 @@ Launch activation_of(const LibraryProduct& p, const LaunchArgument& made, const 
   const char* type = p.result == CUDA_R_32F ? "f32" : p.result == CUDA_R_16BF ? "bf16" : "f16";
   const int64_t count = p.batches * p.m * p.n;
   Launch l(fmt::format("activation_{}", type));
-  l.argument(made).argument(z).value(count).value(act).over(count);
+  l.argument(made).argument(z).value(count).value(act).mapped(count);
   return l;
 }
 

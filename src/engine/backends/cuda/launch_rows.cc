@@ -9,11 +9,12 @@ Result<Launches> rope(const NodeView& n) {
   const Type& x = n.in(0);
   if (!is_fused(x.dtype) || n.in(2).dtype != DType::f32)
     return no_kernel(n, fmt::format("not for {} and {}", name_of(x.dtype), name_of(n.in(2).dtype)));
-  const int64_t pairs = x.count() / 2;
+  const int64_t rows = x.shape[0], half = n.in(2).shape[0];
   Launch l(kernel_of("rope", x.dtype));
-  l.in(0).in(1).in(2).out(0).value(pairs).value(n.integer("heads")).value(n.in(2).shape[0]);
+  l.in(0).in(1).in(2).out(0).value(rows).value(n.integer("heads")).value(half);
   l.value(static_cast<float>(n.real("attention_scaling")));
-  l.value(n.flag("inverse") ? -1.0f : 1.0f).over(pairs);
+  l.value(n.flag("inverse") ? -1.0f : 1.0f);
+  l.over(rows * (half % kTurned == 0 ? half / kTurned : half));
   return one(std::move(l));
 }
 
@@ -26,7 +27,9 @@ Result<Launches> dropout(const NodeView& n) {
   l.in(0).in(1).in(2).in(3);
   n.has(4) ? l.in(4) : l.none();
   l.out(0).value(rows).value(channels).value(scope_hash(n.text("key")));
-  l.value(dropout_threshold(p)).value(dropout_scale(p)).over(rows * ((channels + 63) / 64 * 16));
+  l.value(dropout_threshold(p)).value(dropout_scale(p));
+  const int64_t groups = rows * ((channels + 63) / 64 * 16), each = 16 / size_of(x.dtype);
+  l.over(channels % each == 0 ? groups / each : groups);
   return one(std::move(l));
 }
 

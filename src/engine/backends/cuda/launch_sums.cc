@@ -38,7 +38,7 @@ Result<Launches> scatter_add_rows(const NodeView& n) {
     Launch zero(kernel_of_size("fill", t.dtype));
     zero.out(0).value(t.count());
     t.dtype == DType::f64 ? zero.value(uint64_t{0}) : zero.value(uint32_t{0});
-    zero.over(t.count());
+    zero.mapped(t.count());
     all.launches.push_back(std::move(zero));
   }
   const int64_t tokens = n.in(0).count(), columns = t.shape[1];

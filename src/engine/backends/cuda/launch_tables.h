@@ -39,6 +39,8 @@ void add_norms(LaunchTable& t);
 void add_rows(LaunchTable& t);
 void add_updates(LaunchTable& t);
 void add_adafactor(LaunchTable& t);
+void add_lamb(LaunchTable& t);
+void add_apollo(LaunchTable& t, const LaunchOptions& options);
 void add_attention(LaunchTable& t, const LaunchOptions& options);
 void add_products(LaunchTable& t, const LaunchOptions& options);
 void add_cross_entropy(LaunchTable& t, const LaunchOptions& options);
@@ -109,6 +111,13 @@ inline std::string kernel_of(std::string_view name, DType t) {
 }
 inline std::string kernel_of_size(std::string_view name, DType t) {
   return fmt::format("{}_{}", name, size_of(t));
+}
+// A float type as an argument.
+inline Element element_of(DType t) {
+  return t == DType::f64    ? Element::f64
+         : t == DType::bf16 ? Element::bf16
+         : t == DType::f16  ? Element::f16
+                            : Element::f32;
 }
 // The float types of fused kernels; f64 is decomposed.
 inline bool is_fused(DType t) { return is_float(t) && t != DType::f64; }

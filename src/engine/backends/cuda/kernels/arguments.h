@@ -9,7 +9,10 @@ namespace hone::cuda {
 
 constexpr int kBlock = 256;  // threads of a block, where a kernel says nothing else
 constexpr int kWarp = 32;
+constexpr int kRowThreads = 512;        // at most, of a block that has a whole row
 constexpr int kScattered = 4 * kBlock;  // columns of a block of scatter_add_rows
+// Elements of a block's turn, where a kernel goes over all: a thread's loads are of 16 bytes.
+constexpr int kMapped = 16 * kBlock;
 
 // A tensor of up to eight dimensions, seen with other strides: element i of the shape is at first +
 // the sum of its indices times `stride`, all in elements.
@@ -57,6 +60,7 @@ struct Update {
 struct UpdateTensor {
   const void *p, *g, *states[3];
   void *new_p, *new_states[3];
+  void* copy;  // of new_p in 16 bits, or null
   int64_t size;
   double decay;
   uint64_t key, first;  // as in Update
@@ -64,13 +68,56 @@ struct UpdateTensor {
 };
 // Several of them in one launch: a block has kUpdated elements of one. Arguments have 4 KiB at
 // most.
-constexpr int kMostUpdated = 32, kUpdated = 8 * kBlock;
+constexpr int kMostUpdated = 32, kUpdated = 64 * kBlock;
 struct Updates {
   Update rule;
   int count;
+  bool copies_f16;  // else bf16
   UpdateTensor of[kMostUpdated];
 };
-static_assert(sizeof(Updates) + 3 * sizeof(void*) <= 4096);
+static_assert(sizeof(Updates) + 4 * sizeof(void*) <= 4096);
+
+// Types of elements, where a kernel is for several.
+enum class Element : int { f64, f32, bf16, f16 };
+
+// Tensors whose squares are summed, several in one launch: a block has kSquared elements of one.
+struct SquareTensor {
+  const void* x;
+  int64_t size;
+  int first_block;
+  Element type;
+};
+constexpr int kMostSquared = 168, kSquared = 64 * kBlock;
+struct Squares {
+  int count, blocks;             // of this launch
+  int first_tensor, first_part;  // those before it
+  SquareTensor of[kMostSquared];
+};
+static_assert(sizeof(Squares) + 2 * sizeof(void*) <= 4096);
+
+// layer_norm, rms_norm and their gradients, with the types of what they read and write. A block has
+// `threads` of a row in x, and rows in y.
+struct Norm {
+  int64_t rows;
+  int columns;
+  float eps;
+  Element x, gamma, y;      // y: of the result, and its gradient
+  Element dsum, dx;         // of a gradient
+  bool is_layer, has_beta;  // else rms_norm
+};
+// Columns that a thread has beside each other, and most rows of a block.
+constexpr int kNormed = 8, kMostNormRows = 8;
+constexpr int kTurned = 4;         // pairs of channels of a thread of rope
+constexpr int kSummedColumns = 4;  // of a thread of row_parts
+
+// The rows of linear_cross_entropy: `columns` logits, from one row to the next `step` of them.
+struct Entropy {
+  int64_t rows, columns, step;
+  float smoothing;
+  Element bias;
+  bool has_gradients;
+  bool keeps_row;  // in dynamic shared memory
+};
 
 // adafactor of a tensor, which is `matrices` of rows x columns; of a vector one row.
 struct Factored {
@@ -79,6 +126,15 @@ struct Factored {
   double decay;          // of this tensor
   int64_t part_rows;     // of a part of a column's sum
   int64_t square_parts;  // of the sum of squares
+};
+
+// apollo_adamw of a matrix and of the product of its gradient. A channel that has a scale is a row or a column.
+struct Apollo {
+  enum class By : int { rows, columns, all } by;
+  int64_t rows, columns, low_rows, low_columns;
+  double beta1, beta2, eps, decay;
+  double scale;   // the root of attribute scale
+  int64_t parts;  // of the sum of squares
 };
 
 // attention and attention_grad, whose attributes it has (engine/ops/attention.cc).

@@ -10,6 +10,12 @@ __device__ __forceinline__ float largest_of_block(float x) {
   return reduce_block(fabsf(x), [](float a, float b) { return b > a ? b : a; });
 }
 
+// Threads of a warp read other places of a map at once, which constant memory gives one by one. The
+// caller's next barrier comes before the first of them.
+__device__ __forceinline__ void share_map(Map& shared, const Map& map) {
+  for (int i = static_cast<int>(threadIdx.x); i < 256; i += kBlock) shared.of[i] = map.of[i];
+}
+
 // bitsandbytes' code of x in a block whose largest magnitude is `most`: the nearest of the map's numbers,
 // the even one of two that are equally near.
 __device__ __forceinline__ uint8_t code_of(float x, float most, const Map& map) {
@@ -30,7 +36,10 @@ __device__ __forceinline__ uint8_t code_of(float x, float most, const Map& map) 
   return static_cast<uint8_t>(best);
 }
 
-HONE_KERNEL(quantize_dynamic_f32, const float* x, uint8_t* codes, float* absmax, int64_t n, Map map) {
+HONE_KERNEL(quantize_dynamic_f32, const float* x, uint8_t* codes, float* absmax, int64_t n,
+            const __grid_constant__ Map given) {
+  __shared__ Map map;
+  share_map(map, given);
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   const float value = i < n ? x[i] : 0.0f;
   const float most = largest_of_block(value);
@@ -40,16 +49,19 @@ HONE_KERNEL(quantize_dynamic_f32, const float* x, uint8_t* codes, float* absmax,
 
 template <class T>
 __device__ void widen_codes(const uint8_t* codes, const float* absmax, T* out, int64_t n,
-                            const Map& map) {
+                            const Map& given) {
+  __shared__ Map map;
+  share_map(map, given);
+  __syncthreads();
   for (int64_t i = first_of_all(); i < n; i += all_threads())
     out[i] = Narrow<T>::of(map.of[codes[i]] * absmax[i / 256]);
 }
 HONE_KERNEL(dequantize_dynamic_f32, const uint8_t* codes, const float* absmax, float* out,
-            int64_t n, Map map) {
+            int64_t n, const __grid_constant__ Map map) {
   widen_codes(codes, absmax, out, n, map);
 }
 HONE_KERNEL(dequantize_dynamic_bf16, const uint8_t* codes, const float* absmax, bf16* out,
-            int64_t n, Map map) {
+            int64_t n, const __grid_constant__ Map map) {
   widen_codes(codes, absmax, out, n, map);
 }
 
@@ -57,7 +69,12 @@ HONE_KERNEL(dequantize_dynamic_bf16, const uint8_t* codes, const float* absmax, 
 template <class T>
 __device__ void widen_scaled(const uint8_t* payload, const float* scales, const uint8_t* codes_of_scales,
                              const float* nested, const float* offset, T* out, Scaled s,
-                             const Codes& codes, const Map& map) {
+                             const Codes& of_scheme, const Map& given) {
+  __shared__ Map map;
+  __shared__ Codes codes;
+  if (codes_of_scales != nullptr) share_map(map, given);
+  if (threadIdx.x < 16) codes.of[threadIdx.x] = of_scheme.of[threadIdx.x];
+  __syncthreads();
   for (int64_t i = first_of_all(); i < s.n; i += all_threads()) {
     const int64_t group = s.scaled == 0 ? i / s.columns : i / s.scaled;
     const float scale =
@@ -139,7 +156,8 @@ __device__ void widen_blocks(const uint8_t* payload, T* out, int64_t n, int form
 #define HONE_DEQUANTIZE(name, T)                                                                   \
   HONE_KERNEL(dequantize_##name, const uint8_t* payload, const float* scales,                      \
               const uint8_t* codes_of_scales, const float* nested, const float* offset, T* out,    \
-              Scaled s, Codes codes, Map map) {                                                    \
+              Scaled s, const __grid_constant__ Codes codes,                                       \
+              const __grid_constant__ Map map) {                                                   \
     widen_scaled(payload, scales, codes_of_scales, nested, offset, out, s, codes, map);            \
   }                                                                                                \
   HONE_KERNEL(dequantize_blocks_##name, const uint8_t* payload, T* out, int64_t n, int format,     \

@@ -3,12 +3,58 @@
 
 namespace hone::cuda {
 
-#define HONE_UNARY(name, T, expression)                                  \
-  HONE_KERNEL(name, const T* in, T* out, int64_t n) {                    \
-    for (int64_t i = first_of_all(); i < n; i += all_threads()) {        \
-      const Wide<T> x = wide(in[i]);                                     \
-      out[i] = Narrow<T>::of(expression);                                \
-    }                                                                    \
+// out[i] = f(in[i]).
+template <class In, class Out, class F>
+__device__ __forceinline__ void map_one(const In* in, Out* out, int64_t n, F f) {
+  constexpr int N = 16 / sizeof(Out) < 8 ? 16 / sizeof(Out) : 8;
+  for_packs<N>(
+      n, is_whole(in) && is_whole(out),
+      [&](int64_t i) {
+        Wide<In> x[N];
+        load<N>(x, in + i);
+        Wide<Out> y[N];
+        HONE_UNROLL
+        for (int e = 0; e < N; ++e) y[e] = f(x[e]);
+        store<N>(out + i, y);
+      },
+      [&](int64_t i) { out[i] = Narrow<Out>::of(f(wide(in[i]))); });
+}
+// N elements from i on, or one for all of them.
+template <int N, class T>
+__device__ __forceinline__ void load_by(Wide<T> (&x)[N], const T* from, int64_t i, int step) {
+  if (step != 0) {
+    load<N>(x, from + i);
+    return;
+  }
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) x[e] = wide(from[0]);
+}
+// out[i] = f(left[i], right[i]).
+template <class In, class Out, class F>
+__device__ __forceinline__ void map_two(const In* left, const In* right, Out* out, int64_t n,
+                                        int step_x, int step_y, F f) {
+  constexpr int N = kPacked<In, Out>;
+  const bool whole =
+      is_whole(out) && (step_x == 0 || is_whole(left)) && (step_y == 0 || is_whole(right));
+  for_packs<N>(
+      n, whole,
+      [&](int64_t i) {
+        Wide<In> x[N], y[N];
+        load_by<N>(x, left, i, step_x);
+        load_by<N>(y, right, i, step_y);
+        Wide<Out> z[N];
+        HONE_UNROLL
+        for (int e = 0; e < N; ++e) z[e] = f(x[e], y[e]);
+        store<N>(out + i, z);
+      },
+      [&](int64_t i) {
+        out[i] = Narrow<Out>::of(f(wide(left[i * step_x]), wide(right[i * step_y])));
+      });
+}
+
+#define HONE_UNARY(name, T, expression)                                     \
+  HONE_KERNEL(name, const T* in, T* out, int64_t n) {                       \
+    map_one(in, out, n, [](Wide<T> x) -> Wide<T> { return expression; });   \
   }
 #define HONE_UNARY_FLOATS(name, in_float, in_double) \
   HONE_UNARY(name##_f64, double, in_double)          \
@@ -27,12 +73,10 @@ HONE_UNARY_FLOATS(cos, cosf(x), cos(x))
 HONE_UNARY(neg_i64, int64_t, -x)
 HONE_UNARY(neg_i32, int32_t, -x)
 
-#define HONE_BINARY(name, T, R, expression)                                                   \
+#define HONE_BINARY(name, T, R, expression)                                                     \
   HONE_KERNEL(name, const T* left, const T* right, R* out, int64_t n, int step_x, int step_y) { \
-    for (int64_t i = first_of_all(); i < n; i += all_threads()) {                             \
-      const Wide<T> x = wide(left[i * step_x]), y = wide(right[i * step_y]);                  \
-      out[i] = Narrow<R>::of(expression);                                                     \
-    }                                                                                         \
+    map_two(left, right, out, n, step_x, step_y,                                                \
+            [](Wide<T> x, Wide<T> y) -> Wide<R> { return expression; });                        \
   }
 #define HONE_BINARY_NUMBERS(name, expression)            \
   HONE_BINARY(name##_f64, double, double, expression)    \
@@ -68,12 +112,33 @@ HONE_COMPARE(compare_le, x <= y)
 HONE_COMPARE(compare_gt, x > y)
 HONE_COMPARE(compare_ge, x >= y)
 
+template <class T>
+__device__ __forceinline__ void select_all(const uint8_t* condition, const T* x, const T* y, T* out,
+                                           int64_t n, int step_condition, int step_x, int step_y) {
+  constexpr int N = kPacked<T, T>;
+  const bool whole = is_whole(out) && (step_condition == 0 || is_whole(condition)) &&
+                     (step_x == 0 || is_whole(x)) && (step_y == 0 || is_whole(y));
+  for_packs<N>(
+      n, whole,
+      [&](int64_t i) {
+        uint8_t c[N];
+        T of_x[N], of_y[N];
+        load_by<N>(c, condition, i, step_condition);
+        load_by<N>(of_x, x, i, step_x);
+        load_by<N>(of_y, y, i, step_y);
+        HONE_UNROLL
+        for (int e = 0; e < N; ++e) of_x[e] = c[e] != 0 ? of_x[e] : of_y[e];
+        store<N>(out + i, of_x);
+      },
+      [&](int64_t i) {
+        out[i] = condition[i * step_condition] != 0 ? x[i * step_x] : y[i * step_y];
+      });
+}
 // By the size of an element.
 #define HONE_SELECT(bytes, T)                                                                    \
   HONE_KERNEL(select_##bytes, const uint8_t* condition, const T* x, const T* y, T* out, int64_t n, \
               int step_condition, int step_x, int step_y) {                                      \
-    for (int64_t i = first_of_all(); i < n; i += all_threads())                                  \
-      out[i] = condition[i * step_condition] != 0 ? x[i * step_x] : y[i * step_y];               \
+    select_all(condition, x, y, out, n, step_condition, step_x, step_y);                         \
   }
 HONE_SELECT(1, uint8_t)
 HONE_SELECT(2, uint16_t)
@@ -82,19 +147,24 @@ HONE_SELECT(8, uint64_t)
 
 // Floats to integers truncate, anything to bool is x != 0; `most`: finite floats are clamped to it.
 template <class From, class To>
-__device__ void cast_all(const From* in, To* out, int64_t n, double most) {
-  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
-    Wide<From> x = wide(in[i]);
-    if (most > 0 && x - x == 0) {
-      if (static_cast<double>(x) > most) x = static_cast<Wide<From>>(most);
-      if (static_cast<double>(x) < -most) x = static_cast<Wide<From>>(-most);
-    }
-    out[i] = Narrow<To>::of(x);
+__device__ __forceinline__ void cast_all(const From* __restrict__ in, To* __restrict__ out,
+                                         int64_t n, double most) {
+  if (most > 0) {
+    map_one(in, out, n, [most](Wide<From> x) -> Wide<To> {
+      if (x - x == 0) {
+        if (static_cast<double>(x) > most) x = static_cast<Wide<From>>(most);
+        if (static_cast<double>(x) < -most) x = static_cast<Wide<From>>(-most);
+      }
+      return static_cast<Wide<To>>(x);
+    });
+    return;
   }
+  map_one(in, out, n, [](Wide<From> x) -> Wide<To> { return static_cast<Wide<To>>(x); });
 }
 template <class From>
-__device__ void cast_to_bool(const From* in, uint8_t* out, int64_t n) {
-  for (int64_t i = first_of_all(); i < n; i += all_threads()) out[i] = wide(in[i]) != 0;
+__device__ __forceinline__ void cast_to_bool(const From* __restrict__ in,
+                                             uint8_t* __restrict__ out, int64_t n) {
+  map_one(in, out, n, [](Wide<From> x) -> uint8_t { return x != 0; });
 }
 
 #define HONE_CAST(from, F, to, T)                                                    \

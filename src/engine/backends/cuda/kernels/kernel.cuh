@@ -1,7 +1,11 @@
-// What all kernels share: element types, places of threads, sums of a block. A kernel is
-// HONE_KERNEL(name, arguments) { ... }, or HONE_TILE_KERNEL where threads need up to 128 registers, or
-// HONE_WARPS_KERNEL for kFlashBlock threads that need up to 255. Its source is compiled for GPUs at run
-// time, and for the CPU by ../emulator/kernels.cc, so it includes nothing of CUDA or of the standard library.
+// What all kernels share: element types, packs of elements, places of threads, sums of a block. A kernel is
+// HONE_KERNEL(name, arguments) { ... }, or for more registers than 64:
+//   HONE_TILE_KERNEL      up to 128, for kBlock threads
+//   HONE_WARPS_KERNEL     up to 255, for kFlashBlock threads
+//   HONE_ROW_KERNEL       64, for up to kRowThreads
+//   HONE_WIDE_ROW_KERNEL  up to 128, for up to kRowThreads
+// Its source is compiled for GPUs at run time, and for the CPU by ../emulator/kernels.cc, so it includes nothing
+// of CUDA or of the standard library.
 #pragma once
 
 #ifdef HONE_EMULATED
@@ -11,6 +15,8 @@
   void name(__VA_ARGS__)
 #define HONE_TILE_KERNEL HONE_KERNEL
 #define HONE_WARPS_KERNEL HONE_KERNEL
+#define HONE_ROW_KERNEL HONE_KERNEL
+#define HONE_WIDE_ROW_KERNEL HONE_KERNEL
 #define HONE_DYNAMIC_SHARED(type, name) \
   type* name = reinterpret_cast<type*>(::hone::emulate::shared_bytes())
 #define HONE_UNROLL
@@ -39,6 +45,10 @@ using uint64_t = unsigned long long;
   HONE_ENTRY(name)(__launch_bounds__(256, 2)) void name(__VA_ARGS__)
 #define HONE_WARPS_KERNEL(name, ...) \
   HONE_ENTRY(name)(__launch_bounds__(kFlashBlock)) void name(__VA_ARGS__)
+#define HONE_ROW_KERNEL(name, ...) \
+  HONE_ENTRY(name)(__launch_bounds__(kRowThreads, 2)) void name(__VA_ARGS__)
+#define HONE_WIDE_ROW_KERNEL(name, ...) \
+  HONE_ENTRY(name)(__launch_bounds__(kRowThreads)) void name(__VA_ARGS__)
 #define HONE_DYNAMIC_SHARED(type, name)                      \
   extern __shared__ __align__(128) uint8_t dynamic_shared[]; \
   type* name = reinterpret_cast<type*>(dynamic_shared)
@@ -49,6 +59,18 @@ using uint64_t = unsigned long long;
 #include "engine/backends/cuda/kernels/arguments.h"
 
 namespace hone::cuda {
+
+#ifdef HONE_EMULATED
+struct alignas(16) Quad {
+  uint32_t x, y, z, w;
+};
+struct alignas(8) Pair {
+  uint32_t x, y;
+};
+#else  // CUDA's own types: a compiler takes no access to them apart
+using Quad = uint4;
+using Pair = uint2;
+#endif
 
 struct bf16 {
   uint16_t bits;
@@ -134,6 +156,95 @@ __device__ __forceinline__ int64_t all_threads() {
   return static_cast<int64_t>(gridDim.x) * blockDim.x;
 }
 
+// N elements beside each other, which are loaded and stored together.
+template <class T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
+  T of[N];
+};
+// Elements of the larger of two types in 16 bytes, or one.
+template <class T, class U>
+constexpr int kPacked = 16 / (sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
+
+// Whether packs that end with such an address are whole: views may begin anywhere.
+__device__ __forceinline__ bool is_whole(const void* at) {
+  return reinterpret_cast<uint64_t>(at) % 16 == 0;
+}
+// Stores are written out: a compiler that cannot see an address's alignment any more takes them apart.
+#ifdef HONE_EMULATED
+template <class R>
+void put_words(void* to, R words) {
+  *static_cast<R*>(to) = words;
+}
+#else
+__device__ __forceinline__ void put_words(void* to, Quad q) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
+               "r"(q.x), "r"(q.y), "r"(q.z), "r"(q.w)
+               : "memory");
+}
+__device__ __forceinline__ void put_words(void* to, Pair p) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(p.x),
+               "r"(p.y)
+               : "memory");
+}
+#endif
+template <int N, class T>
+__device__ __forceinline__ Pack<T, N> get_pack(const T* from) {
+  constexpr int kBytes = sizeof(T) * N;
+  Pack<T, N> pack;
+  if constexpr (kBytes >= 16) {
+    HONE_UNROLL
+    for (int i = 0; i < kBytes / 16; ++i)
+      reinterpret_cast<Quad*>(&pack)[i] = reinterpret_cast<const Quad*>(from)[i];
+  } else {
+    pack = *reinterpret_cast<const Pack<T, N>*>(from);
+  }
+  return pack;
+}
+// To global memory.
+template <class T, int N>
+__device__ __forceinline__ void put_pack(T* to, const Pack<T, N>& pack) {
+  constexpr int kBytes = sizeof(T) * N;
+  if constexpr (kBytes >= 16) {
+    HONE_UNROLL
+    for (int i = 0; i < kBytes / 16; ++i)
+      put_words(reinterpret_cast<Quad*>(to) + i, reinterpret_cast<const Quad*>(&pack)[i]);
+  } else if constexpr (kBytes == 8) {
+    put_words(to, *reinterpret_cast<const Pair*>(&pack));
+  } else {
+    *reinterpret_cast<Pack<T, N>*>(to) = pack;
+  }
+}
+template <int N, class T>
+__device__ __forceinline__ void load(Wide<T> (&x)[N], const T* from) {
+  const Pack<T, N> pack = get_pack<N>(from);
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) x[e] = wide(pack.of[e]);
+}
+template <int N, class T, class W>
+__device__ __forceinline__ void store(T* to, const W (&x)[N]) {
+  Pack<T, N> pack;
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) pack.of[e] = Narrow<T>::of(x[e]);
+  put_pack(to, pack);
+}
+
+// Calls pack(i) for N elements from i on, or one(i) for one of those that fill no turn of a block, or of
+// addresses that are not whole. Indices inside of a turn have 32 bits.
+template <int N, class P, class O>
+__device__ __forceinline__ void for_packs(int64_t n, bool whole, P pack, O one) {
+  const int tid = static_cast<int>(threadIdx.x);
+  for (int64_t begin = static_cast<int64_t>(blockIdx.x) * kMapped; begin < n;
+       begin += static_cast<int64_t>(gridDim.x) * kMapped) {
+    const int here = n - begin < kMapped ? static_cast<int>(n - begin) : kMapped;
+    if (whole && here == kMapped) {
+      HONE_UNROLL
+      for (int at = 0; at < kMapped; at += N * kBlock) pack(begin + at + tid * N);
+    } else {
+      for (int at = tid; at < here; at += kBlock) one(begin + at);
+    }
+  }
+}
+
 constexpr unsigned kAllLanes = 0xffffffffu;
 
 __device__ __forceinline__ float sum_warp(float x) {
@@ -141,16 +252,16 @@ __device__ __forceinline__ float sum_warp(float x) {
   return x;
 }
 
-// f over the values of all kBlock threads, in a fixed order; every thread gets it.
-template <class T, class F>
+// f over the values of all kThreads threads of the block, in a fixed order; every thread gets it.
+template <int kThreads = kBlock, class T, class F>
 __device__ T reduce_block(T x, F f) {
-  __shared__ T of_warp[kBlock / kWarp];
+  __shared__ T of_warp[kThreads / kWarp];
   for (int step = kWarp / 2; step > 0; step /= 2) x = f(x, __shfl_xor_sync(kAllLanes, x, step));
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   if (static_cast<int>(threadIdx.x) % kWarp == 0) of_warp[warp] = x;
   __syncthreads();
   T all = of_warp[0];
-  for (int w = 1; w < kBlock / kWarp; ++w) all = f(all, of_warp[w]);
+  for (int w = 1; w < kThreads / kWarp; ++w) all = f(all, of_warp[w]);
   __syncthreads();
   return all;
 }

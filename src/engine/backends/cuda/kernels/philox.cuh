@@ -35,6 +35,13 @@ __device__ __forceinline__ Key key_of(const int64_t* seed_step, uint64_t place) 
                          static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
   return {w.w[0], w.w[1]};
 }
+// Made by one thread of a block.
+__device__ __forceinline__ Key shared_key(const int64_t* seed_step, uint64_t place) {
+  __shared__ Key key;
+  if (threadIdx.x == 0) key = key_of(seed_step, place);
+  __syncthreads();
+  return key;
+}
 __device__ __forceinline__ uint32_t counter_of(uint32_t column) {
   return column / 64 * 16 + column % 16;
 }

@@ -5,7 +5,7 @@ namespace hone::cuda {
 
 HONE_KERNEL(dropout_mask, const int64_t* rng, const int64_t* samples, const int32_t* positions,
             uint8_t* out, int64_t n, int64_t channels, uint64_t place, uint32_t threshold) {
-  const Key key = key_of(rng, place);
+  const Key key = shared_key(rng, place);
   for (int64_t i = first_of_all(); i < n; i += all_threads()) {
     const int64_t t = i / channels;
     const auto channel = static_cast<uint32_t>(i % channels);
@@ -20,7 +20,7 @@ HONE_KERNEL(dropout_mask, const int64_t* rng, const int64_t* samples, const int3
 HONE_KERNEL(attention_dropout_mask, const int64_t* rng, const int64_t* samples, const int32_t* cu_q,
             const int32_t* cu_k, uint8_t* out, int64_t n, int64_t tq, int64_t tk, int64_t segments,
             uint64_t place, uint32_t threshold) {
-  const Key key = key_of(rng, place);
+  const Key key = shared_key(rng, place);
   for (int64_t at = first_of_all(); at < n; at += all_threads()) {
     const int64_t j = at % tk, i = at / tk % tq, head = at / tk / tq;
     out[at] = 1;

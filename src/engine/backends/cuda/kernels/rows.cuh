@@ -4,49 +4,102 @@
 
 namespace hone::cuda {
 
-// A thread for each pair of channels that turn together. sign -1: the transposed map.
-template <class T>
-__device__ void turn_pairs(const T* x, const int32_t* positions, const float* inv_freq, T* y,
-                           int64_t n, int64_t heads, int64_t half, float scale, float sign) {
-  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
-    const int64_t j = i % half, head = i / half % heads, row = i / half / heads;
-    const float angle = static_cast<float>(positions[row]) * inv_freq[j];
-    const float c = cosf(angle) * scale, s = sinf(angle) * scale * sign;
-    const int64_t at = (row * heads + head) * 2 * half + j;
-    const float first = wide(x[at]), second = wide(x[at + half]);
-    y[at] = Narrow<T>::of(first * c - second * s);
-    y[at + half] = Narrow<T>::of(second * c + first * s);
-  }
-}
-
-// A thread for the four channels that share the words of a counter: j, j + 16, j + 32, j + 48.
-template <class T>
-__device__ void drop(const T* x, const int64_t* rng, const int64_t* samples,
-                     const int32_t* positions, const T* residual, T* y, int64_t rows,
-                     int64_t channels, uint64_t place, uint32_t threshold, float scale) {
-  const Key key = key_of(rng, place);
-  const int64_t groups = (channels + 63) / 64 * 16;
-  for (int64_t i = first_of_all(); i < rows * groups; i += all_threads()) {
-    const int64_t row = i / groups, group = i % groups;
-    Words c = words_of(static_cast<uint64_t>(samples[row]), 0);
-    c.w[2] = static_cast<uint32_t>(positions[row]);
-    c.w[3] = static_cast<uint32_t>(group);
-    c = philox(c, key.k0, key.k1);
-    for (int word = 0; word < 4; ++word) {
-      const int64_t j = group / 16 * 64 + word * 16 + group % 16;
-      if (j >= channels) break;
-      const int64_t at = row * channels + j;
-      T v = Narrow<T>::of(c.w[word] >= threshold ? wide(x[at]) * scale : 0.0f);
-      if (residual != nullptr) v = Narrow<T>::of(wide(v) + wide(residual[at]));
-      y[at] = v;
+// A thread for N pairs of channels that turn together, of all heads of a row: they have the same angles. sign -1:
+// the transposed map.
+template <int N, class T>
+__device__ __forceinline__ void turn_heads(const T* x, const int32_t* positions,
+                                           const float* inv_freq, T* y, int64_t rows, int64_t heads,
+                                           int64_t half, float scale, float sign) {
+  const int64_t packs = half / N;
+  for (int64_t i = first_of_all(); i < rows * packs; i += all_threads()) {
+    const int64_t row = i / packs, j = i % packs * N;
+    float c[N], s[N];
+    HONE_UNROLL
+    for (int e = 0; e < N; ++e) {
+      const float angle = static_cast<float>(positions[row]) * inv_freq[j + e];
+      c[e] = cosf(angle) * scale;
+      s[e] = sinf(angle) * scale * sign;
+    }
+    HONE_UNROLL_BY(2)
+    for (int64_t head = 0; head < heads; ++head) {
+      const int64_t at = (row * heads + head) * 2 * half + j;
+      float first[N], second[N];
+      load<N>(first, x + at);
+      load<N>(second, x + at + half);
+      HONE_UNROLL
+      for (int e = 0; e < N; ++e) {
+        const float turned = first[e] * c[e] - second[e] * s[e];
+        second[e] = second[e] * c[e] + first[e] * s[e];
+        first[e] = turned;
+      }
+      store<N>(y + at, first);
+      store<N>(y + at + half, second);
     }
   }
+}
+template <class T>
+__device__ __forceinline__ void turn_pairs(const T* x, const int32_t* positions,
+                                           const float* inv_freq, T* y, int64_t rows, int64_t heads,
+                                           int64_t half, float scale, float sign) {
+  if (half % kTurned == 0 && is_whole(x) && is_whole(y))
+    turn_heads<kTurned>(x, positions, inv_freq, y, rows, heads, half, scale, sign);
+  else
+    turn_heads<1>(x, positions, inv_freq, y, rows, heads, half, scale, sign);
+}
+
+// A thread for N groups of four channels that share the words of a counter: j, j + 16, j + 32, j + 48.
+template <int N, class T>
+__device__ __forceinline__ void drop_groups(const T* x, const Key& key, const int64_t* samples,
+                                            const int32_t* positions, const T* residual, T* y,
+                                            int64_t rows, int64_t channels, uint32_t threshold,
+                                            float scale) {
+  const int64_t packs = (channels + 63) / 64 * 16 / N;
+  for (int64_t i = first_of_all(); i < rows * packs; i += all_threads()) {
+    const int64_t row = i / packs, group = i % packs * N;
+    Words c = words_of(static_cast<uint64_t>(samples[row]), 0);
+    c.w[2] = static_cast<uint32_t>(positions[row]);
+    uint32_t kept = 0;  // a bit for each element
+    HONE_UNROLL
+    for (int e = 0; e < N; ++e) {
+      c.w[3] = static_cast<uint32_t>(group + e);
+      const Words random = philox(c, key.k0, key.k1);
+      HONE_UNROLL
+      for (int word = 0; word < 4; ++word)
+        kept |= (random.w[word] >= threshold ? 1u : 0u) << (word * N + e);
+    }
+    HONE_UNROLL
+    for (int word = 0; word < 4; ++word) {
+      const int64_t j = group / 16 * 64 + word * 16 + group % 16, at = row * channels + j;
+      if (j >= channels) break;
+      float v[N], more[N] = {};
+      load<N>(v, x + at);
+      if (residual != nullptr) load<N>(more, residual + at);
+      HONE_UNROLL
+      for (int e = 0; e < N; ++e) {
+        v[e] = (kept >> (word * N + e) & 1) != 0 ? v[e] * scale : 0.0f;
+        if (residual != nullptr) v[e] = wide(Narrow<T>::of(v[e])) + more[e];
+      }
+      store<N>(y + at, v);
+    }
+  }
+}
+template <class T>
+__device__ __forceinline__ void drop(const T* x, const int64_t* rng, const int64_t* samples,
+                                     const int32_t* positions, const T* residual, T* y, int64_t rows,
+                                     int64_t channels, uint64_t place, uint32_t threshold,
+                                     float scale) {
+  const Key key = shared_key(rng, place);
+  constexpr int N = kPacked<T, T>;
+  if (channels % N == 0 && is_whole(x) && is_whole(residual) && is_whole(y))
+    drop_groups<N>(x, key, samples, positions, residual, y, rows, channels, threshold, scale);
+  else
+    drop_groups<1>(x, key, samples, positions, residual, y, rows, channels, threshold, scale);
 }
 
 #define HONE_ROWS(name, T)                                                                       \
   HONE_KERNEL(rope_##name, const T* x, const int32_t* positions, const float* inv_freq, T* y,    \
-              int64_t n, int64_t heads, int64_t half, float scale, float sign) {                 \
-    turn_pairs(x, positions, inv_freq, y, n, heads, half, scale, sign);                          \
+              int64_t rows, int64_t heads, int64_t half, float scale, float sign) {              \
+    turn_pairs(x, positions, inv_freq, y, rows, heads, half, scale, sign);                          \
   }                                                                                              \
   HONE_KERNEL(dropout_##name, const T* x, const int64_t* rng, const int64_t* samples,            \
               const int32_t* positions, const T* residual, T* y, int64_t rows, int64_t channels, \
