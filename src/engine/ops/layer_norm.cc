@@ -1,7 +1,7 @@
 // layer_norm(x, gamma, beta?): xhat = (x - mean) rstd, y = xhat gamma + beta, with mean and
 // rstd = 1/sqrt(variance + eps) of each row (variance divides by C; Ba et al., arXiv 1607.06450).
-// x [T,C], gamma, beta [C] -> y [T,C], mean [T], rstd [T] (f32 for half-precision x).
-#include "engine/ops/support.h"
+// x [T,C], gamma, beta [C] -> y [T,C], mean [T], rstd [T] (f32 for half-precision x). Types as norm_parts.h says.
+#include "engine/ops/norm_parts.h"
 
 namespace hone {
 namespace {
@@ -10,14 +10,19 @@ Result<Types> infer_layer_norm(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
-  HONE_TRY(expect_type(n, 1, {x.dtype, {x.shape[1]}}));
+  HONE_TRY(expect_channels(n, 1, x));
   if (n.has(2)) HONE_TRY(expect_same(n, 1, 2));
   Type row{wide(x.dtype), {x.shape[0]}};
-  return Types{x, row, row};
+  return Types{{HONE_TRY(kept_type(n, x.dtype)), x.shape}, row, row};
 }
 
 Values decompose_layer_norm(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
+  const DType as = n.out(0).dtype;
+  if (is_mixed(n, {})) {
+    const Values all = emit_wide(b, n, w.dtype);
+    return {ops::cast(b, all[0], as), all[1], all[2]};
+  }
   ValueId v = ops::cast(b, n.input(0), w.dtype),
           size = number(b, static_cast<double>(x.shape[1]), v);
   ValueId mean = ops::div(b, ops::reduce_sum(b, v, {1}), size);
@@ -45,7 +50,7 @@ Cost cost_layer_norm(const NodeView& n) { return elementwise(n, 8); }
 Op define_layer_norm() {
   return {.name = "layer_norm",
           .operands = {"x", "gamma", "beta?"},
-          .attrs = {required("eps", 0.0)},
+          .attrs = {required("eps", 0.0), kept_attr()},
           .infer = infer_layer_norm,
           .decompositions = {decompose_layer_norm},
           .grad = grad_layer_norm,

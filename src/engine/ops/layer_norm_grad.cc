@@ -1,8 +1,9 @@
 // layer_norm_grad(x, gamma, mean, rstd, dy, dsum?): with xhat = (x - mean) rstd and g = dy gamma,
 // dx = rstd (g - mean_C(g) - xhat mean_C(g xhat)) + dsum, dgamma = sum_T(dy xhat),
 // dbeta = sum_T(dy). dsum: the gradient that reaches x by another way (the residual path).
-// x, dy, dsum [T,C], gamma [C], mean, rstd [T] -> dx [T,C], dgamma [C], dbeta [C]
-#include "engine/ops/support.h"
+// x, dy, dsum [T,C], gamma [C], mean, rstd [T] -> dx [T,C], dgamma [C], dbeta [C] of gamma's type. Types as
+// norm_parts.h says; dy and dsum may have other types than x.
+#include "engine/ops/norm_parts.h"
 
 namespace hone {
 namespace {
@@ -11,17 +12,23 @@ Result<Types> infer_layer_norm_grad(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
-  Type channel{x.dtype, {x.shape[1]}}, row{wide(x.dtype), {x.shape[0]}};
-  HONE_TRY(expect_type(n, 1, channel));
+  const Type row{wide(x.dtype), {x.shape[0]}};
+  HONE_TRY(expect_channels(n, 1, x));
   HONE_TRY(expect_type(n, 2, row));
   HONE_TRY(expect_type(n, 3, row));
-  HONE_TRY(expect_same(n, 0, 4));
-  if (n.has("dsum")) HONE_TRY(expect_same(n, 0, n.slot("dsum")));
-  return Types{x, channel, channel};
+  HONE_TRY(expect_rows_like(n, 4, x));
+  if (n.has("dsum")) HONE_TRY(expect_rows_like(n, n.slot("dsum"), x));
+  return Types{{HONE_TRY(kept_type(n, x.dtype)), x.shape}, n.in(1), n.in(1)};
 }
 
 Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
+  const DType as = n.out(0).dtype, parameters = n.in(1).dtype;
+  if (is_mixed(n, {n.slot("dy"), n.slot("dsum")})) {
+    const Values all = emit_wide(b, n, w.dtype);
+    return {ops::cast(b, all[0], as), ops::cast(b, all[1], parameters),
+            ops::cast(b, all[2], parameters)};
+  }
   ValueId v = ops::cast(b, n.input("x"), w.dtype), dy = ops::cast(b, n.input("dy"), w.dtype);
   ValueId size = number(b, static_cast<double>(x.shape[1]), v),
           rstd = along_rows(b, n.input("rstd"), w);
@@ -46,6 +53,7 @@ Cost cost_layer_norm_grad(const NodeView& n) { return elementwise(n, 14); }
 Op define_layer_norm_grad() {
   return {.name = "layer_norm_grad",
           .operands = {"x", "gamma", "mean", "rstd", "dy", "dsum?"},
+          .attrs = {kept_attr()},
           .infer = infer_layer_norm_grad,
           .decompositions = {decompose_layer_norm_grad},
           .cost = cost_layer_norm_grad,

@@ -1,6 +1,7 @@
 // rms_norm(x, gamma): y = x rstd gamma, rstd = 1/sqrt(mean_C(x^2) + eps) of each row (Zhang and
-// Sennrich, arXiv 1910.07467). x [T,C], gamma [C] -> y [T,C], rstd [T] (f32 for half-precision x).
-#include "engine/ops/support.h"
+// Sennrich, arXiv 1910.07467). x [T,C], gamma [C] -> y [T,C], rstd [T] (f32 for half-precision x). Types
+// as norm_parts.h says.
+#include "engine/ops/norm_parts.h"
 
 namespace hone {
 namespace {
@@ -9,12 +10,17 @@ Result<Types> infer_rms_norm(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
-  HONE_TRY(expect_type(n, 1, {x.dtype, {x.shape[1]}}));
-  return Types{x, {wide(x.dtype), {x.shape[0]}}};
+  HONE_TRY(expect_channels(n, 1, x));
+  return Types{{HONE_TRY(kept_type(n, x.dtype)), x.shape}, {wide(x.dtype), {x.shape[0]}}};
 }
 
 Values decompose_rms_norm(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
+  const DType as = n.out(0).dtype;
+  if (is_mixed(n, {})) {
+    const Values all = emit_wide(b, n, w.dtype);
+    return {ops::cast(b, all[0], as), all[1]};
+  }
   ValueId v = ops::cast(b, n.input(0), w.dtype);
   ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, v, v), {1}),
                           number(b, static_cast<double>(x.shape[1]), v));
@@ -36,7 +42,7 @@ Cost cost_rms_norm(const NodeView& n) { return elementwise(n, 5); }
 Op define_rms_norm() {
   return {.name = "rms_norm",
           .operands = {"x", "gamma"},
-          .attrs = {required("eps", 0.0)},
+          .attrs = {required("eps", 0.0), kept_attr()},
           .infer = infer_rms_norm,
           .decompositions = {decompose_rms_norm},
           .grad = grad_rms_norm,

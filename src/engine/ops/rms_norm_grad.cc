@@ -1,8 +1,9 @@
 // rms_norm_grad(x, gamma, rstd, dy, dsum?): with xhat = x rstd and g = dy gamma,
 // dx = rstd (g - xhat mean_C(g xhat)) + dsum, dgamma = sum_T(dy xhat). dsum: the gradient that
 // reaches x by another way (the residual path).
-// x, dy, dsum [T,C], gamma [C], rstd [T] -> dx [T,C], dgamma [C]
-#include "engine/ops/support.h"
+// x, dy, dsum [T,C], gamma [C], rstd [T] -> dx [T,C], dgamma [C] of gamma's type. Types as norm_parts.h says; dy and
+// dsum may have other types than x.
+#include "engine/ops/norm_parts.h"
 
 namespace hone {
 namespace {
@@ -11,16 +12,20 @@ Result<Types> infer_rms_norm_grad(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
-  Type channel{x.dtype, {x.shape[1]}};
-  HONE_TRY(expect_type(n, 1, channel));
+  HONE_TRY(expect_channels(n, 1, x));
   HONE_TRY(expect_type(n, 2, {wide(x.dtype), {x.shape[0]}}));
-  HONE_TRY(expect_same(n, 0, 3));
-  if (n.has("dsum")) HONE_TRY(expect_same(n, 0, n.slot("dsum")));
-  return Types{x, channel};
+  HONE_TRY(expect_rows_like(n, 3, x));
+  if (n.has("dsum")) HONE_TRY(expect_rows_like(n, n.slot("dsum"), x));
+  return Types{{HONE_TRY(kept_type(n, x.dtype)), x.shape}, n.in(1)};
 }
 
 Values decompose_rms_norm_grad(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
+  const DType as = n.out(0).dtype, parameters = n.in(1).dtype;
+  if (is_mixed(n, {n.slot("dy"), n.slot("dsum")})) {
+    const Values all = emit_wide(b, n, w.dtype);
+    return {ops::cast(b, all[0], as), ops::cast(b, all[1], parameters)};
+  }
   ValueId dy = ops::cast(b, n.input("dy"), w.dtype), rstd = along_rows(b, n.input("rstd"), w);
   ValueId xhat = ops::mul(b, ops::cast(b, n.input("x"), w.dtype), rstd);
   ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input("gamma"), w.dtype), w));
@@ -40,6 +45,7 @@ Cost cost_rms_norm_grad(const NodeView& n) { return elementwise(n, 10); }
 Op define_rms_norm_grad() {
   return {.name = "rms_norm_grad",
           .operands = {"x", "gamma", "rstd", "dy", "dsum?"},
+          .attrs = {kept_attr()},
           .infer = infer_rms_norm_grad,
           .decompositions = {decompose_rms_norm_grad},
           .cost = cost_rms_norm_grad,

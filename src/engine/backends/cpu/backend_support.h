@@ -47,10 +47,11 @@ inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count
 template <class Make>
 auto for_f32(Make make) {
   return [make](const NodeView& n, int threads) -> Result<Kernel> {
-    for (ValueId v : n.node.in)
-      if (v != kNoValue && is_float(n.program.type(v).dtype) &&
-          n.program.type(v).dtype != DType::f32)
-        return declined(n, "kernels are for f32");
+    for (const std::vector<ValueId>* values : {&n.node.in, &n.node.out})
+      for (ValueId v : *values)
+        if (v != kNoValue && is_float(n.program.type(v).dtype) &&
+            n.program.type(v).dtype != DType::f32)
+          return declined(n, "kernels are for f32");
     return make(n, threads);
   };
 }

@@ -4,66 +4,95 @@
 namespace hone::cuda {
 namespace {
 
+// Parts of a norm's parameters, three blocks for each multiprocessor of an H100.
+constexpr int64_t kMostNormParts = 396;
+
 Result<Launches> refuse(const NodeView& n) {
   return no_kernel(n, fmt::format("not for {}", name_of(n.in(0).dtype)));
 }
-// 32 columns for each block along x.
-bool has_parts(int64_t columns) { return (columns + 31) / 32 <= 1 << 16; }
+// 128 columns for each block along x.
+bool has_parts(int64_t columns) { return columns / (32 * kSummedColumns) < 1 << 16; }
 
-Result<Launches> layer_norm(const NodeView& n) {
+// Eights of columns in a thread, threads of a row, rows of a block. `most`: the eights if one is not enough.
+struct NormBlock {
+  int64_t each, threads, rows;
+};
+NormBlock block_of(int64_t columns, int64_t most) {
+  const int64_t eights = (columns + kNormed - 1) / kNormed, each = eights > kRowThreads ? most : 1;
+  const int64_t warps = ((eights + each - 1) / each + kWarp - 1) / kWarp;
+  const int64_t threads = std::clamp<int64_t>(warps * kWarp, kWarp, kRowThreads);
+  return {each, threads, std::clamp<int64_t>(kBlock / threads, 1, kMostNormRows)};
+}
+bool fits(const NormBlock& b, int64_t columns) { return columns <= b.each * b.threads * kNormed; }
+void set_block(Launch& l, const NormBlock& b) {
+  l.block_x = static_cast<unsigned>(b.threads);
+  l.block_y = static_cast<unsigned>(b.rows);
+}
+
+Norm norm_of(const NodeView& n, bool is_layer) {
   const Type& x = n.in(0);
-  if (!is_fused(x.dtype)) return refuse(n);
-  Launch l(kernel_of("layer_norm", x.dtype));
+  Norm all{};
+  all.rows = x.shape[0];
+  all.columns = static_cast<int>(x.shape[1]);
+  all.is_layer = is_layer;
+  all.x = element_of(x.dtype);
+  all.gamma = element_of(n.in(1).dtype);
+  return all;
+}
+bool has_norm(const NodeView& n) {
+  const Type& x = n.in(0);
+  return is_fused(x.dtype) && is_fused(n.out(0).dtype) && x.count() > 0 &&
+         x.shape[1] <= 0x7fffffff / 2;
+}
+
+// Operands x, gamma, beta?; results y, mean (of layer_norm), rstd.
+Result<Launches> norm(const NodeView& n, bool is_layer) {
+  const NormBlock block = block_of(n.in(0).shape[1], 4);
+  if (!has_norm(n) || !fits(block, n.in(0).shape[1])) return refuse(n);
+  Norm all = norm_of(n, is_layer);
+  all.eps = static_cast<float>(n.real("eps"));
+  all.y = element_of(n.out(0).dtype);
+  all.has_beta = is_layer && n.has(2);
+  Launch l(fmt::format("norm_{}", block.each));
   l.in(0).in(1);
-  n.has(2) ? l.in(2) : l.none();
-  l.out(0).out(1).out(2).value(x.shape[0]).value(x.shape[1]);
-  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * kWarp);
+  all.has_beta ? l.in(2) : l.none();
+  l.out(0);
+  is_layer ? l.out(1) : l.none();
+  l.out(is_layer ? 2 : 1).value(all);
+  constexpr int64_t kMostBlocks = 2048;  // each goes over several rows with its gamma and beta
+  l.blocks(std::min((all.rows + block.rows - 1) / block.rows, kMostBlocks));
+  set_block(l, block);
   return one(std::move(l));
 }
 
-Result<Launches> rms_norm(const NodeView& n) {
-  const Type& x = n.in(0);
-  if (!is_fused(x.dtype)) return refuse(n);
-  Launch l(kernel_of("rms_norm", x.dtype));
-  l.in(0).in(1).out(0).out(1).value(x.shape[0]).value(x.shape[1]);
-  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * kWarp);
-  return one(std::move(l));
-}
-
-// Sums over rows first, as dx may be written over dy.
-Result<Launches> norm_grad(const NodeView& n, bool has_mean) {
-  const Type& x = n.in(0);
-  if (!is_fused(x.dtype) || !has_parts(x.shape[1])) return refuse(n);
-  const int64_t rows = x.shape[0], columns = x.shape[1];
+// dx and parts of dgamma and dbeta, then their sums.
+Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   const size_t rstd = n.slot("rstd"), dy = n.slot("dy"), dsum = n.slot("dsum");
-  const auto mean = [&](Launch& l) { has_mean ? l.in(n.slot("mean")) : l.none(); };
-  Launches all;
-  all.workspace_bytes = row_part_bytes(rows, columns);
-  const auto add = [&](size_t result) {
-    Launch l(kernel_of("add_parts", x.dtype));
-    l.work().none().out(result).value(row_parts_of(rows)).value(columns).over(columns);
-    all.launches.push_back(std::move(l));
-  };
-  Launch gamma = row_part_launch(kernel_of("norm_gamma_parts", x.dtype), rows, columns);
-  gamma.in(0);
-  mean(gamma);
-  gamma.in(rstd).in(dy).work().value(rows).value(columns);
-  all.launches.push_back(std::move(gamma));
-  add(1);
-  if (has_mean) {
-    Launch beta = row_part_launch(kernel_of("row_parts", x.dtype), rows, columns);
-    beta.in(dy).work().value(rows).value(columns);
-    all.launches.push_back(std::move(beta));
-    add(2);
-  }
-  Launch dx(kernel_of("norm_grad", x.dtype));
+  if (!has_norm(n)) return refuse(n);
+  NormBlock block = block_of(n.in(0).shape[1], 2);
+  const bool is_wide = !fits(block, n.in(0).shape[1]);
+  if (is_wide) block = {1, kRowThreads, 1};
+  Norm all = norm_of(n, is_layer);
+  all.y = element_of(n.in(dy).dtype);
+  all.dx = element_of(n.out(0).dtype);
+  if (n.has(dsum)) all.dsum = element_of(n.in(dsum).dtype);
+  const int64_t parts = std::min((all.rows + block.rows - 1) / block.rows, kMostNormParts);
+  Launches made;
+  made.workspace_bytes = parts * 2 * all.columns * 4;
+  Launch dx(is_wide ? "norm_grad_wide" : fmt::format("norm_grad_{}", block.each));
   dx.in(0).in(1);
-  mean(dx);
+  is_layer ? dx.in(n.slot("mean")) : dx.none();
   dx.in(rstd).in(dy);
   n.has(dsum) ? dx.in(dsum) : dx.none();
-  dx.out(0).value(rows).value(columns).over(rows * kWarp);
-  all.launches.push_back(std::move(dx));
-  return all;
+  dx.out(0).work().value(all).blocks(parts);
+  set_block(dx, block);
+  made.launches.push_back(std::move(dx));
+  Launch sums("add_norm_parts");
+  sums.work().out(1);
+  is_layer ? sums.out(2) : sums.none();
+  sums.value(parts).value(all).blocks((2 * all.columns + kWarp - 1) / kWarp);
+  made.launches.push_back(std::move(sums));
+  return made;
 }
 
 Result<Launches> sum_rows(const NodeView& n) {
@@ -79,7 +108,7 @@ Result<Launches> sum_rows(const NodeView& n) {
   Launch add(kernel_of("add_parts", y));
   add.work();
   n.has(1) ? add.in(1) : add.none();
-  add.out(0).value(row_parts_of(rows)).value(columns).over(columns);
+  add.out(0).value(row_parts_of(rows)).value(columns).blocks((columns + kWarp - 1) / kWarp);
   all.launches.push_back(std::move(add));
   return all;
 }
@@ -93,7 +122,7 @@ int64_t row_parts_of(int64_t rows) {
 int64_t row_part_bytes(int64_t rows, int64_t columns) { return row_parts_of(rows) * columns * 4; }
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns) {
   Launch l(kernel);
-  l.blocks((columns + 31) / 32);
+  l.blocks((columns + 32 * kSummedColumns - 1) / (32 * kSummedColumns));
   l.grid_y = static_cast<unsigned>(row_parts_of(rows));
   l.block_x = 32;
   l.block_y = 8;
@@ -101,8 +130,8 @@ Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns)
 }
 
 void add_norms(LaunchTable& t) {
-  t["layer_norm"] = layer_norm;
-  t["rms_norm"] = rms_norm;
+  t["layer_norm"] = [](const NodeView& n) { return norm(n, true); };
+  t["rms_norm"] = [](const NodeView& n) { return norm(n, false); };
   t["layer_norm_grad"] = [](const NodeView& n) { return norm_grad(n, true); };
   t["rms_norm_grad"] = [](const NodeView& n) { return norm_grad(n, false); };
   t["sum_rows"] = sum_rows;

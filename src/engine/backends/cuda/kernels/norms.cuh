@@ -1,144 +1,520 @@
-// layer_norm and rms_norm (engine/ops), a warp for each row, with statistics in f32. Sums over rows are
-// made of parts, a part for each range of rows, which are then added in order.
+// layer_norm and rms_norm (engine/ops) and their gradients. A row belongs to `blockDim.x` threads of a block,
+// eight columns beside each other in each, or two or four times eight: it is read once and kept in registers.
+// Everything is computed in f32 and rounded once, but for xhat of rms_norm, which Transformers rounds too where
+// gamma has x's type of 16 bits. Sums over rows are made of parts, one for each block of the grid, which are
+// then added in order: their number depends on the shape alone.
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
 
-__device__ __forceinline__ int lane_of_warp() { return static_cast<int>(threadIdx.x) % kWarp; }
-
+// Eight elements as they are in memory: of 16 bits in the first four words. To unpack them later leaves the loads of
+// several rows in flight.
+struct alignas(16) Eight {
+  uint32_t words[8];
+};
+// `count` of eight elements are there, the others are zeros; whole: all, at an address of 16 bytes.
+__device__ __forceinline__ void fetch(Eight& x, const void* from, Element type, int64_t at, int count,
+                                      bool whole) {
+  x = {};
+  if (type == Element::f32) {
+    const float* f = static_cast<const float*>(from) + at;
+    if (whole && count == kNormed) {
+      *reinterpret_cast<Pack<float, kNormed>*>(x.words) = get_pack<kNormed>(f);
+      return;
+    }
+    HONE_UNROLL
+    for (int e = 0; e < kNormed; ++e)
+      if (e < count) x.words[e] = __float_as_uint(f[e]);
+    return;
+  }
+  const uint16_t* h = static_cast<const uint16_t*>(from) + at;
+  if (whole && count == kNormed) {
+    *reinterpret_cast<Pack<uint16_t, kNormed>*>(x.words) = get_pack<kNormed>(h);
+    return;
+  }
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e)
+    if (e < count) x.words[e / 2] |= static_cast<uint32_t>(h[e]) << (e % 2 * 16);
+}
 template <class T>
-__device__ void layer_norm_rows(const T* x, const T* gamma, const T* beta, T* y, float* mean_of,
-                                float* rstd_of, int64_t rows, int64_t columns, float eps) {
-  for (int64_t row = first_of_all() / kWarp; row < rows; row += all_threads() / kWarp) {
-    const T* of_x = x + row * columns;
-    float sum = 0;
-    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) sum += wide(of_x[j]);
-    const float mean = sum_warp(sum) / static_cast<float>(columns);
-    float squares = 0;
-    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
-      const float centred = wide(of_x[j]) - mean;
-      squares += centred * centred;
+__device__ __forceinline__ void unpack_pairs(float (&x)[kNormed], const Eight& from) {
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e) {
+    const uint32_t pair = from.words[e / 2];
+    x[e] = wide(T{static_cast<uint16_t>(e % 2 == 0 ? pair : pair >> 16)});
+  }
+}
+__device__ __forceinline__ void unpack(float (&x)[kNormed], const Eight& from, Element type) {
+  if (type == Element::bf16) {
+    unpack_pairs<bf16>(x, from);
+  } else if (type == Element::f16) {
+    unpack_pairs<f16>(x, from);
+  } else {
+    HONE_UNROLL
+    for (int e = 0; e < kNormed; ++e) x[e] = __uint_as_float(from.words[e]);
+  }
+}
+__device__ __forceinline__ void read(float (&x)[kNormed], const void* from, Element type, int64_t at,
+                                     int count, bool whole) {
+  Eight eight;
+  fetch(eight, from, type, at, count, whole);
+  unpack(x, eight, type);
+}
+template <class T>
+__device__ __forceinline__ void write_as(T* to, const float (&x)[kNormed], int count, bool whole) {
+  if (whole && count == kNormed) {
+    store<kNormed>(to, x);
+    return;
+  }
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e)
+    if (e < count) to[e] = Narrow<T>::of(x[e]);
+}
+__device__ __forceinline__ void write(void* to, Element type, int64_t at, const float (&x)[kNormed],
+                                      int count, bool whole) {
+  if (type == Element::f32)
+    write_as(static_cast<float*>(to) + at, x, count, whole);
+  else if (type == Element::bf16)
+    write_as(static_cast<bf16*>(to) + at, x, count, whole);
+  else
+    write_as(static_cast<f16*>(to) + at, x, count, whole);
+}
+__device__ __forceinline__ float rounded(float x, Element type) {
+  return type == Element::bf16 ? wide(to_bf16(x)) : wide(to_f16(x));
+}
+
+// Two sums over the threads of a row, for all of them. `turn` alternates, so that one barrier is enough.
+struct RowSums {
+  float first, second;
+};
+__device__ __forceinline__ RowSums sum_row(float first, float second, int turn) {
+  constexpr int kWarps = 1024 / kWarp;
+  __shared__ float sums[2][kMostNormRows][2][kWarps];
+  first = sum_warp(first);
+  second = sum_warp(second);
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, row = static_cast<int>(threadIdx.y);
+  if (static_cast<int>(threadIdx.x) % kWarp == 0) {
+    sums[turn][row][0][warp] = first;
+    sums[turn][row][1][warp] = second;
+  }
+  __syncthreads();
+  RowSums all = {sums[turn][row][0][0], sums[turn][row][1][0]};
+  for (int w = 1; w < static_cast<int>(blockDim.x) / kWarp; ++w) {
+    all.first += sums[turn][row][0][w];
+    all.second += sums[turn][row][1][w];
+  }
+  return all;
+}
+
+// The first of a thread's columns in its k-th eight, and how many are there.
+__device__ __forceinline__ int column_of(int k) {
+  return (k * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * kNormed;
+}
+__device__ __forceinline__ int count_of(const Norm& n, int column) {
+  const int left = n.columns - column;
+  return left < 0 ? 0 : left < kNormed ? left : kNormed;
+}
+
+// What a block of norm_rows reads and writes.
+struct NormRows {
+  const void *x, *gamma, *beta;
+  void* y;
+  bool whole, rounds_xhat;
+};
+// gamma and beta of a thread's columns.
+struct NormParameters {
+  float g[kNormed] = {}, b[kNormed] = {};
+
+  __device__ __forceinline__ void fetch_from(const NormRows& a, const Norm& n, int column) {
+    const int count = count_of(n, column);
+    read(g, a.gamma, n.gamma, column, count, a.whole);
+    if (n.has_beta) read(b, a.beta, n.gamma, column, count, a.whole);
+  }
+};
+__device__ __forceinline__ void ask_for(Eight& to, const NormRows& a, const Norm& n, int64_t row,
+                                        int column) {
+  const int count = row < n.rows ? count_of(n, column) : 0;
+  fetch(to, a.x, n.x, row * n.columns + column, count, a.whole);
+}
+// v - mean, 0 where there is no column; the sum of the squares.
+__device__ __forceinline__ float centre(float (&v)[kNormed], int count, float mean) {
+  float squares = 0;
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e) {
+    v[e] = e < count ? v[e] - mean : 0.0f;
+    squares += v[e] * v[e];
+  }
+  return squares;
+}
+__device__ __forceinline__ void write_y(const NormRows& a, const Norm& n, const NormParameters& p,
+                                        float (&v)[kNormed], float rstd, int64_t row, int column) {
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e) {
+    float xhat = v[e] * rstd;
+    if (a.rounds_xhat) xhat = rounded(xhat, n.x);
+    v[e] = n.has_beta ? xhat * p.g[e] + p.b[e] : xhat * p.g[e];
+  }
+  write(a.y, n.y, row * n.columns + column, v, count_of(n, column), a.whole);
+}
+
+template <int kEach>
+__device__ __forceinline__ void norm_rows(const NormRows& a, float* mean_of, float* rstd_of,
+                                          const Norm& n) {
+  constexpr bool kKeeps = kEach == 1;  // gamma, beta, and the row that comes next
+  const auto size = static_cast<float>(n.columns);
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.y;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  NormParameters p;
+  Eight next;
+  if (kKeeps) {
+    p.fetch_from(a, n, column_of(0));
+    ask_for(next, a, n, first, column_of(0));
+  }
+  int turn = 0;
+  for (int64_t row = first; row - threadIdx.y < n.rows; row += step) {
+    float v[kEach][kNormed];
+    HONE_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      if (!kKeeps) ask_for(next, a, n, row, column_of(k));
+      unpack(v[k], next, n.x);
     }
-    const float rstd = 1.0f / sqrtf(sum_warp(squares) / static_cast<float>(columns) + eps);
-    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
-      float v = (wide(of_x[j]) - mean) * rstd * wide(gamma[j]);
-      if (beta != nullptr) v += wide(beta[j]);
-      y[row * columns + j] = Narrow<T>::of(v);
+    if (kKeeps) ask_for(next, a, n, row + step, column_of(0));
+    float sum = 0, squares = 0, mean = 0;
+    if (n.is_layer) {
+      HONE_UNROLL
+      for (int k = 0; k < kEach; ++k)
+        HONE_UNROLL
+        for (int e = 0; e < kNormed; ++e) sum += v[k][e];
+      mean = sum_row(sum, 0, turn).first / size;
+      turn ^= 1;
     }
-    if (lane_of_warp() == 0) {
-      mean_of[row] = mean;
+    HONE_UNROLL
+    for (int k = 0; k < kEach; ++k) squares += centre(v[k], count_of(n, column_of(k)), mean);
+    const float rstd = 1.0f / sqrtf(sum_row(squares, 0, turn).first / size + n.eps);
+    turn ^= 1;
+    if (row >= n.rows) continue;
+    HONE_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      if (!kKeeps) p.fetch_from(a, n, column_of(k));
+      write_y(a, n, p, v[k], rstd, row, column_of(k));
+    }
+    if (threadIdx.x == 0) {
+      if (n.is_layer) mean_of[row] = mean;
       rstd_of[row] = rstd;
     }
   }
 }
 
-template <class T>
-__device__ void rms_norm_rows(const T* x, const T* gamma, T* y, float* rstd_of, int64_t rows,
-                              int64_t columns, float eps) {
-  for (int64_t row = first_of_all() / kWarp; row < rows; row += all_threads() / kWarp) {
-    const T* of_x = x + row * columns;
-    float squares = 0;
-    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
-      const float v = wide(of_x[j]);
-      squares += v * v;
+#define HONE_NORM(each)                                                                          \
+  HONE_WIDE_ROW_KERNEL(norm_##each, const void* x, const void* gamma, const void* beta, void* y, \
+                       float* mean, float* rstd, Norm n) {                                       \
+    const bool whole = n.columns % kNormed == 0 && is_whole(x) && is_whole(gamma) &&             \
+                       is_whole(beta) && is_whole(y);                                            \
+    const bool rounds_xhat = !n.is_layer && n.gamma == n.x && n.x != Element::f32;               \
+    norm_rows<each>({x, gamma, beta, y, whole, rounds_xhat}, mean, rstd, n);                     \
+  }
+HONE_NORM(1)
+HONE_NORM(4)
+
+// What the gradient of a row reads.
+struct NormGrad {
+  const void *x, *gamma;
+  const float *mean, *rstd;  // mean: null for rms_norm
+  const void *dy, *dsum;     // dsum: or null
+  void* dx;
+  bool whole;
+};
+__device__ __forceinline__ NormGrad norm_grad_of(const void* x, const void* gamma, const float* mean,
+                                                 const float* rstd, const void* dy,
+                                                 const void* dsum, void* dx, const Norm& n) {
+  const bool whole = n.columns % kNormed == 0 && is_whole(x) && is_whole(gamma) && is_whole(dy) &&
+                     is_whole(dsum) && is_whole(dx);
+  return {x, gamma, mean, rstd, dy, dsum, dx, whole};
+}
+// What all columns of a row share: dx = rstd g - xhat by_xhat - rest, and dsum.
+struct RowTerms {
+  float mean, rstd, by_xhat, rest;
+};
+// x to xhat, dy to dy gamma, and both into the sums of a row and those of the columns.
+__device__ __forceinline__ void add_to_columns(float (&x)[kNormed], float (&dy)[kNormed],
+                                               const float (&gamma)[kNormed], float mean,
+                                               float rstd, float (&of_gamma)[kNormed],
+                                               float (&of_beta)[kNormed], float& sum,
+                                               float& with_x) {
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e) {
+    x[e] = (x[e] - mean) * rstd;
+    of_gamma[e] += dy[e] * x[e];  // where there is no column dy is 0
+    of_beta[e] += dy[e];
+    dy[e] *= gamma[e];
+    sum += dy[e];
+    with_x += dy[e] * x[e];
+  }
+}
+__device__ __forceinline__ void write_dx(const NormGrad& a, const Norm& n, int64_t at, int count,
+                                         const float (&xhat)[kNormed], float (&g)[kNormed],
+                                         const RowTerms& r) {
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e) g[e] = r.rstd * (g[e] - r.rest - xhat[e] * r.by_xhat);
+  if (a.dsum != nullptr) {
+    float more[kNormed];
+    read(more, a.dsum, n.dsum, at, count, a.whole);
+    HONE_UNROLL
+    for (int e = 0; e < kNormed; ++e) g[e] += more[e];
+  }
+  write(a.dx, n.dx, at, g, count, a.whole);
+}
+
+// The sums of a block, as parts[block][dgamma, dbeta][columns]; its rows in y are added in order.
+template <int kEach>
+__device__ __forceinline__ void put_parts(float (&of_gamma)[kEach][kNormed],
+                                          float (&of_beta)[kEach][kNormed], float* parts,
+                                          const Norm& n) {
+  __shared__ float of_rows[2 * kNormed][kBlock];
+  for (int row = 1; row < static_cast<int>(blockDim.y); ++row) {  // kEach is 1
+    if (static_cast<int>(threadIdx.y) == row) {
+      HONE_UNROLL
+      for (int e = 0; e < kNormed; ++e) {
+        of_rows[e][threadIdx.x] = of_gamma[0][e];
+        of_rows[kNormed + e][threadIdx.x] = of_beta[0][e];
+      }
     }
-    const float rstd = 1.0f / sqrtf(sum_warp(squares) / static_cast<float>(columns) + eps);
-    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
-      const T xhat = Narrow<T>::of(wide(of_x[j]) * rstd);  // as Transformers rounds it
-      y[row * columns + j] = Narrow<T>::of(wide(xhat) * wide(gamma[j]));
+    __syncthreads();
+    if (threadIdx.y == 0) {
+      HONE_UNROLL
+      for (int e = 0; e < kNormed; ++e) {
+        of_gamma[0][e] += of_rows[e][threadIdx.x];
+        of_beta[0][e] += of_rows[kNormed + e][threadIdx.x];
+      }
     }
-    if (lane_of_warp() == 0) rstd_of[row] = rstd;
+    __syncthreads();
+  }
+  if (threadIdx.y != 0) return;
+  HONE_UNROLL
+  for (int k = 0; k < kEach; ++k) {
+    const int column = column_of(k), count = count_of(n, column);
+    float* const to = parts + static_cast<int64_t>(blockIdx.x) * 2 * n.columns + column;
+    const bool whole = n.columns % 4 == 0;
+    write_as(to, of_gamma[k], count, whole);
+    write_as(to + n.columns, of_beta[k], count, whole);
   }
 }
 
-// mean: null for rms_norm.
-template <class T>
-__device__ void norm_grad_rows(const T* x, const T* gamma, const float* mean_of,
-                               const float* rstd_of, const T* dy, const T* dsum, T* dx,
-                               int64_t rows, int64_t columns) {
-  for (int64_t row = first_of_all() / kWarp; row < rows; row += all_threads() / kWarp) {
-    const int64_t first = row * columns;
-    const float mean = mean_of != nullptr ? mean_of[row] : 0.0f, rstd = rstd_of[row];
+// dx of all rows, and the sums of dgamma and dbeta over those of each block.
+template <int kEach>
+__device__ __forceinline__ void norm_grad_rows(const NormGrad& a, float* parts, const Norm& n) {
+  constexpr bool kKeeps = kEach == 1;
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.y;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  const float share = 1.0f / static_cast<float>(n.columns);
+  float gamma[kNormed] = {}, of_gamma[kEach][kNormed] = {}, of_beta[kEach][kNormed] = {};
+  if (kKeeps) read(gamma, a.gamma, n.gamma, column_of(0), count_of(n, column_of(0)), a.whole);
+  Eight next_x[kEach], next_dy[kEach];
+  const auto ask = [&](int64_t row) {
+    HONE_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      const int column = column_of(k), count = row < n.rows ? count_of(n, column) : 0;
+      fetch(next_x[k], a.x, n.x, row * n.columns + column, count, a.whole);
+      fetch(next_dy[k], a.dy, n.y, row * n.columns + column, count, a.whole);
+    }
+  };
+  if (kKeeps) ask(first);
+  int turn = 0;
+  for (int64_t row = first; row - threadIdx.y < n.rows; row += step, turn ^= 1) {
+    const bool is_there = row < n.rows;
+    RowTerms r = {is_there && a.mean != nullptr ? a.mean[row] : 0.0f, is_there ? a.rstd[row] : 0.0f,
+                  0.0f, 0.0f};
+    if (!kKeeps) ask(row);
+    float x[kEach][kNormed], g[kEach][kNormed], sum = 0, with_x = 0;
+    HONE_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      unpack(x[k], next_x[k], n.x);
+      unpack(g[k], next_dy[k], n.y);
+    }
+    if (kKeeps) ask(row + step);
+    HONE_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      if (!kKeeps) read(gamma, a.gamma, n.gamma, column_of(k), count_of(n, column_of(k)), a.whole);
+      add_to_columns(x[k], g[k], gamma, r.mean, r.rstd, of_gamma[k], of_beta[k], sum, with_x);
+    }
+    const RowSums of = sum_row(sum, with_x, turn);
+    r.rest = a.mean != nullptr ? of.first * share : 0.0f;
+    r.by_xhat = of.second * share;
+    if (!is_there) continue;
+    HONE_UNROLL
+    for (int k = 0; k < kEach; ++k)
+      write_dx(a, n, row * n.columns + column_of(k), count_of(n, column_of(k)), x[k], g[k], r);
+  }
+  put_parts<kEach>(of_gamma, of_beta, parts, n);
+}
+
+// The same for rows of any size: they are read twice, and a block adds to its part in memory.
+__device__ __forceinline__ void norm_grad_wide_rows(const NormGrad& a, float* parts, const Norm& n) {
+  float* const part = parts + static_cast<int64_t>(blockIdx.x) * 2 * n.columns;
+  const float share = 1.0f / static_cast<float>(n.columns);
+  const int turns = (n.columns + column_of(1) - column_of(0) - 1) / (column_of(1) - column_of(0));
+  int turn = 0;
+  for (int64_t row = blockIdx.x; row < n.rows; row += gridDim.x, turn ^= 1) {
+    RowTerms r = {a.mean != nullptr ? a.mean[row] : 0.0f, a.rstd[row], 0.0f, 0.0f};
     float sum = 0, with_x = 0;
-    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
-      const float g = wide(dy[first + j]) * wide(gamma[j]);
-      sum += g;
-      with_x += g * (wide(x[first + j]) - mean) * rstd;
-    }
-    const float mean_g = mean_of != nullptr ? sum_warp(sum) / static_cast<float>(columns) : 0.0f;
-    const float mean_gx = sum_warp(with_x) / static_cast<float>(columns);
-    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
-      const float g = wide(dy[first + j]) * wide(gamma[j]);
-      const float xhat = (wide(x[first + j]) - mean) * rstd;
-      const T d = Narrow<T>::of(rstd * (g - mean_g - xhat * mean_gx));
-      dx[first + j] =
-          dsum != nullptr ? Narrow<T>::of(wide(d) + wide(dsum[first + j])) : d;
-    }
+    const auto visit = [&](bool is_last) {
+      for (int k = 0; k < turns; ++k) {
+        const int column = column_of(k), count = count_of(n, column);
+        const int64_t at = row * n.columns + column;
+        float x[kNormed], g[kNormed], gamma[kNormed], of_gamma[kNormed] = {}, of_beta[kNormed] = {};
+        read(x, a.x, n.x, at, count, a.whole);
+        read(g, a.dy, n.y, at, count, a.whole);
+        read(gamma, a.gamma, n.gamma, column, count, a.whole);
+        float own = 0, own_with_x = 0;
+        add_to_columns(x, g, gamma, r.mean, r.rstd, of_gamma, of_beta, own, own_with_x);
+        if (!is_last) {
+          sum += own;
+          with_x += own_with_x;
+          continue;
+        }
+        write_dx(a, n, at, count, x, g, r);
+        for (int e = 0; e < count; ++e) {
+          float &to_gamma = part[column + e], &to_beta = part[n.columns + column + e];
+          const bool is_first = row == blockIdx.x;
+          to_gamma = is_first ? of_gamma[e] : to_gamma + of_gamma[e];
+          to_beta = is_first ? of_beta[e] : to_beta + of_beta[e];
+        }
+      }
+    };
+    visit(false);
+    const RowSums of = sum_row(sum, with_x, turn);
+    r.rest = a.mean != nullptr ? of.first * share : 0.0f;
+    r.by_xhat = of.second * share;
+    visit(true);
   }
 }
 
-// Blocks of 32 x 8 threads: 32 columns, and rows in eight turns. f(row, column) is what is summed; the
-// sum of part blockIdx.y goes to parts[part][column].
+#define HONE_NORM_GRAD(name, rows_of)                                                             \
+  HONE_WIDE_ROW_KERNEL(name, const void* x, const void* gamma, const float* mean,                 \
+                       const float* rstd, const void* dy, const void* dsum, void* dx,             \
+                       float* parts, Norm n) {                                                    \
+    rows_of(norm_grad_of(x, gamma, mean, rstd, dy, dsum, dx, n), parts, n);                       \
+  }
+HONE_NORM_GRAD(norm_grad_1, norm_grad_rows<1>)
+HONE_NORM_GRAD(norm_grad_2, norm_grad_rows<2>)
+HONE_NORM_GRAD(norm_grad_wide, norm_grad_wide_rows)
+
+// The parts' column j, in the order of eight ranges of parts and then of those, for thread 0 of each 32 columns'
+// eight warps. Columns are `step` apart in a part.
+__device__ __forceinline__ float sum_parts(const float* parts, int64_t j, int64_t columns,
+                                           int64_t count, int64_t step) {
+  __shared__ float of[kBlock / kWarp][kWarp];
+  constexpr int kRanges = kBlock / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, range = static_cast<int>(threadIdx.x) / kWarp;
+  const int64_t size = (count + kRanges - 1) / kRanges;
+  const int64_t end = (range + 1) * size < count ? (range + 1) * size : count;
+  float sum = 0;
+  if (j < columns) {
+    HONE_UNROLL_BY(8)
+    for (int64_t part = range * size; part < end; ++part) sum += parts[part * step + j];
+  }
+  of[range][lane] = sum;
+  __syncthreads();
+  for (int other = 1; range == 0 && other < kRanges; ++other) sum += of[other][lane];
+  __syncthreads();
+  return sum;
+}
+// Calls put(column, sum) for each column.
 template <class F>
-__device__ void sum_columns(float* parts, int64_t rows, int64_t columns, F f) {
-  __shared__ float sums[8][kWarp + 1];
+__device__ __forceinline__ void for_sums(const float* parts, int64_t columns, int64_t count, F put) {
+  if (count < kBlock / kWarp) {
+    for (int64_t j = first_of_all(); j < columns; j += all_threads()) {
+      float sum = 0;
+      for (int64_t part = 0; part < count; ++part) sum += parts[part * columns + j];
+      put(j, sum);
+    }
+    return;
+  }
+  const int64_t lane = threadIdx.x % kWarp;
+  for (int64_t begin = blockIdx.x * int64_t{kWarp}; begin < columns;
+       begin += gridDim.x * int64_t{kWarp}) {
+    const float sum = sum_parts(parts, begin + lane, columns, count, columns);
+    if (threadIdx.x < kWarp && begin + lane < columns) put(begin + lane, sum);
+  }
+}
+
+// dgamma and dbeta (or null) of norm_grad's parts.
+HONE_KERNEL(add_norm_parts, const float* parts, void* dgamma, void* dbeta, int64_t count, Norm n) {
+  for_sums(parts, 2 * int64_t{n.columns}, count, [&](int64_t j, float sum) {
+    void* const to = j < n.columns ? dgamma : dbeta;
+    const int64_t at = j < n.columns ? j : j - n.columns;
+    if (to == nullptr) return;
+    if (n.gamma == Element::f32)
+      static_cast<float*>(to)[at] = sum;
+    else if (n.gamma == Element::bf16)
+      static_cast<bf16*>(to)[at] = to_bf16(sum);
+    else
+      static_cast<f16*>(to)[at] = to_f16(sum);
+  });
+}
+
+// Sums over rows. Blocks of 32 x 8 threads: four columns of each lane, and rows in eight turns. read(row, column, v)
+// gives those that are there, and zeros; the sum of part blockIdx.y goes to parts[part][column].
+template <class F>
+__device__ __forceinline__ void sum_quads(float* parts, int64_t rows, int64_t columns, F read) {
+  constexpr int N = kSummedColumns;
+  __shared__ float sums[8][kWarp][N + 1];
   const int lane = static_cast<int>(threadIdx.x), turn = static_cast<int>(threadIdx.y);
-  const int64_t j = static_cast<int64_t>(blockIdx.x) * kWarp + lane, part = blockIdx.y;
+  const int64_t j = (static_cast<int64_t>(blockIdx.x) * kWarp + lane) * N, part = blockIdx.y;
   const int64_t size = (rows + gridDim.y - 1) / gridDim.y;
   const int64_t end = (part + 1) * size < rows ? (part + 1) * size : rows;
-  float sum = 0;
-  if (j < columns)
-    for (int64_t row = part * size + turn; row < end; row += 8) sum += f(row, j);
-  sums[turn][lane] = sum;
-  __syncthreads();
-  if (turn == 0 && j < columns) {
-    for (int other = 1; other < 8; ++other) sum += sums[other][lane];
-    parts[part * columns + j] = sum;
+  float sum[N] = {};
+  if (j < columns) {
+    HONE_UNROLL_BY(4)
+    for (int64_t row = part * size + turn; row < end; row += 8) {
+      float v[N];
+      read(row, j, v);
+      HONE_UNROLL
+      for (int e = 0; e < N; ++e) sum[e] += v[e];
+    }
   }
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) sums[turn][lane][e] = sum[e];
   __syncthreads();
+  if (turn != 0) return;
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) {
+    for (int other = 1; other < 8; ++other) sum[e] += sums[other][lane][e];
+    if (j + e < columns) parts[part * columns + j + e] = sum[e];
+  }
 }
-
-// out = onto (or nothing) + the parts in order.
+// The same of f(row, column).
+template <class F>
+__device__ __forceinline__ void sum_columns(float* parts, int64_t rows, int64_t columns, F f) {
+  sum_quads(parts, rows, columns, [&](int64_t row, int64_t j, float (&v)[kSummedColumns]) {
+    HONE_UNROLL
+    for (int e = 0; e < kSummedColumns; ++e) v[e] = j + e < columns ? f(row, j + e) : 0.0f;
+  });
+}
 template <class T>
-__device__ void add_parts(const float* parts, const T* onto, T* out, int64_t count, int64_t columns) {
-  for (int64_t j = first_of_all(); j < columns; j += all_threads()) {
-    float sum = 0;
-    for (int64_t part = 0; part < count; ++part) sum += parts[part * columns + j];
-    if (onto != nullptr) sum += wide(onto[j]);
-    out[j] = Narrow<T>::of(sum);
-  }
+__device__ __forceinline__ void sum_rows(const T* x, float* parts, int64_t rows, int64_t columns) {
+  if (columns % kSummedColumns == 0 && is_whole(x))
+    sum_quads(parts, rows, columns, [&](int64_t row, int64_t j, float (&v)[kSummedColumns]) {
+      load<kSummedColumns>(v, x + row * columns + j);
+    });
+  else
+    sum_columns(parts, rows, columns,
+                [&](int64_t row, int64_t j) { return wide(x[row * columns + j]); });
 }
 
-#define HONE_NORMS(name, T)                                                                      \
-  HONE_KERNEL(layer_norm_##name, const T* x, const T* gamma, const T* beta, T* y, float* mean,   \
-              float* rstd, int64_t rows, int64_t columns, float eps) {                           \
-    layer_norm_rows(x, gamma, beta, y, mean, rstd, rows, columns, eps);                          \
-  }                                                                                              \
-  HONE_KERNEL(rms_norm_##name, const T* x, const T* gamma, T* y, float* rstd, int64_t rows,      \
-              int64_t columns, float eps) {                                                      \
-    rms_norm_rows(x, gamma, y, rstd, rows, columns, eps);                                        \
-  }                                                                                              \
-  HONE_KERNEL(norm_grad_##name, const T* x, const T* gamma, const float* mean, const float* rstd, \
-              const T* dy, const T* dsum, T* dx, int64_t rows, int64_t columns) {                \
-    norm_grad_rows(x, gamma, mean, rstd, dy, dsum, dx, rows, columns);                           \
-  }                                                                                              \
-  HONE_KERNEL(norm_gamma_parts_##name, const T* x, const float* mean, const float* rstd,         \
-              const T* dy, float* parts, int64_t rows, int64_t columns) {                        \
-    sum_columns(parts, rows, columns, [=](int64_t row, int64_t j) {                              \
-      const float of_mean = mean != nullptr ? mean[row] : 0.0f;                                  \
-      return wide(dy[row * columns + j]) * (wide(x[row * columns + j]) - of_mean) * rstd[row];   \
-    });                                                                                          \
-  }                                                                                              \
+// row_parts: parts of sums over rows; add_parts: out = onto (or nothing) + the parts.
+#define HONE_ROW_SUMS(name, T)                                                                   \
   HONE_KERNEL(row_parts_##name, const T* x, float* parts, int64_t rows, int64_t columns) {       \
-    sum_columns(parts, rows, columns,                                                            \
-                [=](int64_t row, int64_t j) { return wide(x[row * columns + j]); });             \
+    sum_rows(x, parts, rows, columns);                                                           \
   }                                                                                              \
   HONE_KERNEL(add_parts_##name, const float* parts, const T* onto, T* out, int64_t count,        \
               int64_t columns) {                                                                 \
-    add_parts(parts, onto, out, count, columns);                                                 \
+    for_sums(parts, columns, count, [&](int64_t j, float sum) {                                  \
+      out[j] = Narrow<T>::of(onto != nullptr ? sum + wide(onto[j]) : sum);                       \
+    });                                                                                          \
   }
-HONE_NORMS(f32, float)
-HONE_NORMS(bf16, bf16)
-HONE_NORMS(f16, f16)
+HONE_ROW_SUMS(f32, float)
+HONE_ROW_SUMS(bf16, bf16)
+HONE_ROW_SUMS(f16, f16)
 
 }  // namespace hone::cuda
