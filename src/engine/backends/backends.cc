@@ -146,7 +146,7 @@ Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& 
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec) {
   for (const BackendKind& k : backend_kinds())
     if (k.name == spec.kernels && k.chooser)
-      return std::unique_ptr<Backend>(std::make_unique<NullBackend>(k.chooser(spec), spec));
+      return std::unique_ptr<Backend>(std::make_unique<NullBackend>(k.chooser(spec), spec, k.join));
   HONE_BUG_IF(true, "no backend plans for {}", spec.name);
 }
 

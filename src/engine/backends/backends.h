@@ -27,6 +27,7 @@ struct BackendKind {
   // The devices that it can plan for, which need not be here; null: none.
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
   Chooser (*chooser)(const DeviceSpec&) = nullptr;  // for `devices`
+  Joiner join = nullptr;                            // for `devices` too
   bool needs_device = false;                        // one that not every machine has
   // The rank for "auto", which opens the usable backend of the highest rank; 0: never.
   int auto_rank = 0;

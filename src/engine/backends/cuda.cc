@@ -4,6 +4,7 @@
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/backend.h"
+#include "engine/backends/cuda/joins.h"
 #include "engine/backends/cuda/libraries/compile.h"
 #include "engine/backends/cuda/libraries/errors.h"
 
@@ -47,6 +48,7 @@ BackendKind backend_cuda() {
               return n.node.lane == Lane::host_compute ? choose_cpu(n, host) : gpu(n);
             };
           },
+          .join = cuda::join_nodes,
           .needs_device = true,
           .auto_rank = 2,
           .absent = &err::kNoDriver,

@@ -27,6 +27,7 @@ struct Choice {
   std::string id;               // goes into the numerics manifest: "cpu.gemm.k1024"
   int64_t workspace_bytes = 0;  // depends on shapes and the DeviceSpec only
   std::string note = {};        // reason why it is not a faster one, for hone graph --explain
+  int64_t launches = 0;         // of kernels on a device of its own
 };
 
 struct Kernel {
@@ -51,6 +52,10 @@ class Backend {
   // (optional, default the first) index of the decomposition in Op::decompositions for a declined
   // node.
   virtual size_t decomposition(const NodeView&) const { return 0; }
+
+  // Makes one node of several that the backend computes together, in a lowered program, and returns
+  // whether it did; lower() chooses again then. No bit changes. (optional: does nothing)
+  virtual bool join(Program&) const { return false; }
 
   // Compiles lowered programs for the device, at the places of the plan. (optional: a kernel for
   // each node, in the order of the list; a backend that compiles whole programs does it here)

@@ -28,8 +28,8 @@ Cost cost_adagrad(const NodeView& n) { return update_cost(n, 9); }
 }  // namespace
 
 Op define_adagrad() {
-  return elementwise_update_op("adagrad", {{"lr_decay", 0.0}, required("eps", 0.0)}, infer_adagrad,
-                               decompose_adagrad, cost_adagrad);
+  return copied_update_op("adagrad", {{"lr_decay", 0.0}, required("eps", 0.0)}, infer_adagrad,
+                          decompose_adagrad, cost_adagrad);
 }
 
 }  // namespace hone

@@ -41,13 +41,13 @@ Cost cost_adamw(const NodeView& n) { return update_cost(n, 16); }
 }  // namespace
 
 Op define_adamw() {
-  return elementwise_update_op("adamw",
-                               {required("beta1", 0.0),
-                                required("beta2", 0.0),
-                                required("eps", 0.0),
-                                {"l2", false},
-                                {"huggingface", false}},
-                               infer_adamw, decompose_adamw, cost_adamw);
+  return copied_update_op("adamw",
+                          {required("beta1", 0.0),
+                           required("beta2", 0.0),
+                           required("eps", 0.0),
+                           {"l2", false},
+                           {"huggingface", false}},
+                          infer_adamw, decompose_adamw, cost_adamw);
 }
 
 }  // namespace hone

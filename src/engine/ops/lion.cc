@@ -26,8 +26,8 @@ Cost cost_lion(const NodeView& n) { return update_cost(n, 11); }
 }  // namespace
 
 Op define_lion() {
-  return elementwise_update_op("lion", {required("beta1", 0.0), required("beta2", 0.0)}, infer_lion,
-                               decompose_lion, cost_lion);
+  return copied_update_op("lion", {required("beta1", 0.0), required("beta2", 0.0)}, infer_lion,
+                          decompose_lion, cost_lion);
 }
 
 }  // namespace hone

@@ -153,6 +153,12 @@ CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labe
 // Sums of squares of n tensors -> f64[n]; of one -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
 ValueId sum_squares(Builder& b, ValueId tensor);
+// The norm of gradients by the sums of their squares f64[n], and what they are multiplied with so that it is at
+// most max_norm (0: any). scale is NaN unless the norm and `loss` are finite. loss_scale, loss: may be absent.
+struct Clip {
+  ValueId norm, scale;
+};
+Clip clip_scale(Builder& b, ValueId squares, ValueId loss_scale, ValueId loss, double max_norm);
 // One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd,
 // adagrad, rmsprop, lion, lion_8bit, lamb, adafactor, apollo_adamw, whose files say their formula,
 // states and attributes. `states`: what the rule keeps, one list after another. lr f64[], step

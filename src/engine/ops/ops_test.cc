@@ -38,12 +38,13 @@ TEST(Ops, EveryOpIsComplete) {
     if (!op->grad) without_gradient.push_back(op->name);
   }
   EXPECT_THAT(without_gradient,
-              testing::ElementsAre(
-                  "activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit", "apollo_adamw",
-                  "attention_dropout_mask", "attention_grad", "cache_write", "compare", "constant",
-                  "copy", "dequantize_dynamic", "dropout_mask", "gate_grad", "iota", "lamb",
-                  "layer_norm_grad", "lion", "lion_8bit", "quantize_dynamic", "random_normal",
-                  "rms_norm_grad", "rmsprop", "round_stochastic", "sgd", "sum_squares", "wait"));
+              testing::ElementsAre("activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit",
+                                   "apollo_adamw", "attention_dropout_mask", "attention_grad",
+                                   "cache_write", "clip_scale", "compare", "constant", "copy",
+                                   "dequantize_dynamic", "dropout_mask", "gate_grad", "iota",
+                                   "lamb", "layer_norm_grad", "lion", "lion_8bit",
+                                   "quantize_dynamic", "random_normal", "rms_norm_grad", "rmsprop",
+                                   "round_stochastic", "sgd", "sum_squares", "wait"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {

@@ -42,7 +42,7 @@ Cost cost_rmsprop(const NodeView& n) { return update_cost(n, 12); }
 }  // namespace
 
 Op define_rmsprop() {
-  return elementwise_update_op(
+  return copied_update_op(
       "rmsprop",
       {required("alpha", 0.0), required("eps", 0.0), {"momentum", 0.0}, {"centered", false}},
       infer_rmsprop, decompose_rmsprop, cost_rmsprop);

@@ -38,8 +38,8 @@ Cost cost_sgd(const NodeView& n) { return update_cost(n, 8); }
 }  // namespace
 
 Op define_sgd() {
-  return elementwise_update_op("sgd", {{"momentum", 0.0}, {"dampening", 0.0}, {"nesterov", false}},
-                               infer_sgd, decompose_sgd, cost_sgd);
+  return copied_update_op("sgd", {{"momentum", 0.0}, {"dampening", 0.0}, {"nesterov", false}},
+                          infer_sgd, decompose_sgd, cost_sgd);
 }
 
 }  // namespace hone

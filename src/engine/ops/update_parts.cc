@@ -41,6 +41,24 @@ std::vector<int64_t> updated_rows(const NodeView& n) {
   return n.node.op->attr("rows") ? n.integers("rows") : std::vector<int64_t>();
 }
 
+// Attribute copied; empty: no p' is copied.
+std::vector<int64_t> copied_tensors(const NodeView& n) {
+  return n.node.op->attr("copied") ? n.integers("copied") : std::vector<int64_t>();
+}
+
+Result<Types> copies_of(const NodeView& n) {
+  Types t;
+  const std::vector<int64_t> copied = copied_tensors(n);
+  if (!copied.empty() && !updated_rows(n).empty())
+    return bad_operands(n, "rows of a tensor have no copy");
+  for (const int64_t i : copied) {
+    if (i < 0 || i >= n.integer("count"))
+      return bad_operands(n, fmt::format("there is no tensor {} to be copied", i));
+    t.push_back({*dtype_named(n.text("copied_as")), n.in(static_cast<size_t>(i)).shape});
+  }
+  return t;
+}
+
 Status expect_rows(const NodeView& n, const std::vector<int64_t>& rows) {
   if (rows.empty()) return Ok{};
   const Shape& shape = n.in(0).shape;
@@ -51,7 +69,8 @@ Status expect_rows(const NodeView& n, const std::vector<int64_t>& rows) {
 }
 
 int update_inplace(const NodeView& n, size_t k) {
-  const size_t count = count_of(n);  // the gradients are between p and the states
+  const size_t count = count_of(n);          // the gradients are between p and the states
+  if (k >= n.slot("lr") - count) return -1;  // a copy
   return static_cast<int>(k < count ? k : k + count);
 }
 
@@ -70,6 +89,7 @@ Result<Types> infer_update(const NodeView& n, size_t lists) {
       if (list > 0) HONE_TRY(expect_type(n, (1 + list) * count + i, type));
       t.push_back(std::move(type));
     }
+  for (Type& copy : HONE_TRY(copies_of(n))) t.push_back(std::move(copy));
   return t;
 }
 
@@ -127,6 +147,13 @@ Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype
                          Decomposition::Emit decompose, decltype(Op::cost) cost) {
   attrs.insert(attrs.end(), {AttrSpec{"rows", Shape{}}, AttrSpec{"round_keys", Shape{}}});
   return update_op(std::move(name), std::move(attrs), infer, decompose, cost);
+}
+
+Op copied_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
+                    Decomposition::Emit decompose, decltype(Op::cost) cost) {
+  attrs.insert(attrs.end(), {AttrSpec{"copied", Shape{}},
+                             AttrSpec{"copied_as", std::string("bf16"), {"bf16", "f16"}}});
+  return elementwise_update_op(std::move(name), std::move(attrs), infer, decompose, cost);
 }
 
 Cost update_cost(const NodeView& n, double flops_per_element) {
@@ -220,6 +247,10 @@ Values UpdateParts::results(const std::vector<Values>& lists) {
       const ValueId whole = all.size() < count_ ? with_rows(old, fresh) : fresh;
       all.push_back(ops::select(b_, broken, old, whole));  // over the old one
     }
+  for (const int64_t i : copied_tensors(n_)) {
+    const DType as = n_.out(all.size()).dtype;
+    all.push_back(ops::cast(b_, all[static_cast<size_t>(i)], as));
+  }
   return all;
 }
 

@@ -10,7 +10,8 @@
 // A rule for each element by itself also takes rows=[first, end]: it updates these rows of the
 // first axis of its one tensor, and its states have only these rows; p' has the other rows of p. It
 // also takes round_keys, one for each tensor, to round p' in bf16 at random (round_stochastic.cc),
-// like torchao's AdamW with bf16_stochastic_round.
+// like torchao's AdamW with bf16_stochastic_round. A rule whose states have p's type also takes
+// copied=[i, ...] and copied_as: p' of these tensors, rounded to that type, are more results.
 #pragma once
 
 #include "engine/ops/support.h"
@@ -34,6 +35,9 @@ Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) 
 // round_keys.
 Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                          Decomposition::Emit decompose, decltype(Op::cost) cost);
+// The same with the attributes copied and copied_as, for `infer` by infer_update(n, lists).
+Op copied_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
+                    Decomposition::Emit decompose, decltype(Op::cost) cost);
 Cost update_cost(const NodeView& n, double flops_per_element);
 
 // Builds the decomposition; one tensor after another.

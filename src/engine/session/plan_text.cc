@@ -24,6 +24,9 @@ std::string arenas_text(const Session& session) {
   for (const Space space : {Space::host, Space::disk})
     if (const int64_t bytes = plan.arena_bytes(space); bytes > 0)
       text += fmt::format("arena on {} {} bytes\n", name_of(space), bytes);
+  int64_t launches = 0;
+  for (const Choice& c : session.choices(0)) launches += c.launches;
+  if (launches > 0) text += fmt::format("{} kernels are launched in a run\n", launches);
   return text;
 }
 

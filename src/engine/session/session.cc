@@ -32,6 +32,17 @@ bool writes_copy(const Program& p, const Node& n) {
   });
 }
 
+// A line for each node that decides bits. Places of values change none, nor do copies of weights for products.
+std::string kernels_text(const Program& p, const std::vector<Choice>& choices) {
+  std::string text;
+  for (size_t k = 0; k < p.nodes.size(); ++k) {
+    const Op& op = *p.nodes[k].op;
+    if (op.copies || op.waits || writes_copy(p, p.nodes[k])) continue;
+    text += op.name + " " + choices[k].id + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend) {
@@ -42,6 +53,8 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
   for (Program& p : s.programs_) {
     std::vector<Choice>& choices = s.choices_.emplace_back();
     p = HONE_TRY(lower(std::move(p), backend, &choices));
+    s.kernels_.push_back(kernels_text(p, choices));
+    if (backend.join(p)) p = HONE_TRY(lower(std::move(p), backend, &choices));
     HONE_TRY(verify(p));
     PlanInput in{&p, {}};
     for (const Choice& c : choices) in.workspace_bytes.push_back(c.workspace_bytes);
@@ -410,13 +423,7 @@ std::span<std::byte> Session::host_bytes(size_t program, ValueId v, bool writes)
 
 std::string Session::kernel_manifest(std::span<const size_t> programs) const {
   uint64_t h = kFnvBasis;
-  for (const size_t i : programs)
-    for (size_t k = 0; k < choices_[i].size(); ++k) {
-      const Op& op = *programs_[i].nodes[k].op;
-      // Places of values change no bit, and copies of weights for products change none either.
-      if (op.copies || op.waits || writes_copy(programs_[i], programs_[i].nodes[k])) continue;
-      h = fnv1a(op.name + " " + choices_[i][k].id + "\n", h);
-    }
+  for (const size_t i : programs) h = fnv1a(kernels_[i], h);
   return fmt::format("{:016x}", h);
 }
 

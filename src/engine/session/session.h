@@ -166,6 +166,7 @@ class Session {
 
   std::vector<Program> programs_;
   std::vector<std::vector<Choice>> choices_;  // by program and node
+  std::vector<std::string> kernels_;          // by program: what decides its bits
   // By tensor, in the order of rows: indices in plan().states.
   std::map<std::string, std::vector<size_t>, std::less<>> slots_of_;
   std::set<std::string, std::less<>> to_copy_;  // parameters that were written from outside

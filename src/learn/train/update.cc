@@ -169,7 +169,6 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
   for (size_t i = 0; i < program.states.size(); ++i) weight_of[program.states[i].name] = i;
 
   const Optimizer& optimizer = optimizer_named(options.optimizer);
-  const Type scalar{DType::f64, {}};
   b.set_phase(Phase::update);
   b.set_scope("clip");
   const std::vector<Group> groups = groups_of(weights, options.group_bytes);
@@ -179,27 +178,19 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
         ops::sum_squares(b, Values(gradients.begin() + static_cast<std::ptrdiff_t>(g.begin),
                                    gradients.begin() + static_cast<std::ptrdiff_t>(g.end))));
   const ValueId all = squares.size() == 1 ? squares[0] : ops::concat(b, squares, 0);
-  ValueId norm = ops::sqrt(b, ops::reduce_sum(b, all, {0}));
-  ValueId loss_scale = kNoValue;
-  if (options.scaled) {
-    loss_scale = program.add_input("loss_scale", scalar);
-    norm = ops::div(b, norm, loss_scale);
-  }
-  ValueId g_scale = ops::constant(b, 1.0, scalar);
-  if (options.max_grad_norm > 0) {
-    // torch.nn.utils.clip_grad_norm_: min(1, max_norm / (norm + 1e-6))
-    const ValueId ratio = ops::div(b, ops::constant(b, options.max_grad_norm, scalar),
-                                   ops::add(b, norm, ops::constant(b, 1e-6, scalar)));
-    g_scale = ops::minimum(b, g_scale, ratio);
-  }
-  if (options.scaled) g_scale = ops::div(b, g_scale, loss_scale);
+  const ValueId loss_scale =
+      options.scaled ? program.add_input("loss_scale", {DType::f64, {}}) : kNoValue;
   // NaN unless `what` is finite, so that such gradients change nothing
   const auto if_finite = [&](ValueId scale, ValueId what) {
     return ops::add(b, scale, ops::sub(b, what, what));
   };
   const bool waits_for_all = options.max_grad_norm > 0 || options.all_or_nothing;
-  if (waits_for_all) g_scale = if_finite(g_scale, norm);
-  if (loss != kNoValue) g_scale = if_finite(g_scale, ops::cast(b, loss, DType::f64));
+  auto [norm, g_scale] = ops::clip_scale(b, all, loss_scale, loss, options.max_grad_norm);
+  if (!waits_for_all) {
+    const ValueId one = ops::constant(b, 1.0, {DType::f64, {}});
+    g_scale = loss_scale == kNoValue ? one : ops::div(b, one, loss_scale);
+    if (loss != kNoValue) g_scale = if_finite(g_scale, ops::cast(b, loss, DType::f64));
+  }
   // Clipping needs all gradients; without it a group is updated as soon as its own are there.
   std::unordered_map<size_t, ValueId> scale_of;  // by the first weight of a group
   for (size_t i = 0; i < groups.size(); ++i)

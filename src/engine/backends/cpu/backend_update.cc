@@ -197,6 +197,8 @@ bool is_kept(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType
 template <class Make>
 auto with_tensors(bool bf16, Make make) {
   return [=](const NodeView& n, int) -> Result<Kernel> {
+    if (n.node.op->attr("copied") && !n.integers("copied").empty())
+      return declined(n, "copies of weights are nodes of their own");
     const auto count = static_cast<size_t>(n.integer("count"));
     const DType weights = n.in(0).dtype;
     if (weights != DType::f32 && !(bf16 && weights == DType::bf16))

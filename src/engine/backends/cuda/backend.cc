@@ -7,6 +7,7 @@
 #include "base/core/hash.h"
 #include "base/core/log.h"
 #include "engine/backends/cuda/graphs.h"
+#include "engine/backends/cuda/joins.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/backends/cuda/libraries/errors.h"
 #include "engine/backends/cuda/product_timer.h"
@@ -18,7 +19,8 @@ namespace hone {
 namespace cuda {
 namespace {
 
-constexpr int kSharedWithoutAsking = 48 << 10;  // bytes of a block
+constexpr int kSharedWithoutAsking =
+    40 << 10;  // bytes of a block, beside 8 KiB that a kernel has always
 
 // A launch with its function, and room for its arguments: a run fills in addresses alone.
 class Prepared {
@@ -104,6 +106,12 @@ class Prepared {
   std::vector<Access> accesses_;  // of whole tensors
 };
 
+// Those of a run whose results are written over their operands.
+int64_t count_of(const std::vector<Launch>& launches) {
+  return std::count_if(launches.begin(), launches.end(),
+                       [](const Launch& l) { return !l.only_apart; });
+}
+
 // Chooses the launches of a node, with or without a GPU.
 class LaunchChooser {
  public:
@@ -117,7 +125,7 @@ class LaunchChooser {
   }
   Result<Choice> operator()(const NodeView& n) const {
     Launches all = HONE_TRY(launches(n));
-    return Choice{id(n), all.workspace_bytes, std::move(all.note)};
+    return Choice{id(n), all.workspace_bytes, std::move(all.note), count_of(all.launches)};
   }
 
  private:
@@ -157,7 +165,8 @@ class CudaBackend : public Backend {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
     Chosen c = HONE_TRY(launches(n));
     std::string id = HONE_TRY(id_of(n, c));
-    return Choice{std::move(id), c.all.workspace_bytes, std::move(c.all.note)};
+    return Choice{std::move(id), c.all.workspace_bytes, std::move(c.all.note),
+                  count_of(c.all.launches)};
   }
 
   Result<Kernel> kernel(const NodeView& n) const override {
@@ -194,6 +203,8 @@ class CudaBackend : public Backend {
                     for (Prepared& p : *prepared) p.start(a);
                   }};
   }
+
+  bool join(Program& p) const override { return join_nodes(p); }
 
   Result<std::unique_ptr<Executable>> compile(std::span<const Program> programs,
                                               const RunPlan& plan) const override {

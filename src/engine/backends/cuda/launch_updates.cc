@@ -1,4 +1,5 @@
 // Launches of optimizers over lists of tensors, and of the norm of all gradients.
+#include <array>
 #include <cstddef>
 
 #include "engine/backends/cuda/launch_tables.h"
@@ -36,13 +37,30 @@ struct Part {
   int64_t first = 0, size = 0;
 };
 
+// The powers of adamw are at the beginning of the workspace.
+constexpr int64_t kPowerBytes = 2 * sizeof(double);
+void add_scalars(Launch& l, const NodeView& n, Rule rule) {
+  l.in(n.slot("lr")).in(n.slot("step")).in(n.slot("g_scale"));
+  rule == Rule::adamw ? l.work() : l.none();
+}
+// Has the launch that makes them, if the rule needs it.
+Launches begin_updates(const NodeView& n, Rule rule) {
+  if (rule != Rule::adamw) return {};
+  Launch l("update_powers");
+  l.in(n.slot("step")).work().value(n.real("beta1")).value(n.real("beta2"));
+  l.block_x = kWarp;
+  Launches all = one(std::move(l));
+  all.workspace_bytes = kPowerBytes;
+  return all;
+}
+
 // Calls visit(part, update) for each tensor; the launches are those that come before the updates.
 template <class Visit>
 Result<Launches> over_tensors(const NodeView& n, Rule rule, Visit visit) {
   const auto count = static_cast<size_t>(n.integer("count"));
   const std::vector<int64_t>&decays = n.integers("decay"), &rows = n.integers("rows");
   const std::vector<int64_t>& keys = n.integers("round_keys");
-  Launches all;
+  Launches all = begin_updates(n, rule);
   for (size_t i = 0; i < count; ++i) {
     const Type &p = n.in(i), &g = n.in(count + i);
     if (!is_one_of(p.dtype, {DType::f32, DType::bf16}) || !is_fused(g.dtype))
@@ -68,8 +86,17 @@ void add_weights(Launch& l, const NodeView& n, const Part& part) {
   l.in(part.i, part.first * size_of(n.in(part.i).dtype));
   l.in(part.g, part.first * size_of(n.in(part.g).dtype));
 }
-void add_scalars(Launch& l, const NodeView& n) {
-  l.in(n.slot("lr")).in(n.slot("step")).in(n.slot("g_scale"));
+bool has_copies(const NodeView& n) {
+  return n.node.op->attr("copied") != nullptr && !n.integers("copied").empty();
+}
+// The result that is the copy of p' of tensor i, or -1.
+int copy_of(const NodeView& n, size_t i) {
+  if (!has_copies(n)) return -1;
+  const std::vector<int64_t>& copied = n.integers("copied");
+  const auto found = std::find(copied.begin(), copied.end(), static_cast<int64_t>(i));
+  return found == copied.end()
+             ? -1
+             : static_cast<int>(n.node.out.size()) - static_cast<int>(copied.end() - found);
 }
 
 // Tensors of a launch, whose addresses are filled in when it starts.
@@ -78,6 +105,7 @@ class Many {
   Many(const NodeView& n, const Part& part, const Update& rule)
       : n_(n), p_(n.in(part.i).dtype), g_(n.in(part.g).dtype) {
     all_.rule = rule;
+    all_.copies_f16 = has_copies(n) && n.text("copied_as") == "f16";
   }
   bool takes(const Part& part) const {
     return all_.count < kMostUpdated && n_.in(part.i).dtype == p_ && n_.in(part.g).dtype == g_;
@@ -113,10 +141,13 @@ class Many {
       result(offsetof(UpdateTensor, new_states) + m * sizeof(void*), (1 + list) * count + part.i,
              0);
     }
+    if (const int copy = copy_of(n_, part.i); copy >= 0)
+      result(offsetof(UpdateTensor, copy), static_cast<size_t>(copy), 0);
   }
   Launch launch() const {
-    Launch l(fmt::format("update_{}_{}", name_of(p_), name_of(g_)));
-    add_scalars(l, n_);
+    Launch l(fmt::format("{}_{}_{}", all_.rule.rule == Rule::adamw ? "adamw" : "update",
+                         name_of(p_), name_of(g_)));
+    add_scalars(l, n_, all_.rule.rule);
     LaunchArgument all = LaunchArgument::of_value(all_);
     all.addresses = addresses_;
     l.argument(std::move(all));
@@ -160,7 +191,7 @@ Result<Launches> in_8bit(const NodeView& n, Rule rule) {
     add_weights(l, n, part);
     for (size_t list = 0; list < 4; ++list)
       list < lists ? l.in((2 + list) * count + part.i) : l.none();
-    add_scalars(l, n);
+    add_scalars(l, n, rule);
     l.out(part.i, part.first * size_of(n.in(part.i).dtype));
     for (size_t list = 0; list < 4; ++list)
       list < lists ? l.out((1 + list) * count + part.i) : l.none();
@@ -178,22 +209,55 @@ Result<Launches> rmsprop(const NodeView& n) {
   return by_element(n, Rule::rmsprop, {0, means, buffers});
 }
 
+// Parts of all tensors, then their sums. The order depends on the sizes alone.
 Result<Launches> sum_squares(const NodeView& n) {
-  constexpr int64_t kMostParts = 256;
   Launches all;
-  all.workspace_bytes = kMostParts * 8;
-  for (size_t i = 0; i < n.inputs(); ++i) {
-    const Type& x = n.in(i);
-    const int64_t parts =
-        std::clamp<int64_t>((x.count() + 4 * kBlock - 1) / (4 * kBlock), 1, kMostParts);
-    Launch squares(kernel_of("square_parts", x.dtype));
-    squares.in(i).work().value(x.count()).blocks(parts);
-    Launch add("add_square_parts");
-    add.work().out(0, static_cast<int64_t>(i) * 8).value(parts);
+  const auto count = static_cast<int64_t>(n.inputs());
+  const auto blocks_of = [&](size_t i) {
+    return std::max<int64_t>(1, (n.in(i).count() + kSquared - 1) / kSquared);
+  };
+  int64_t parts = 0;
+  for (size_t i = 0; i < n.inputs(); ++i) parts += blocks_of(i);
+  if (parts > 0x7fffffff) return no_kernel(n, "more than 2^31 parts");
+  const int64_t begins = whole_part(parts * 8);
+  all.workspace_bytes = begins + (count + 1) * 4;
+  int64_t done = 0;
+  for (size_t first = 0; first < n.inputs(); first += kMostSquared) {
+    Squares s{};
+    s.count = static_cast<int>(std::min<size_t>(kMostSquared, n.inputs() - first));
+    s.first_tensor = static_cast<int>(first);
+    s.first_part = static_cast<int>(done);
+    std::vector<LaunchArgument::Address> addresses;
+    for (size_t i = 0; i < static_cast<size_t>(s.count); ++i) {
+      const Type& x = n.in(first + i);
+      s.of[i] = {nullptr, x.count(), s.blocks, element_of(x.dtype)};
+      s.blocks += static_cast<int>(blocks_of(first + i));
+      addresses.push_back({offsetof(Squares, of) + i * sizeof(SquareTensor),
+                           LaunchArgument::Of::input, first + i, 0});
+    }
+    done += s.blocks;
+    Launch squares("square_parts");
+    LaunchArgument table = LaunchArgument::of_value(s);
+    table.addresses = std::move(addresses);
+    squares.work().work(begins).argument(std::move(table));
+    squares.grid_x = static_cast<unsigned>(s.blocks);
     all.launches.push_back(std::move(squares));
-    all.launches.push_back(std::move(add));
   }
+  Launch add("add_square_parts");
+  add.work().work(begins).out(0).value(count).over(count * kWarp);
+  all.launches.push_back(std::move(add));
   return all;
+}
+
+Result<Launches> clip_scale(const NodeView& n) {
+  const size_t loss = n.slot("loss"), loss_scale = n.slot("loss_scale");
+  if (n.has(loss) && n.in(loss).dtype != DType::f32) return no_kernel(n, "a loss in f32 is wanted");
+  Launch l("clip_scale");
+  l.in(0);
+  n.has(loss_scale) ? l.in(loss_scale) : l.none();
+  n.has(loss) ? l.in(loss) : l.none();
+  l.out(0).out(1).value(n.in(0).count()).value(n.real("max_norm"));
+  return one(std::move(l));
 }
 
 }  // namespace
@@ -209,6 +273,7 @@ void add_updates(LaunchTable& t) {
   t["adamw_8bit"] = [](const NodeView& n) { return in_8bit(n, Rule::adamw); };
   t["lion_8bit"] = [](const NodeView& n) { return in_8bit(n, Rule::lion); };
   t["sum_squares"] = sum_squares;
+  t["clip_scale"] = clip_scale;
 }
 
 }  // namespace hone::cuda

@@ -1,7 +1,7 @@
 // Updates of weights by rules for each element by itself (engine/ops/update_parts.h), of many tensors in a
-// launch; those whose states are codes have one each. Scalars are read on the device, so the step needs no word of the host. Operations and their order
-// are those of the CPU's kernels (engine/backends/cpu/kernels/optimizer_steps.simd.h): bits are the same
-// wherever an update runs.
+// launch; those whose states are codes have one each. Scalars are read on the device, so the step needs no
+// word of the host. Operations and their order are those of the CPU's kernels
+// (engine/backends/cpu/kernels/optimizer_steps.simd.h): bits are the same wherever an update runs.
 #include "engine/backends/cuda/kernels/blocks.cuh"
 #include "engine/backends/cuda/kernels/kernel.cuh"
 #include "engine/backends/cuda/kernels/philox.cuh"
@@ -15,8 +15,17 @@ struct UpdateScalars {
   float root, eps, step_size;
 };
 
-__device__ UpdateScalars scalars_of(const Update& u, double lr, int64_t step, double g_scale) {
-  const auto count = static_cast<double>(step);
+// 1 - beta1^step, and the root of 1 - beta2^step: made once for all blocks.
+HONE_KERNEL(update_powers, const int64_t* step, double* powers, double beta1, double beta2) {
+  const auto count = static_cast<double>(step[0]);
+  if (first_of_all() > 0) return;
+  powers[0] = 1 - pow(beta1, count);
+  powers[1] = sqrt(1 - pow(beta2, count));
+}
+
+// powers: of update_powers, for adamw.
+__device__ UpdateScalars scalars_of(const Update& u, double lr, int64_t step, double g_scale,
+                                    const double* powers) {
   UpdateScalars s;
   s.g_scale = static_cast<float>(g_scale);
   s.l2 = static_cast<float>(u.decay);
@@ -30,7 +39,7 @@ __device__ UpdateScalars scalars_of(const Update& u, double lr, int64_t step, do
   s.step_size = static_cast<float>(lr);
   switch (u.rule) {
     case Rule::adamw: {
-      const double correction = 1 - pow(u.beta1, count), root = sqrt(1 - pow(u.beta2, count));
+      const double correction = powers[0], root = powers[1];
       const double l2 = u.l2 ? u.decay : 0, shrink = 1 - lr * (u.decay - l2);
       s.l2 = static_cast<float>(l2);
       s.shrink = static_cast<float>(shrink);
@@ -62,9 +71,10 @@ __device__ UpdateScalars scalars_of(const Update& u, double lr, int64_t step, do
 
 // Made by one thread of a block.
 __device__ __forceinline__ UpdateScalars shared_scalars(const Update& u, const double* lr,
-                                                        const int64_t* step, const double* g_scale) {
+                                                        const int64_t* step, const double* g_scale,
+                                                        const double* powers) {
   __shared__ UpdateScalars shared;
-  if (threadIdx.x == 0) shared = scalars_of(u, lr[0], step[0], g_scale[0]);
+  if (threadIdx.x == 0) shared = scalars_of(u, lr[0], step[0], g_scale[0], powers);
   __syncthreads();
   return shared;
 }
@@ -131,21 +141,60 @@ __device__ __forceinline__ void step_of(const Update& u, const UpdateScalars& s,
   }
 }
 
-__device__ __forceinline__ void put_weight(float* p, int64_t i, float x, const Update&, int64_t) {
-  p[i] = x;
+template <class P>
+__device__ __forceinline__ P weight_of(float x, const Update&, int64_t, int64_t) {
+  return Narrow<P>::of(x);
 }
-__device__ __forceinline__ void put_weight(bf16* p, int64_t i, float x, const Update& u,
-                                           int64_t step) {
-  p[i] = u.stochastic ? round_at_random(x, u.key, static_cast<uint64_t>(step),
+template <>
+__device__ __forceinline__ bf16 weight_of<bf16>(float x, const Update& u, int64_t i, int64_t step) {
+  return u.stochastic ? round_at_random(x, u.key, static_cast<uint64_t>(step),
                                         u.first + static_cast<uint64_t>(i))
                       : to_bf16(x);
 }
 
-// States: adamw m and v; adagrad sums; rmsprop squares, means and buffers; sgd none, none and buffers;
-// lion m. Those that a rule does not keep are null.
-template <class P, class G>
-__device__ void update(const double* lr, const int64_t* step, const double* g_scale,
-                       const Updates& all) {
+// Elements [i, i + N) of a tensor. States: adamw m and v; adagrad sums; rmsprop squares, means and
+// buffers; sgd none, none and buffers; lion m. Those that a rule does not keep are null.
+template <int N, class P, class G, bool kAdamw>
+__device__ __forceinline__ void update_pack(const UpdateTensor& t, const Update& u,
+                                            const UpdateScalars& s, int64_t step, int64_t i,
+                                            bool is_finite, bool copies_f16) {
+  constexpr int kStates = kAdamw ? 2 : 3;
+  float g[N], p[N], state[kStates][N] = {};
+  load<N>(g, static_cast<const G*>(t.g) + i);
+  load<N>(p, static_cast<const P*>(t.p) + i);
+  HONE_UNROLL
+  for (int k = 0; k < kStates; ++k)
+    if (kAdamw || t.states[k] != nullptr) load<N>(state[k], static_cast<const P*>(t.states[k]) + i);
+  Pack<P, N> fresh;
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) {
+    Updated x = {p[e], {state[0][e], state[1][e], kAdamw ? 0.0f : state[kStates - 1][e]}};
+    if (is_finite) {
+      if (kAdamw)
+        adamw_step(s, g[e], x);
+      else
+        step_of(u, s, g[e], x, t.states[1] != nullptr, t.states[2] != nullptr);
+    }
+    HONE_UNROLL
+    for (int k = 0; k < kStates; ++k) state[k][e] = x.state[k];
+    p[e] = x.p;
+    fresh.of[e] = weight_of<P>(x.p, u, i + e, step);  // of a weight in P the same
+  }
+  put_pack(static_cast<P*>(t.new_p) + i, fresh);
+  HONE_UNROLL
+  for (int k = 0; k < kStates; ++k)
+    if (kAdamw || t.states[k] != nullptr) store<N>(static_cast<P*>(t.new_states[k]) + i, state[k]);
+  if (t.copy == nullptr) return;
+  if (copies_f16)
+    store<N>(static_cast<f16*>(t.copy) + i, p);
+  else
+    store<N>(static_cast<bf16*>(t.copy) + i, p);
+}
+
+template <class P, class G, bool kAdamw>
+__device__ __forceinline__ void update(const double* lr, const int64_t* step, const double* g_scale,
+                                       const double* powers, const Updates& all) {
+  constexpr int N = kPacked<P, P>;
   int k = 0;
   while (k + 1 < all.count && blockIdx.x >= all.of[k + 1].first_block) ++k;
   const UpdateTensor& t = all.of[k];
@@ -153,34 +202,31 @@ __device__ void update(const double* lr, const int64_t* step, const double* g_sc
   u.decay = t.decay;
   u.key = t.key;
   u.first = t.first;
-  const UpdateScalars s = shared_scalars(u, lr, step, g_scale);
+  const UpdateScalars s = shared_scalars(u, lr, step, g_scale, powers);
   const bool is_finite = s.g_scale - s.g_scale == 0;  // of gradients that are not, nothing changes
-  const int64_t begin = (blockIdx.x - t.first_block) * kUpdated;
-  const int64_t end = begin + kUpdated < t.size ? begin + kUpdated : t.size;
-  for (int64_t i = begin + threadIdx.x; i < end; i += kBlock) {
-    Updated x = {wide(static_cast<const P*>(t.p)[i]), {0.0f, 0.0f, 0.0f}};
-    for (int m = 0; m < 3; ++m)
-      if (t.states[m] != nullptr) x.state[m] = wide(static_cast<const P*>(t.states[m])[i]);
-    if (is_finite) {
-      step_of(u, s, wide(static_cast<const G*>(t.g)[i]), x, t.states[1] != nullptr,
-              t.states[2] != nullptr);
-      put_weight(static_cast<P*>(t.new_p), i, x.p, u, step[0]);
-    } else {
-      static_cast<P*>(t.new_p)[i] = static_cast<const P*>(t.p)[i];
-    }
-    for (int m = 0; m < 3; ++m)
-      if (t.states[m] != nullptr) static_cast<P*>(t.new_states[m])[i] = Narrow<P>::of(x.state[m]);
-  }
+  bool whole = is_whole(t.p) && is_whole(t.g) && is_whole(t.new_p) && is_whole(t.copy);
+  for (int m = 0; m < 3; ++m) whole = whole && is_whole(t.states[m]) && is_whole(t.new_states[m]);
+  const int64_t begin = (blockIdx.x - t.first_block) * kUpdated, now = step[0];
+  const int here = t.size - begin < kUpdated ? static_cast<int>(t.size - begin) : kUpdated;
+  const int packs = whole ? here / N * N : 0, tid = static_cast<int>(threadIdx.x);
+  for (int at = tid * N; at < packs; at += N * kBlock)
+    update_pack<N, P, G, kAdamw>(t, u, s, now, begin + at, is_finite, all.copies_f16);
+  for (int at = packs + tid; at < here; at += kBlock)
+    update_pack<1, P, G, kAdamw>(t, u, s, now, begin + at, is_finite, all.copies_f16);
 }
 
 // AdamW, and without v Lion, whose states are codes in blocks of 256 elements: a thread block for each.
 template <class P, class G>
 __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const float* m_most,
                             const uint8_t* v, const float* v_most, const double* lr,
-                            const int64_t* step, const double* g_scale, P* new_p, uint8_t* new_m,
-                            float* new_m_most, uint8_t* new_v, float* new_v_most, int64_t n,
-                            const Update& u, const Map& with_sign, const Map& without) {
-  const UpdateScalars s = shared_scalars(u, lr, step, g_scale);
+                            const int64_t* step, const double* g_scale, const double* powers,
+                            P* new_p, uint8_t* new_m, float* new_m_most, uint8_t* new_v,
+                            float* new_v_most, int64_t n, const Update& u, const Map& of_m,
+                            const Map& of_v) {
+  __shared__ Map with_sign, without;
+  share_map(with_sign, of_m);
+  if (v != nullptr) share_map(without, of_v);
+  const UpdateScalars s = shared_scalars(u, lr, step, g_scale, powers);
   const int64_t block = blockIdx.x, i = block * kBlock + threadIdx.x;
   const bool has_v = v != nullptr;
   if (s.g_scale - s.g_scale != 0) {
@@ -204,7 +250,7 @@ __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const floa
       adamw_step(s, wide(g[i]), x);
     else
       lion_step(s, wide(g[i]), x);
-    put_weight(new_p, i, x.p, u, step[0]);
+    new_p[i] = weight_of<P>(x.p, u, i, step[0]);
   }
   const float most_m = largest_of_block(x.state[0]);
   const float most_v = has_v ? largest_of_block(x.state[1]) : 0.0f;
@@ -219,17 +265,24 @@ __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const floa
 }
 
 #define HONE_UPDATE(weights, P, gradients, G)                                                    \
-  HONE_KERNEL(update_##weights##_##gradients, const double* lr, const int64_t* step,             \
-              const double* g_scale, const __grid_constant__ Updates all) {                      \
-    update<P, G>(lr, step, g_scale, all);                                                        \
+  HONE_TILE_KERNEL(update_##weights##_##gradients, const double* lr, const int64_t* step,        \
+                   const double* g_scale, const double* powers,                                  \
+                   const __grid_constant__ Updates all) {                                        \
+    update<P, G, false>(lr, step, g_scale, powers, all);                                         \
+  }                                                                                              \
+  HONE_TILE_KERNEL(adamw_##weights##_##gradients, const double* lr, const int64_t* step,         \
+                   const double* g_scale, const double* powers,                                  \
+                   const __grid_constant__ Updates all) {                                        \
+    update<P, G, true>(lr, step, g_scale, powers, all);                                          \
   }                                                                                              \
   HONE_KERNEL(update_8bit_##weights##_##gradients, const P* p, const G* g, const uint8_t* m,     \
               const float* m_most, const uint8_t* v, const float* v_most, const double* lr,      \
-              const int64_t* step, const double* g_scale, P* new_p, uint8_t* new_m,              \
-              float* new_m_most, uint8_t* new_v, float* new_v_most, int64_t n, Update u,         \
-              Map with_sign, Map without) {                                                      \
-    update_8bit(p, g, m, m_most, v, v_most, lr, step, g_scale, new_p, new_m, new_m_most, new_v,  \
-                new_v_most, n, u, with_sign, without);                                           \
+              const int64_t* step, const double* g_scale, const double* powers, P* new_p,        \
+              uint8_t* new_m, float* new_m_most, uint8_t* new_v, float* new_v_most, int64_t n,   \
+              Update u, const __grid_constant__ Map with_sign,                                   \
+              const __grid_constant__ Map without) {                                             \
+    update_8bit(p, g, m, m_most, v, v_most, lr, step, g_scale, powers, new_p, new_m, new_m_most, \
+                new_v, new_v_most, n, u, with_sign, without);                                    \
   }
 #define HONE_UPDATES(weights, P)       \
   HONE_UPDATE(weights, P, f32, float)  \
@@ -238,27 +291,96 @@ __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const floa
 HONE_UPDATES(f32, float)
 HONE_UPDATES(bf16, bf16)
 
-// The sum of squares of a tensor in f64: parts, a block for each, then their sum in order.
+// The share of a thread in the squares of n elements, in f64. Its order is the same for any address.
 template <class T>
-__device__ void square_parts(const T* x, double* parts, int64_t n) {
+__device__ __forceinline__ double squares_of(const T* x, int n) {
+  constexpr int N = kPacked<T, T>, kTurn = N * kBlock, kAhead = 4;
+  const bool whole = is_whole(x);
   double sum = 0;
-  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
-    const auto v = static_cast<double>(wide(x[i]));
-    sum += v * v;
+  const auto add = [&](Wide<T> v) {
+    const auto wider = static_cast<double>(v);
+    sum = fma(wider, wider, sum);
+  };
+  int at = static_cast<int>(threadIdx.x) * N;
+  for (; whole && at + (kAhead - 1) * kTurn + N <= n; at += kAhead * kTurn) {
+    Wide<T> v[kAhead][N];
+    HONE_UNROLL
+    for (int k = 0; k < kAhead; ++k) load<N>(v[k], x + at + k * kTurn);
+    HONE_UNROLL
+    for (int k = 0; k < kAhead; ++k)
+      HONE_UNROLL
+      for (int e = 0; e < N; ++e) add(v[k][e]);
+  }
+  for (; at < n; at += kTurn)
+    for (int e = 0; e < N && at + e < n; ++e) add(wide(x[at + e]));
+  return sum;
+}
+
+// The squares of many tensors in f64: parts, a block for each, and where the parts of a tensor begin.
+HONE_KERNEL(square_parts, double* parts, int* begins, const __grid_constant__ Squares all) {
+  const int block = static_cast<int>(blockIdx.x);
+  int k = 0, end = all.count;
+  while (k + 1 < end) {
+    const int middle = (k + end) / 2;
+    (all.of[middle].first_block <= block ? k : end) = middle;
+  }
+  const SquareTensor& t = all.of[k];
+  const int64_t begin = static_cast<int64_t>(block - t.first_block) * kSquared;
+  const int here = t.size - begin < kSquared ? static_cast<int>(t.size - begin) : kSquared;
+  double sum = 0;
+  switch (t.type) {
+    case Element::f64:
+      sum = squares_of(static_cast<const double*>(t.x) + begin, here);
+      break;
+    case Element::f32:
+      sum = squares_of(static_cast<const float*>(t.x) + begin, here);
+      break;
+    case Element::bf16:
+      sum = squares_of(static_cast<const bf16*>(t.x) + begin, here);
+      break;
+    case Element::f16:
+      sum = squares_of(static_cast<const f16*>(t.x) + begin, here);
+      break;
   }
   sum = reduce_block(sum, [](double a, double b) { return a + b; });
-  if (threadIdx.x == 0) parts[blockIdx.x] = sum;
+  if (threadIdx.x != 0) return;
+  parts[all.first_part + block] = sum;
+  if (block == t.first_block) begins[all.first_tensor + k] = all.first_part + block;
+  if (block + 1 == all.blocks) begins[all.first_tensor + all.count] = all.first_part + all.blocks;
 }
-HONE_KERNEL(square_parts_f64, const double* x, double* parts, int64_t n) { square_parts(x, parts, n); }
-HONE_KERNEL(square_parts_f32, const float* x, double* parts, int64_t n) { square_parts(x, parts, n); }
-HONE_KERNEL(square_parts_bf16, const bf16* x, double* parts, int64_t n) { square_parts(x, parts, n); }
-HONE_KERNEL(square_parts_f16, const f16* x, double* parts, int64_t n) { square_parts(x, parts, n); }
 
-HONE_KERNEL(add_square_parts, const double* parts, double* out, int64_t count) {
+// A warp for each tensor.
+HONE_KERNEL(add_square_parts, const double* parts, const int* begins, double* out, int64_t count) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int64_t t = first_of_all() / kWarp; t < count; t += all_threads() / kWarp) {
+    double sum = 0;
+    for (int part = begins[t] + lane; part < begins[t + 1]; part += kWarp) sum += parts[part];
+    for (int step = kWarp / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+    if (lane == 0) out[t] = sum;
+  }
+}
+
+// clip_scale (engine/ops/clip_scale.cc), by one block. Absent operands are null.
+HONE_KERNEL(clip_scale, const double* squares, const double* loss_scale, const float* loss,
+            double* norm, double* scale, int64_t n, double max_norm) {
   double sum = 0;
-  for (int64_t i = threadIdx.x; i < count; i += kBlock) sum += parts[i];
+  for (int64_t i = threadIdx.x; i < n; i += kBlock) sum += squares[i];
   sum = reduce_block(sum, [](double a, double b) { return a + b; });
-  if (threadIdx.x == 0) out[0] = sum;
+  if (threadIdx.x != 0) return;
+  double length = sqrt(sum), by = 1;
+  if (loss_scale != nullptr) length = length / loss_scale[0];
+  if (max_norm > 0) {
+    const double ratio = max_norm / (length + 1e-6);
+    by = by != by || by < ratio ? by : ratio;
+  }
+  if (loss_scale != nullptr) by = by / loss_scale[0];
+  by = by + (length - length);
+  if (loss != nullptr) {
+    const auto of_loss = static_cast<double>(loss[0]);
+    by = by + (of_loss - of_loss);
+  }
+  norm[0] = length;
+  scale[0] = by;
 }
 
 }  // namespace hone::cuda
