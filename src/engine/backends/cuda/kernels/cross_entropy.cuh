@@ -1,127 +1,151 @@
-// The rows of linear_cross_entropy (engine/ops/linear_cross_entropy.cc), a block for each.
+// The rows of linear_cross_entropy (engine/ops/linear_cross_entropy.cc), a block of kRowThreads for each.
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
 
-// logits [rows,columns] without their bias. Where it is asked for, the gradient of the logits goes to d,
-// which may be where they are.
-template <class T>
-__device__ void cross_entropy_rows(const float* logits, const T* bias, const int32_t* labels,
-                                   const float* scale, float* nll, int32_t* correct, T* d,
-                                   int64_t rows, int64_t columns, float smoothing) {
+// The largest of some logits, and the sum of exp(logit - largest). A NaN is the largest.
+struct Exponentials {
+  float most = -1.0f / 0.0f, sum = 0;
+
+  template <int N>
+  __device__ __forceinline__ void add(const float (&x)[N]) {
+    float larger = most;
+    HONE_UNROLL
+    for (int e = 0; e < N; ++e) larger = x[e] != x[e] || x[e] > larger ? x[e] : larger;
+    if (!(larger == most)) {
+      sum *= power(most, larger);
+      most = larger;
+    }
+    HONE_UNROLL
+    for (int e = 0; e < N; ++e) sum += power(x[e], most);
+  }
+  // exp(x - largest); 0 of what is minus infinity.
+  static __device__ __forceinline__ float power(float x, float largest) {
+    return x == -1.0f / 0.0f ? 0.0f : exp2f((x - largest) * 1.4426950408889634f);
+  }
+};
+
+__device__ __forceinline__ float bias_at(const void* bias, Element type, int64_t j) {
+  return bias == nullptr           ? 0.0f
+         : type == Element::f32    ? static_cast<const float*>(bias)[j]
+         : type == Element::bf16   ? wide(static_cast<const bf16*>(bias)[j])
+                                   : wide(static_cast<const f16*>(bias)[j]);
+}
+
+// A row of logits without their bias, `packed` of which are read by packs, the others one by one. It is read once
+// where `kept` has room for it, else twice.
+template <class L>
+struct Logits {
+  static constexpr int N = kPacked<L, L>;
+  const L* from;
+  L* kept;  // null: no room
+  const void* bias;
+  Element bias_type;
+  int64_t packed, columns;
+
+  __device__ __forceinline__ float one(int64_t j) const {
+    return wide(from[j]) + bias_at(bias, bias_type, j);
+  }
+  __device__ __forceinline__ void pack(float (&x)[N], const L* at, int64_t j) const {
+    load<N>(x, at + j);
+    if (bias == nullptr) return;
+    HONE_UNROLL
+    for (int e = 0; e < N; ++e) x[e] += bias_at(bias, bias_type, j + e);
+  }
+  // A thread's share; `all`: the sum of the logits.
+  __device__ __forceinline__ Exponentials share_of(int tid, float& all) const {
+    Exponentials own;
+    HONE_UNROLL_BY(4)
+    for (int64_t j = tid * N; j < packed; j += kRowThreads * N) {
+      float x[N];
+      pack(x, from, j);
+      if (kept != nullptr) *reinterpret_cast<Pack<L, N>*>(kept + j) = get_pack<N>(from + j);
+      own.add(x);
+      HONE_UNROLL
+      for (int e = 0; e < N; ++e) all += x[e];
+    }
+    for (int64_t j = packed + tid; j < columns; j += kRowThreads) {
+      const float x[1] = {one(j)};
+      own.add(x);
+      all += x[0];
+    }
+    return own;
+  }
+  // Whether a column before `label` holds the largest logit too.
+  __device__ __forceinline__ bool has_before(int64_t label, float most, int tid) const {
+    int before = 0;
+    for (int64_t j = tid; j < label; j += kRowThreads) before |= one(j) == most ? 1 : 0;
+    return reduce_block<kRowThreads>(before, [](int x, int y) { return x | y; }) != 0;
+  }
+  // f(logit, column) of all columns to `to`, and zeros up to `step`.
+  template <class D, class F>
+  __device__ __forceinline__ void put(D* to, int64_t step, int tid, F f) const {
+    const L* const again = kept != nullptr ? kept : from;
+    for (int64_t j = tid * N; j < packed; j += kRowThreads * N) {
+      float x[N];
+      pack(x, again, j);
+      HONE_UNROLL
+      for (int e = 0; e < N; ++e) x[e] = f(x[e], j + e);
+      store<N>(to + j, x);
+    }
+    for (int64_t j = packed + tid; j < step; j += kRowThreads)
+      to[j] = Narrow<D>::of(j < columns ? f(one(j), j) : 0.0f);
+  }
+};
+
+// logits [rows,step], of which `columns` count. The gradient goes to d, which may be where they are.
+template <class L, class D>
+__device__ __forceinline__ void cross_entropy_rows(const L* logits, const void* bias,
+                                                   const int32_t* labels, const float* scale,
+                                                   float* nll, int32_t* correct, D* d,
+                                                   const Entropy& of) {
+  constexpr int N = Logits<L>::N;
+  HONE_DYNAMIC_SHARED(L, kept);
   const auto plus = [](float x, float y) { return x + y; };
-  const float share = smoothing / static_cast<float>(columns);
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const auto at = [&](int64_t j) {
-      return logits[row * columns + j] + (bias != nullptr ? wide(bias[j]) : 0.0f);
-    };
+  const float share = of.smoothing / static_cast<float>(of.columns);
+  const bool whole = of.step % N == 0 && is_whole(logits) && is_whole(d);
+  const int tid = static_cast<int>(threadIdx.x);
+  for (int64_t row = blockIdx.x; row < of.rows; row += gridDim.x) {
+    const Logits<L> x = {logits + row * of.step,         of.keeps_row ? kept : nullptr, bias, of.bias,
+                         whole ? of.columns / N * N : 0, of.columns};
     const int64_t label = labels[row];
-    const float picked = label >= 0 ? at(label) : 0.0f;
-    float most = -1.0f / 0.0f, all = 0;
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
-      const float x = at(j);
-      if (x != x || x > most) most = x;
-      all += x;
-    }
-    most = reduce_block(most, [](float x, float y) { return y != y || y > x ? y : x; });
-    float sum = 0;
-    int64_t first = columns;  // the first column that holds the largest logit
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
-      const float x = at(j);
-      sum += expf(x - most);
-      if (x == most && j < first) first = j;
-    }
-    sum = reduce_block(sum, plus);
-    all = reduce_block(all, plus);
-    first = reduce_block(first, [](int64_t x, int64_t y) { return y < x ? y : x; });
     const bool is_valid = label >= 0;
-    if (threadIdx.x == 0) {
-      const float of_label = picked * (1.0f - smoothing) + (smoothing != 0 ? all * share : 0.0f);
+    const float picked = is_valid ? x.one(label) : 0.0f;
+    float all = 0;
+    const Exponentials own = x.share_of(tid, all);
+    const float most = reduce_block<kRowThreads>(
+        own.most, [](float a, float b) { return b != b || b > a ? b : a; });
+    const float sum =
+        reduce_block<kRowThreads>(own.sum * Exponentials::power(own.most, most), plus);
+    if (of.smoothing != 0) all = reduce_block<kRowThreads>(all, plus);
+    const bool is_first = is_valid && picked == most && !x.has_before(label, most, tid);
+    if (tid == 0) {
+      const float of_label =
+          picked * (1.0f - of.smoothing) + (of.smoothing != 0 ? all * share : 0.0f);
       nll[row] = is_valid ? logf(sum) + most - of_label : 0.0f;
-      correct[row] = is_valid && first == label ? 1 : 0;
+      correct[row] = is_first ? 1 : 0;
     }
-    if (d == nullptr) continue;
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
-      const float p = expf(at(j) - most) / sum;
-      const float q = (j == label ? 1.0f - smoothing : 0.0f) + share;
-      d[row * columns + j] = Narrow<T>::of(is_valid ? (p - q) * scale[0] : 0.0f);
-    }
+    if (!of.has_gradients) continue;
+    const float factor = is_valid ? scale[0] : 0.0f, inverse = 1.0f / sum;
+    x.put(d + row * of.step, of.step, tid, [&](float v, int64_t j) {
+      const float q = (j == label ? 1.0f - of.smoothing : 0.0f) + share;
+      return is_valid ? (Exponentials::power(v, most) * inverse - q) * factor : 0.0f;
+    });
+    __syncthreads();  // the next row goes where this one is kept
   }
 }
 
-#define HONE_CROSS_ENTROPY(name, T)                                                              \
-  HONE_KERNEL(cross_entropy_##name, const float* logits, const T* bias, const int32_t* labels,   \
-              const float* scale, float* nll, int32_t* correct, T* d, int64_t rows,              \
-              int64_t columns, float smoothing) {                                                \
-    cross_entropy_rows(logits, bias, labels, scale, nll, correct, d, rows, columns, smoothing);  \
+#define HONE_CROSS_ENTROPY(logits_type, L, name, D)                                              \
+  HONE_ROW_KERNEL(cross_entropy_##logits_type##_##name, const L* logits, const void* bias,       \
+                  const int32_t* labels, const float* scale, float* nll, int32_t* correct, D* d, \
+                  Entropy of) {                                                                  \
+    cross_entropy_rows(logits, bias, labels, scale, nll, correct, d, of);                        \
   }
-HONE_CROSS_ENTROPY(f32, float)
-HONE_CROSS_ENTROPY(bf16, bf16)
-HONE_CROSS_ENTROPY(f16, f16)
-
-// logits [rows,columns] in 16 bits, without their bias; rows begin `step` elements apart. Two passes
-// over a row; where has_gradients is set the second one writes the gradient over the logits, and
-// zeros behind them.
-template <class T>
-__device__ void cross_entropy_in_place(T* logits, const float* bias, const int32_t* labels,
-                                       const float* scale, float* nll, int32_t* correct,
-                                       int64_t rows, int64_t columns, int64_t step,
-                                       float smoothing, int has_gradients) {
-  const auto plus = [](float x, float y) { return x + y; };
-  const float share = smoothing / static_cast<float>(columns), nothing = -1.0f / 0.0f;
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    T* const mine = logits + row * step;
-    const auto at = [&](int64_t j) {
-      return wide(mine[j]) + (bias != nullptr ? bias[j] : 0.0f);
-    };
-    const int64_t label = labels[row];
-    const float picked = label >= 0 ? at(label) : 0.0f;
-    float own = nothing, sum = 0, all = 0;  // the largest that this thread has met
-    int64_t first = columns;                // where it was met first
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
-      const float x = at(j);
-      all += x;
-      if (x != x || x > own) {
-        sum = sum * expf(own - x) + 1.0f;
-        own = x;
-        first = j;
-      } else if (x > nothing) {
-        sum += expf(x - own);
-      }
-    }
-    const float most =
-        reduce_block(own, [](float x, float y) { return y != y || y > x ? y : x; });
-    sum = reduce_block(own == nothing ? 0.0f : sum * expf(own - most), plus);
-    all = reduce_block(all, plus);
-    if (own != most) first = columns;
-    first = reduce_block(first, [](int64_t x, int64_t y) { return y < x ? y : x; });
-    const bool is_valid = label >= 0;
-    if (threadIdx.x == 0) {
-      const float of_label = picked * (1.0f - smoothing) + (smoothing != 0 ? all * share : 0.0f);
-      nll[row] = is_valid ? logf(sum) + most - of_label : 0.0f;
-      correct[row] = is_valid && first == label ? 1 : 0;
-    }
-    if (has_gradients == 0) continue;
-    for (int64_t j = threadIdx.x; j < step; j += kBlock) {
-      float d = 0;
-      if (is_valid && j < columns) {
-        const float q = (j == label ? 1.0f - smoothing : 0.0f) + share;
-        d = (expf(at(j) - most) / sum - q) * scale[0];
-      }
-      mine[j] = Narrow<T>::of(d);
-    }
-  }
-}
-
-#define HONE_CROSS_ENTROPY_IN_PLACE(name, T)                                                     \
-  HONE_KERNEL(cross_entropy_in_place_##name, T* logits, const float* bias,                       \
-              const int32_t* labels, const float* scale, float* nll, int32_t* correct,           \
-              int64_t rows, int64_t columns, int64_t step, float smoothing, int has_gradients) { \
-    cross_entropy_in_place(logits, bias, labels, scale, nll, correct, rows, columns, step,       \
-                           smoothing, has_gradients);                                            \
-  }
-HONE_CROSS_ENTROPY_IN_PLACE(bf16, bf16)
-HONE_CROSS_ENTROPY_IN_PLACE(f16, f16)
+HONE_CROSS_ENTROPY(f32, float, f32, float)
+HONE_CROSS_ENTROPY(f32, float, bf16, bf16)
+HONE_CROSS_ENTROPY(f32, float, f16, f16)
+HONE_CROSS_ENTROPY(bf16, bf16, bf16, bf16)
+HONE_CROSS_ENTROPY(f16, f16, f16, f16)
 
 // One block.
 HONE_KERNEL(scaled_sum, const float* x, const float* scale, float* out, int64_t n) {
