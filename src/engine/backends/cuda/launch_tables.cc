@@ -16,6 +16,8 @@ LaunchTable launch_table(const LaunchOptions& options) {
   add_rows(t);
   add_updates(t);
   add_adafactor(t);
+  add_lamb(t);
+  add_apollo(t, options);
   add_attention(t, options);
   add_products(t, options);
   add_cross_entropy(t, options);

@@ -8,10 +8,12 @@
 #define HONE_EMULATED
 #include "engine/backends/cuda/kernels/activations.cuh"
 #include "engine/backends/cuda/kernels/adafactor.cuh"
+#include "engine/backends/cuda/kernels/apollo.cuh"
 #include "engine/backends/cuda/kernels/attention.cuh"
 #include "engine/backends/cuda/kernels/blocks.cuh"
 #include "engine/backends/cuda/kernels/cross_entropy.cuh"
 #include "engine/backends/cuda/kernels/elementwise.cuh"
+#include "engine/backends/cuda/kernels/lamb.cuh"
 #include "engine/backends/cuda/kernels/moves.cuh"
 #include "engine/backends/cuda/kernels/norms.cuh"
 #include "engine/backends/cuda/kernels/products.cuh"
