@@ -23,6 +23,17 @@ T shuffle(unsigned mask, T value, unsigned lane) {
     return std::bit_cast<T>(exchange(mask, std::bit_cast<uint64_t>(value), lane));
 }
 
+// f over the values of a whole warp; every lane gets it.
+template <class F>
+int reduce(int value, F f) {
+  together(&value, [f](void* const* lanes) {
+    int all = *static_cast<int*>(lanes[0]);
+    for (int lane = 1; lane < 32; ++lane) all = f(all, *static_cast<int*>(lanes[lane]));
+    for (int lane = 0; lane < 32; ++lane) *static_cast<int*>(lanes[lane]) = all;
+  });
+  return value;
+}
+
 template <class... Args, size_t... I>
 void call(void (*kernel)(Args...), void** arguments, std::index_sequence<I...>) {
   kernel(*static_cast<std::remove_cv_t<std::remove_reference_t<Args>>*>(arguments[I])...);
@@ -87,6 +98,12 @@ T __shfl_up_sync(unsigned mask, T value, unsigned lanes) {
 inline unsigned __ballot_sync(unsigned mask, bool value) {
   return hone::emulate::ballot(mask, value);
 }
+inline int __reduce_add_sync(unsigned, int value) {
+  return hone::emulate::reduce(value, [](int a, int b) { return a + b; });
+}
+inline int __reduce_max_sync(unsigned, int value) {
+  return hone::emulate::reduce(value, [](int a, int b) { return a > b ? a : b; });
+}
 inline int __any_sync(unsigned mask, bool value) { return hone::emulate::ballot(mask, value) != 0; }
 // Blocks run one after another, and threads until they wait: nothing comes between.
 template <class T>
@@ -97,6 +114,7 @@ template <class T>
 T atomicMax(T* at, T value) {
   return std::exchange(*at, *at < value ? value : *at);
 }
+inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <boost/context/fiber.hpp>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <numeric>
@@ -25,6 +26,13 @@ constexpr size_t kStackBytes = 128 << 10;
 
 enum class State { fresh, running, ready, at_barrier, at_warp, done };
 
+constexpr size_t kCopied = 16;
+struct Copy {
+  void* to;
+  const void* from;
+  size_t bytes;
+};
+
 struct Thread {
   Here here;
   unsigned number = 0;
@@ -33,6 +41,8 @@ struct Thread {
   uint64_t given = 0, got = 0;  // in exchange()
   unsigned from = 0;
   size_t fiber = 0;  // whose stack it is on
+  std::vector<Copy> copies = {};
+  size_t committed = 0;  // of its copies
   unsigned lane() const { return number % kLanes; }
 };
 
@@ -336,6 +346,28 @@ void together(void* mine, FunctionRef<void(void* const* lanes)> all) {
       of[lane] = reinterpret_cast<void*>(lanes[lane].given);
     all(of);
   });
+}
+
+void copy_later(void* to, const void* from, int bytes) {
+  for (const void* at : {static_cast<const void*>(to), from})
+    HONE_BUG_IF(reinterpret_cast<uintptr_t>(at) % kCopied != 0,
+                "an asynchronous copy from or to {}", at);
+  std::memset(to, 0xab, kCopied);
+  block_now->now().copies.push_back({to, from, static_cast<size_t>(bytes)});
+}
+void commit_copies() {
+  Thread& t = block_now->now();
+  t.committed = t.copies.size();
+}
+void finish_copies() {
+  Thread& t = block_now->now();
+  for (size_t i = 0; i < t.committed; ++i) {
+    const Copy& c = t.copies[i];
+    std::memset(c.to, 0, kCopied);
+    if (c.bytes > 0) std::memcpy(c.to, c.from, c.bytes);
+  }
+  t.copies.erase(t.copies.begin(), t.copies.begin() + static_cast<std::ptrdiff_t>(t.committed));
+  t.committed = 0;
 }
 
 const Function* find_function(const std::string& name) {

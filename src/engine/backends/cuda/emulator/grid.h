@@ -49,6 +49,12 @@ unsigned ballot(unsigned mask, bool value);
 void together(void* mine, FunctionRef<void(void* const* lanes)> all);
 unsigned lane_of_here();
 
+// Asynchronous copies of 16 bytes by this thread (cp.async): those from `bytes` on are zeros. They are done when the
+// thread waits after a commit; until then the place holds anything.
+void copy_later(void* to, const void* from, int bytes);
+void commit_copies();
+void finish_copies();
+
 // By their names, the kernels of a module. Arguments are as cuLaunchKernel takes them.
 struct Function {
   std::string name;

@@ -131,5 +131,45 @@ TEST(Grid, ThreadsHavePlaces) {
   for (const int n : seen) EXPECT_EQ(n, 1);
 }
 
+// Each lane copies 16 bytes; lane 0 of a warp reads what the others copied.
+__global__ void copy_to_shared(const int* x, int* y, bool waits) {
+  alignas(16) __shared__ int part[32 * 4];
+  const unsigned t = threadIdx.x;
+  emulate::copy_later(part + 4 * t, x + 4 * t, t % 2 == 0 ? 16 : 0);
+  if (waits) {
+    emulate::commit_copies();
+    emulate::finish_copies();
+  }
+  __syncthreads();
+  for (unsigned i = 0; t == 0 && i < 128; ++i) y[i] = part[i];
+}
+
+TEST(Grid, CopiesAreThereAfterAWait) {
+  alignas(16) int x[128];
+  std::iota(std::begin(x), std::end(x), 1);
+  std::vector<int> y(128);
+  for (const Order order : kOrders)
+    for (const bool waits : {true, false}) {
+      emulate::run_grid({.block = {32}, .order = order},
+                        [&] { copy_to_shared(x, y.data(), waits); });
+      for (unsigned i = 0; i < 128; ++i) EXPECT_EQ(y[i] == (i / 4 % 2 == 0 ? x[i] : 0), waits) << i;
+    }
+  EXPECT_THROW(emulate::run_grid({}, [&] { emulate::copy_later(x + 1, x, 16); }), Bug);
+}
+
+TEST(Grid, ReducesOverAWarp) {
+  std::vector<int> sums(64), most(64);
+  emulate::run_grid({.block = {64}}, [&] {
+    const int t = static_cast<int>(threadIdx.x);
+    sums[threadIdx.x] = __reduce_add_sync(~0u, t);
+    most[threadIdx.x] = __reduce_max_sync(~0u, -t);
+  });
+  for (size_t t = 0; t < 64; ++t) {
+    EXPECT_EQ(sums[t], t < 32 ? 496 : 1520);
+    EXPECT_EQ(most[t], t < 32 ? 0 : -32);
+  }
+  EXPECT_EQ(__popc(0xf0f0u), 8);
+}
+
 }  // namespace
 }  // namespace hone
