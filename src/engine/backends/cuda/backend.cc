@@ -22,6 +22,8 @@ namespace {
 constexpr int kSharedWithoutAsking =
     40 << 10;  // bytes of a block, beside 8 KiB that a kernel has always
 
+bool has_warp_groups(const DeviceSpec& spec) { return spec.isa == "sm_90a"; }
+
 // A launch with its function, and room for its arguments: a run fills in addresses alone.
 class Prepared {
  public:
@@ -147,8 +149,11 @@ class CudaBackend : public Backend {
         blas_(std::move(blas)),
         choose_({.library = blas_.has_value(),
                  .library_bytes = options.blas_bytes.value_or(spec().workspace_bytes),
-                 .tensor_cores = spec().multiplies_bf16}),
-        own_({.library = false, .tensor_cores = spec().multiplies_bf16}),
+                 .tensor_cores = spec().multiplies_bf16,
+                 .warp_groups = has_warp_groups(spec())}),
+        own_({.library = false,
+              .tensor_cores = spec().multiplies_bf16,
+              .warp_groups = has_warp_groups(spec())}),
         algorithms_(algorithms_of(options)) {}
   ~CudaBackend() override {
     for (const CUmodule m : loaded_)
@@ -341,7 +346,8 @@ Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, i
 std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec) {
   return cuda::LaunchChooser({.library = true,
                               .library_bytes = spec.workspace_bytes,
-                              .tensor_cores = spec.multiplies_bf16});
+                              .tensor_cores = spec.multiplies_bf16,
+                              .warp_groups = cuda::has_warp_groups(spec)});
 }
 
 }  // namespace hone

@@ -27,7 +27,7 @@ struct CudaOptions {
   std::shared_ptr<void> owner = {};  // lives as long as the backend
 };
 
-// Modules that have the kernels of these names, for an architecture ("sm_90").
+// Modules that have the kernels of these names, for an architecture ("sm_90a").
 using KernelModules = std::function<Result<std::vector<cuda::KernelModule>>(
     const std::string& architecture, const std::set<std::string>& names)>;
 

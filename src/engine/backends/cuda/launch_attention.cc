@@ -1,27 +1,14 @@
 // Launches of attention: forward, backward, and over pages of a KV cache.
 #include "base/core/philox.h"
-#include "engine/backends/cuda/launch_tables.h"
-#include "engine/ops/attention_parts.h"
+#include "engine/backends/cuda/attention_launch.h"
+#include "engine/backends/cuda/launch_flash.h"
 #include "engine/ops/support.h"
 
 namespace hone::cuda {
 namespace {
 
-// Arguments that both ops give to their kernels, and the offsets of the parts of a fused q.
-struct Described {
-  AttentionDims dims;
-  Attention arguments;
-  int size;  // of the kernels: the next of 64 and 128
-  int64_t k_at = 0, v_at = 0;
-  bool is_random = false;
-  bool by_warps = false;   // on tensor cores
-  std::string types = {};  // in the names of kernels
-  std::string note = {};   // why not on tensor cores
-  int query_tile = kQueryTile, back_tile = kBackTile, key_tile = kKeyTile;
-};
-
-Result<Described> describe(const NodeView& n, const LaunchOptions& options) {
-  Described d{.dims = HONE_TRY(attention_dims(n)), .arguments = {}, .size = 64};
+Result<AttentionLaunch> describe(const NodeView& n, const LaunchOptions& options) {
+  AttentionLaunch d{.dims = HONE_TRY(attention_dims(n)), .arguments = {}, .size = 64};
   const AttentionDims& dims = d.dims;
   if (!is_fused(dims.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(dims.dtype)));
   if (dims.size > 128) return no_kernel(n, fmt::format("heads of {} channels", dims.size));
@@ -35,10 +22,7 @@ Result<Described> describe(const NodeView& n, const LaunchOptions& options) {
     d.note = "in f32: tensor cores are used with bf16 or fp16";
   else if (dims.size % 8 != 0)
     d.note = fmt::format("heads of {} channels, which is not a multiple of eight", dims.size);
-  d.by_warps = d.note.empty();
-  if (d.by_warps) d.query_tile = d.back_tile = d.key_tile = kFlashTile;
   d.types = name_of(dims.dtype);
-  if (d.by_warps && rounded != dims.dtype) d.types += fmt::format("_as_{}", name_of(rounded));
   Attention& a = d.arguments;
   a.tq = dims.tq;
   a.tk = dims.tk;
@@ -68,54 +52,48 @@ Result<Described> describe(const NodeView& n, const LaunchOptions& options) {
     d.k_at = dims.heads * dims.size * bytes;
     d.v_at = d.k_at + dims.kv_heads * dims.size * bytes;
   }
+  if (!d.note.empty()) return d;
+  d.kernels = is_for_flash(d) ? AttentionKernels::flash : AttentionKernels::warps;
+  if (rounded != dims.dtype) d.types += fmt::format("_as_{}", name_of(rounded));
   return d;
 }
 
-Launch tiles(std::string_view kernel, const Described& d, int64_t tokens, int64_t heads) {
-  Launch l(fmt::format("{}{}_{}_{}", d.by_warps ? "warp_" : "", kernel, d.types, d.size));
-  if (d.by_warps) l.block_x = kFlashBlock;
+bool is_by_warps(const AttentionLaunch& d) { return d.kernels != AttentionKernels::tiles; }
+
+Launch tiles(std::string_view kernel, const AttentionLaunch& d, int64_t tokens, int64_t heads) {
+  Launch l(fmt::format("{}{}_{}_{}", is_by_warps(d) ? "warp_" : "", kernel, d.types, d.size));
+  if (is_by_warps(d)) l.block_x = kFlashBlock;
   l.grid_x = static_cast<unsigned>(tokens);
   l.grid_y = static_cast<unsigned>(heads);
   return l;
 }
-void add_qkv(Launch& l, const NodeView& n, const Described& d) {
-  l.in(0);
-  d.dims.fused ? l.in(0, d.k_at).in(0, d.v_at) : l.in(n.slot("k")).in(n.slot("v"));
-}
-void add_optional(Launch& l, const NodeView& n, const char* operand, bool wanted = true) {
-  wanted&& n.has(operand) ? l.in(n.slot(operand)) : l.none();
-}
-void add_random(Launch& l, const NodeView& n, const Described& d) {
-  add_optional(l, n, "rng", d.is_random);
-  add_optional(l, n, "sample_ids", d.is_random);
-  add_optional(l, n, "bias");
-}
-int64_t tiles_of(int64_t tokens, int64_t tile) { return (tokens + tile - 1) / tile; }
-
 Result<Launches> attention(const NodeView& n, const LaunchOptions& options) {
-  const Described d = HONE_TRY(describe(n, options));
+  const AttentionLaunch d = HONE_TRY(describe(n, options));
   if (d.dims.tq == 0) return Launches{};
-  Launch l = tiles("attention", d, tiles_of(d.dims.tq, d.query_tile), d.dims.heads);
+  if (d.kernels == AttentionKernels::flash) return flash_forward(n, d, options.warp_groups);
+  Launch l = tiles("attention", d, tiles_of(d.dims.tq, is_by_warps(d) ? kFlashTile : kQueryTile),
+                   d.dims.heads);
   add_qkv(l, n, d);
   l.in(n.slot("cu_q")).in(n.slot("cu_k"));
   add_optional(l, n, "block_table");
   add_random(l, n, d);
   l.out(0).out(1).value(d.arguments);
-  l.shared_bytes = d.by_warps ? flash_bytes(d.size) : attention_bytes(d.size);
+  l.shared_bytes = is_by_warps(d) ? warp_attention_bytes(d.size) : attention_bytes(d.size);
   Launches all = one(std::move(l));
   all.note = d.note;
   return all;
 }
 
 Result<Launches> attention_grad(const NodeView& n, const LaunchOptions& options) {
-  const Described d = HONE_TRY(describe(n, options));
+  const AttentionLaunch d = HONE_TRY(describe(n, options));
   const AttentionDims& dims = d.dims;
   if (dims.tq == 0 || dims.tk == 0) return no_kernel(n, "no tokens");
+  if (d.kernels == AttentionKernels::flash) return flash_gradient(n, d, options.warp_groups);
   Launches all;
   all.note = d.note;
   const int64_t deltas = whole_part(dims.heads * dims.tq * 4);
-  const int64_t query_tiles = tiles_of(dims.tq, d.back_tile);
-  const int64_t columns = dims.reach > 0 ? dims.heads * (2 * dims.reach - 1) : 0;
+  const int64_t query_tiles = tiles_of(dims.tq, is_by_warps(d) ? kFlashTile : kBackTile);
+  const int64_t columns = bias_columns(d);
   all.workspace_bytes = deltas + query_tiles * columns * 4;
 
   Launch delta(kernel_of("attention_delta", dims.dtype));
@@ -127,7 +105,8 @@ Result<Launches> attention_grad(const NodeView& n, const LaunchOptions& options)
     add_qkv(l, n, d);
     l.in(n.slot("dout")).in(n.slot("lse")).work().in(n.slot("cu_q")).in(n.slot("cu_k"));
     add_random(l, n, d);
-    l.shared_bytes = d.by_warps ? flash_back_bytes(d.size) : attention_back_bytes(d.size);
+    l.shared_bytes =
+        is_by_warps(d) ? warp_attention_back_bytes(d.size) : attention_back_bytes(d.size);
   };
   Launch q = tiles("attention_back_q", d, query_tiles, dims.heads);
   both(q);
@@ -136,17 +115,14 @@ Result<Launches> attention_grad(const NodeView& n, const LaunchOptions& options)
   q.value(d.arguments);
   all.launches.push_back(std::move(q));
 
-  Launch kv = tiles("attention_back_kv", d, tiles_of(dims.tk, d.key_tile), dims.kv_heads);
+  Launch kv = tiles("attention_back_kv", d,
+                    tiles_of(dims.tk, is_by_warps(d) ? kFlashTile : kKeyTile), dims.kv_heads);
   both(kv);
   dims.fused ? kv.out(0, d.k_at).out(0, d.v_at) : kv.out(1).out(2);
   kv.value(d.arguments);
   all.launches.push_back(std::move(kv));
 
-  if (columns > 0) {
-    Launch add("add_parts_f32");
-    add.work(deltas).none().out(dims.fused ? 1 : 3).value(query_tiles).value(columns);
-    all.launches.push_back(std::move(add.over(columns)));
-  }
+  if (columns > 0) all.launches.push_back(sum_bias_parts(d, deltas, query_tiles));
   return all;
 }
 

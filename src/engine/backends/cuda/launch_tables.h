@@ -20,6 +20,7 @@ struct LaunchOptions {
   bool library = false;       // products by cuBLASLt if it has them
   int64_t library_bytes = 0;  // of its workspace
   bool tensor_cores = false;  // those of sm_80 and later
+  bool warp_groups = false;   // products of four warps (sm_90a)
 };
 
 using LaunchTable =

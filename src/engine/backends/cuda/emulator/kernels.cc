@@ -13,6 +13,7 @@
 #include "engine/backends/cuda/kernels/blocks.cuh"
 #include "engine/backends/cuda/kernels/cross_entropy.cuh"
 #include "engine/backends/cuda/kernels/elementwise.cuh"
+#include "engine/backends/cuda/kernels/flash_attention.cuh"
 #include "engine/backends/cuda/kernels/lamb.cuh"
 #include "engine/backends/cuda/kernels/moves.cuh"
 #include "engine/backends/cuda/kernels/norms.cuh"

@@ -148,11 +148,16 @@ struct Attention {
   float kept, scale;
   int heads, kv_heads, size, segments;
   bool causal;
+  // In 16 bits (flash_*.cuh):
+  int group;        // segments that begin in the last `group` tokens give their tiles by turns
+  int bit_columns;  // tiles of keys of a segment, at most, whose dropout goes from dq to dk/dv as bits
 };
 // Tokens of a tile; queries of a gradient have smaller ones.
 constexpr int kQueryTile = 64, kBackTile = 32, kKeyTile = 32;
 // The same on tensor cores, with four warps in a block.
 constexpr int kFlashBlock = 128, kFlashTile = 64, kFlashBackTile = 32;
+// Floats from a row to the next of a tile of gradients of scores: rows begin eight banks apart.
+constexpr int kBiasStep = 72;
 #ifndef __CUDACC_RTC__
 // Dynamic shared memory: tiles of `size` channels, and one or two of pairs.
 constexpr int attention_bytes(int size) {
@@ -161,12 +166,21 @@ constexpr int attention_bytes(int size) {
 constexpr int attention_back_bytes(int size) {
   return 4 * ((kBackTile + 2 * kKeyTile) * (size + 1) + 2 * kBackTile * (kKeyTile + 1));
 }
-constexpr int flash_bytes(int size) {
+constexpr int warp_attention_bytes(int size) {
   return 2 * 3 * kFlashTile * (size + 8) + kFlashTile * kFlashTile;
 }
-constexpr int flash_back_bytes(int size) {
+constexpr int warp_attention_back_bytes(int size) {
   return 2 * 2 * (kFlashTile + kFlashBackTile) * (size + 8) +
          4 * kFlashTile * (kFlashBackTile + 1) + kFlashTile * kFlashBackTile;
+}
+// In 16 bits: tiles of queries, and two of keys and of values.
+constexpr int flash_tile_bytes(int size) { return 2 * kFlashTile * size; }
+constexpr int flash_bytes(int size) { return 5 * flash_tile_bytes(size); }
+constexpr int flash_back_q_bytes(int size, bool bias) {
+  return 6 * flash_tile_bytes(size) + (bias ? 4 * kFlashTile * kBiasStep : 0);
+}
+constexpr int flash_back_kv_bytes(int size, bool dropout) {
+  return 6 * flash_tile_bytes(size) + 2 * 2 * 4 * kFlashTile + 16 + (dropout ? 2 * 512 : 0);
 }
 #endif
 

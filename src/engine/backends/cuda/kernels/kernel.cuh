@@ -2,6 +2,7 @@
 // HONE_KERNEL(name, arguments) { ... }, or for more registers than 64:
 //   HONE_TILE_KERNEL      up to 128, for kBlock threads
 //   HONE_WARPS_KERNEL     up to 255, for kFlashBlock threads
+//   HONE_FLASH_KERNEL     so many that as many blocks as it says fit, for kFlashBlock threads
 //   HONE_ROW_KERNEL       64, for up to kRowThreads
 //   HONE_WIDE_ROW_KERNEL  up to 128, for up to kRowThreads
 // Its source is compiled for GPUs at run time, and for the CPU by ../emulator/kernels.cc, so it includes nothing
@@ -17,8 +18,10 @@
 #define HONE_WARPS_KERNEL HONE_KERNEL
 #define HONE_ROW_KERNEL HONE_KERNEL
 #define HONE_WIDE_ROW_KERNEL HONE_KERNEL
+#define HONE_FLASH_KERNEL(blocks, name, ...) HONE_KERNEL(name, __VA_ARGS__)
 #define HONE_DYNAMIC_SHARED(type, name) \
   type* name = reinterpret_cast<type*>(::hone::emulate::shared_bytes())
+#define HONE_ALIGNED_SHARED(name) HONE_DYNAMIC_SHARED(uint8_t, name)
 #define HONE_UNROLL
 #define HONE_UNROLL_BY(count)
 #else
@@ -45,6 +48,8 @@ using uint64_t = unsigned long long;
   HONE_ENTRY(name)(__launch_bounds__(256, 2)) void name(__VA_ARGS__)
 #define HONE_WARPS_KERNEL(name, ...) \
   HONE_ENTRY(name)(__launch_bounds__(kFlashBlock)) void name(__VA_ARGS__)
+#define HONE_FLASH_KERNEL(blocks, name, ...) \
+  HONE_ENTRY(name)(__launch_bounds__(kFlashBlock, blocks)) void name(__VA_ARGS__)
 #define HONE_ROW_KERNEL(name, ...) \
   HONE_ENTRY(name)(__launch_bounds__(kRowThreads, 2)) void name(__VA_ARGS__)
 #define HONE_WIDE_ROW_KERNEL(name, ...) \
@@ -52,6 +57,8 @@ using uint64_t = unsigned long long;
 #define HONE_DYNAMIC_SHARED(type, name)                      \
   extern __shared__ __align__(128) uint8_t dynamic_shared[]; \
   type* name = reinterpret_cast<type*>(dynamic_shared)
+// Bytes aligned for the tiles of wgmma.
+#define HONE_ALIGNED_SHARED(name) extern __shared__ __align__(1024) uint8_t name[]
 #define HONE_UNROLL _Pragma("unroll")
 #define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll count)
 #define HONE_PRAGMA(text) _Pragma(#text)

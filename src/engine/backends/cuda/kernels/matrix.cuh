@@ -95,6 +95,14 @@ struct Packed;
           : "+f"(z[0]), "+f"(z[1]), "+f"(z[2]), "+f"(z[3])                                   \
           : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));                   \
     }                                                                                        \
+    static __device__ __forceinline__ void multiply_first(                                   \
+        float (&z)[4], const uint32_t (&x)[4], uint32_t y0, uint32_t y1) {                   \
+      asm volatile(                                                                          \
+          "mma.sync.aligned.m16n8k16.row.col.f32." name "." name                             \
+          ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"         \
+          : "=f"(z[0]), "=f"(z[1]), "=f"(z[2]), "=f"(z[3])                                   \
+          : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1), "f"(0.0f));        \
+    }                                                                                        \
   };
 HONE_PACKED(bf16, "bf16")
 HONE_PACKED(f16, "f16")
