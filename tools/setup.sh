@@ -31,7 +31,8 @@ optional=(ccache mold liburing-dev)  # a build, or an offload to disk, is only s
 wheels=("pyarrow==26.0.*")
 if [ "$level" != build ]; then
   packages+=("procps" "curl")
-  wheels+=("clang-format==14.0.6" "google-crc32c" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*")
+  wheels+=("clang-format==14.0.6" "google-crc32c" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*"
+    "nvidia-cuda-cuobjdump==13.*" "nvidia-cuda-nvdisasm==13.*")
 fi
 if [ "$level" = cuda ]; then
   wheels+=("nvidia-cublas==13.*")

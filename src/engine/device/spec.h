@@ -18,7 +18,7 @@ struct DeviceSpec : Speeds {
   int64_t memory_bytes = 0;  // total
   bool own_memory = false;   // apart from the host's
   HostLane host_lane = HostLane::none;
-  std::string isa;               // instruction set or architecture: "avx512", "sm_90"
+  std::string isa;               // instruction set or architecture: "avx512", "sm_90a"
   bool multiplies_bf16 = false;  // natively; otherwise bf16 products have the speed of f32
   int threads = 1;               // of a CPU
   int64_t workspace_bytes = 0;   // largest scratch of one matrix product; 0: no limit
@@ -33,7 +33,7 @@ std::span<const DeviceSpec> known_gpus();
 // The GPU of a driver's name, such as "NVIDIA A100-SXM4-80GB"; null: none.
 const DeviceSpec* known_gpu(std::string_view name);
 
-// Fills in the facts of a GPU's architecture ("sm_90"): whether it multiplies bf16, and the memory
+// Fills in the facts of a GPU's architecture ("sm_90a"): whether it multiplies bf16, and the memory
 // of the context, the kernels and the libraries.
 void describe_gpu(DeviceSpec& spec, const std::string& isa);
 

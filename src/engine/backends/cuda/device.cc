@@ -199,7 +199,7 @@ Status CudaDevice::read_spec() {
   size_t free = 0, all = 0;
   HONE_TRY(cuda_status(driver_, driver().cuMemGetInfo(&free, &all), "cuMemGetInfo"));
   if (const DeviceSpec* sheet = known_gpu(g.name)) spec_ = *sheet;
-  describe_gpu(spec_, g.architecture());
+  describe_gpu(spec_, g.isa());
   spec_.name = g.name;
   spec_.host_lane = HostLane::none;
   spec_.memory_bytes = static_cast<int64_t>(free);

@@ -15,8 +15,11 @@ struct Gpu {
   int major = 0, minor = 0;  // compute capability
   int64_t memory_bytes = 0;
   std::string bus_id;  // "0000:01:00.0", for links_of
-  std::string architecture() const { return fmt::format("sm_{}{}", major, minor); }
   bool is_usable() const { return major >= kOldestMajor; }
+  // The architecture that kernels are compiled for. 9.0 has instructions that no later GPU has (wgmma): sm_90a.
+  std::string isa() const {
+    return fmt::format("sm_{}{}{}", major, minor, major == 9 && minor == 0 ? "a" : "");
+  }
   static constexpr int kOldestMajor = 7;
 };
 

@@ -22,7 +22,7 @@ Result<std::vector<std::string>> prepare_kernels(const std::vector<std::string>&
     }
     if (!driver.ok()) continue;  // a machine that only builds
     for (const Gpu& g : HONE_TRY(gpus(*driver)))
-      if (g.is_usable()) add(g.architecture());
+      if (g.is_usable()) add(g.isa());
   }
   const KernelCompiler compiler =
       HONE_TRY(KernelCompiler::open(driver.ok() ? cuda_major(*driver) : 0));

@@ -16,6 +16,7 @@ TEST(CompileAll, FromT4ToB200) {
   EXPECT_GT(kernels, 200u);
   for (const char* newer : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"})
     EXPECT_EQ(expect_lean_kernels(*nvrtc, newer), kernels) << newer;
+  EXPECT_GT(expect_lean_kernels(*nvrtc, "sm_90a"), kernels);  // also products of four warps
 }
 
 TEST(CompileAll, V100) {
