@@ -48,7 +48,11 @@ struct QueryStream {
         of_d(of_douts + (keys.other_first + first_query) * a.row_out + first_head * a.size, a.row_out) {
     // In memory, as the loop has no registers for it.
     if constexpr (kDropout)
-      if (!has_bits(a, place.count)) *key_here() = key_of_warp(in.rng, a.place);
+      if (!has_bits(a, place.count)) {
+        const Key key = key_of_warp(in.rng, a.place);
+        if (threadIdx.x == 0) *key_here() = key;
+        __syncthreads();
+      }
   }
 
   __device__ __forceinline__ SharedPlace queries(int stage) const {
@@ -265,8 +269,10 @@ __device__ __forceinline__ void flash_back_kv(const FlashOperands<T>& in, const 
                                       kv_head * heads, tile.first, tile.end);
   // In memory until the end, as the loop has no registers for them.
   int* const kept_for_end = reinterpret_cast<int*>(stream.shared + stream.kAtEnd);
-  kept_for_end[0] = place.first + tile.j0;
-  kept_for_end[1] = tile.keys - tile.j0;
+  if (threadIdx.x == 0) {
+    kept_for_end[0] = place.first + tile.j0;
+    kept_for_end[1] = tile.keys - tile.j0;
+  }
   int i0 = tile.first, head = stream.head;
   const int all = tile.tiles * heads;
   stream.begin(all > 0, tile.j0);
