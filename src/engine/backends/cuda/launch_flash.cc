@@ -8,7 +8,7 @@ constexpr int64_t kMostBitColumns = 2048 / kFlashTile;
 // Tokens in the segments that give their tiles by turns: blocks that run at once, of a head.
 constexpr int kGroupTokens = 1 << 16;
 // Numbers of tokens, and of 16 queries of a head, have 32 bits.
-constexpr int64_t kMostTokens = int64_t{1} << 29, kMostRows = int64_t{1} << 31;
+constexpr int64_t kMostTokens = int64_t{1} << 29, kMostGridRows = int64_t{1} << 31;
 
 Launch flash_launch(std::string_view pass, const AttentionLaunch& d, bool by_warp_groups) {
   return Launch(fmt::format("{}_attention_{}{}_{}{}{}", by_warp_groups ? "wg" : "flash", pass,
@@ -40,7 +40,7 @@ bool is_for_flash(const AttentionLaunch& d) {
   const bool is_narrow = dims.dtype == DType::bf16 || dims.dtype == DType::f16;
   return is_narrow && !dims.paged && d.arguments.scale > 0 && (dims.reach == 0 || d.size == 64) &&
          dims.tq < kMostTokens && dims.tk < kMostTokens && dims.reach < kMostTokens &&
-         dims.heads * (dims.tq / 16 + dims.segments + 2) < kMostRows;
+         dims.heads * (dims.tq / 16 + dims.segments + 2) < kMostGridRows;
 }
 
 Launches flash_forward(const NodeView& n, const AttentionLaunch& d, bool by_warp_groups) {
