@@ -59,8 +59,8 @@ Launch entropy_launch(DType logits, DType gradient, const Entropy& e) {
 // and x, both in the type that they are rounded to and with rows of `inner_step` elements.
 struct NarrowHead {
   DType t;
-  int64_t rows, inner, columns, inner_step, step;
-  LaunchArgument x, w;
+  int64_t rows, inner, columns, inner_step = 0, step = 0;
+  LaunchArgument x = {}, w = {};
 };
 
 Result<NarrowHead> narrow_head(Launches& all, const NodeView& n) {

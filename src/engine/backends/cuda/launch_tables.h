@@ -55,7 +55,7 @@ int activation_index(std::string_view kind);
 
 // z = act(x y + bias) + onto: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]), rounded first.
 struct ProductForm {
-  DType x, y, z;
+  DType x = DType::f32, y = DType::f32, z = DType::f32;
   int64_t m = 0, n = 0, k = 0, batches = 1;
   bool trans_x = false, trans_y = false;
   DType rounded = DType::f32;
