@@ -201,6 +201,13 @@ Error Batcher::not_finite(const Group& g) {
           "checkpoint");
 }
 
+Error Batcher::no_token_fits() {
+  return Error(err::kNoTokenFits, "no token of the model continues an answer by the schema")
+      .todo(
+          "allow other texts in the schema, or use a model whose vocabulary has the characters of "
+          "JSON");
+}
+
 // The device has failed, and with it all that runs.
 void Batcher::fail_all() {
   for (const auto& g : groups_) {
@@ -239,7 +246,9 @@ void Batcher::admit() {
     if (config.num_beams > 1)
       g.beams.emplace(
           config, g.request.prompt.tokens, g.needs.tokens,
-          [r = g.recipe.get()](std::span<const int32_t> t) { return r->ends(t); },
+          [group = &g](size_t beam, std::span<const int32_t> t) {
+            return beam_ends(*group, beam, t);
+          },
           stream_of(config, g.request.number, 0));
     times_.prompt_tokens += n.longest_prompt + n.longest_source;
     if (n.sources > 0) feeds_.push_back({&g.members[0].cache, g.request.prompt.source});
@@ -376,29 +385,27 @@ void Batcher::advance(const Slot& slot, const float* logits) {
       return fail(g, not_finite(g));
   for (size_t m = 1; slot.reads && m < g.members.size(); ++m)
     g.members[m].cache = model_.fork(g.members[0].cache);
-  if (g.beams)
-    advance_beams(g, slot, logits);
-  else if (!advance_sequences(g, slot, logits))
-    return;
+  if (!(g.beams ? advance_beams(g, slot, logits) : advance_sequences(g, slot, logits))) return;
   if (g.members.empty()) end(g);
 }
 
-// Forbids in row_ the tokens that do not continue a text of the grammar, which takes precedence over
-// all rules. False: there is none, or the search was given up.
-bool Batcher::keep_allowed(Recipe& recipe, const TokenMasks::Place& place,
-                           std::span<const float> logits) {
+// Forbids in `scores` the tokens that do not continue a text of the grammar, which takes precedence
+// over all rules: if these leave none, the scores are `norm` of the logits. False: there is none, or
+// the search was given up.
+bool Batcher::keep_allowed(Recipe& recipe, const TokenMasks::Place& place, std::span<float> scores,
+                           std::span<const float> logits, LogNorm norm) {
   const std::span<const uint64_t> bits = recipe.masks->allowed(place);
   if (bits.empty()) return false;
   const auto forbid_others = [&] {
     for (size_t w = 0; w < bits.size(); ++w) {
       if (bits[w] == ~uint64_t{0}) continue;  // most words, within a string
-      for (size_t t = w * 64; t < std::min(row_.size(), w * 64 + 64); ++t)
-        if ((bits[w] >> t % 64 & 1) == 0) row_[t] = -INFINITY;
+      for (size_t t = w * 64; t < std::min(scores.size(), w * 64 + 64); ++t)
+        if ((bits[w] >> t % 64 & 1) == 0) scores[t] = -INFINITY;
     }
   };
   forbid_others();
-  if (largest(row_) > -INFINITY) return true;
-  std::copy(logits.begin(), logits.end(), row_.begin());
+  if (largest(scores) > -INFINITY) return true;
+  for (size_t t = 0; t < scores.size(); ++t) scores[t] = norm(logits[t]);
   forbid_others();
   return true;
 }
@@ -412,7 +419,7 @@ std::optional<int32_t> Batcher::choose(Group& g, size_t member, std::span<const 
   if (!recipe.rules.none() || recipe.masks) {
     std::copy(row.begin(), row.end(), row_.begin());
     recipe.rules.apply(row_, s.tokens, g.prompt_length(), g.needs.tokens, g.source());
-    if (recipe.masks && !keep_allowed(recipe, s.place, logits)) return std::nullopt;
+    if (recipe.masks && !keep_allowed(recipe, s.place, row_, logits, {})) return std::nullopt;
     row = row_;
   }
   int32_t token;
@@ -440,9 +447,7 @@ bool Batcher::advance_sequences(Group& g, const Slot& slot, const float* logits)
     const std::span<const float> row(logits + at * V, V);
     const std::optional<int32_t> token = choose(g, m, row, slot.row + at);
     if (!token) {
-      fail(g, Error(err::kNoTokenFits, "no token of the model continues an answer by the schema")
-                  .todo("allow other texts in the schema, or use a model whose vocabulary has "
-                        "the characters of JSON"));
+      fail(g, no_token_fits());
       return false;
     }
     s.tokens.push_back(*token);
@@ -467,9 +472,52 @@ bool Batcher::advance_sequences(Group& g, const Slot& slot, const float* logits)
   return true;
 }
 
-void Batcher::advance_beams(Group& g, const Slot& slot, const float* logits) {
-  const auto V = static_cast<size_t>(model_.vocab());
+// Whether a beam with one more token is a whole text.
+bool Batcher::beam_ends(const Group& g, size_t beam, std::span<const int32_t> tokens) {
   Recipe& recipe = *g.recipe;
+  if (recipe.ends(tokens)) return true;
+  if (!recipe.masks) return false;
+  TokenMasks::Place place = g.members[beam].place;
+  return recipe.masks->advance(place, tokens.back()) && Matcher::over(place);
+}
+
+// The scores of a beam's next token, row `row` of the run, after the rules.
+std::span<const float> Batcher::beam_scores(Group& g, size_t beam, size_t row,
+                                            std::span<const float> logits) {
+  Recipe& recipe = *g.recipe;
+  const std::span<float> own = std::span(scores_).subspan(row * logits.size(), logits.size());
+  recipe.rules.apply(own, g.beams->beams()[beam].tokens, g.prompt_length(), g.needs.tokens,
+                     g.source());
+  if (recipe.masks && !keep_allowed(recipe, g.members[beam].place, own, logits, log_norm(logits))) {
+    std::fill(own.begin(), own.end(), -INFINITY);
+    return own;
+  }
+  if (recipe.config->renormalize_logits && !recipe.config->do_sample) norms_[row] = log_norm(own);
+  return own;
+}
+
+// Beams take over their parents' pages and places; the old lists go once all have taken what they
+// need.
+void Batcher::follow_parents(Group& g) {
+  const std::vector<BeamSearch::Beam>& beams = g.beams->beams();
+  caches_.clear();
+  for (const BeamSearch::Beam& b : beams) caches_.push_back(model_.fork(g.members[b.parent].cache));
+  for (size_t m = 0; m < g.members.size(); ++m) {
+    model_.drop(g.members[m].cache);
+    g.members[m].cache = std::move(caches_[m]);
+  }
+  if (!g.recipe->masks) return;
+  std::vector<TokenMasks::Place> places;
+  for (const BeamSearch::Beam& b : beams) {
+    places.push_back(g.members[b.parent].place);
+    if (!g.recipe->masks->advance(places.back(), b.tokens.back())) places.back().clear();
+  }
+  for (size_t m = 0; m < g.members.size(); ++m) g.members[m].place = std::move(places[m]);
+}
+
+// False: the group has failed.
+bool Batcher::advance_beams(Group& g, const Slot& slot, const float* logits) {
+  const auto V = static_cast<size_t>(model_.vocab());
   rows_.clear();
   for (size_t m = 0; m < g.members.size(); ++m) {
     if (slot.reads && m > 0) {
@@ -477,38 +525,30 @@ void Batcher::advance_beams(Group& g, const Slot& slot, const float* logits) {
       continue;
     }
     const size_t row = slot.row + m;
-    std::span<const float> scores(logits + m * V, V);
-    if (recipe.kind == RowKind::whole_beams) {
-      const std::span<float> own = std::span(scores_).subspan(row * V, V);
-      recipe.rules.apply(own, g.beams->beams()[m].tokens, g.prompt_length(), g.needs.tokens,
-                         g.source());
-      scores = own;
-      if (recipe.config->renormalize_logits && !recipe.config->do_sample)
-        norms_[row] = log_norm(own);
-    }
-    rows_.push_back({scores, norms_[row]});
+    const std::span<const float> own(logits + m * V, V);
+    const bool whole = g.recipe->kind == RowKind::whole_beams;
+    const std::span<const float> scores = whole ? beam_scores(g, m, row, own) : own;
+    rows_.push_back({scores, norms_[row], own});
   }
-  g.beams->step(rows_, recipe.rules);
+  if (!g.beams->step(rows_, g.recipe->rules)) {
+    fail(g, no_token_fits());
+    return false;
+  }
   ++times_.new_tokens;
-  if (g.beams->done()) {
-    for (const BeamSearch::Hypothesis& h : g.beams->results())
-      g.done.push_back({g.request.number,
-                        g.done.size(),
-                        {h.tokens.begin() + g.prompt_length(), h.tokens.end()},
-                        static_cast<double>(h.score),
-                        h.finished && recipe.ends(h.tokens)});
-    for (Group::Member& m : g.members) model_.drop(m.cache);
-    g.members.clear();
-    return;
+  if (!g.beams->done()) {
+    follow_parents(g);
+    return true;
   }
-  // Beams take over their parents' pages; the old lists go once all have taken what they need.
-  caches_.clear();
-  for (const BeamSearch::Beam& b : g.beams->beams())
-    caches_.push_back(model_.fork(g.members[b.parent].cache));
-  for (size_t m = 0; m < g.members.size(); ++m) {
-    model_.drop(g.members[m].cache);
-    g.members[m].cache = std::move(caches_[m]);
-  }
+  for (const BeamSearch::Hypothesis& h : g.beams->results())
+    g.done.push_back({g.request.number,
+                      g.done.size(),
+                      {h.tokens.begin() + g.prompt_length(), h.tokens.end()},
+                      static_cast<double>(h.score),
+                      h.ended,
+                      g.beams->logprobs(h)});
+  for (Group::Member& m : g.members) model_.drop(m.cache);
+  g.members.clear();
+  return true;
 }
 
 }  // namespace hone

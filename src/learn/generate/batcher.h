@@ -105,11 +105,17 @@ class Batcher {
   void advance(const Slot& slot, const float* logits);
   bool advance_sequences(Group& g, const Slot& slot, const float* logits);
   std::optional<int32_t> choose(Group& g, size_t member, std::span<const float> logits, size_t at);
-  bool keep_allowed(Recipe& recipe, const TokenMasks::Place& place, std::span<const float> logits);
-  void advance_beams(Group& g, const Slot& slot, const float* logits);
+  static bool keep_allowed(Recipe& recipe, const TokenMasks::Place& place, std::span<float> scores,
+                           std::span<const float> logits, LogNorm norm);
+  bool advance_beams(Group& g, const Slot& slot, const float* logits);
+  std::span<const float> beam_scores(Group& g, size_t beam, size_t row,
+                                     std::span<const float> logits);
+  static bool beam_ends(const Group& g, size_t beam, std::span<const int32_t> tokens);
+  void follow_parents(Group& g);
   void end(Group& g);
   void fail(Group& g, Error why);
   static Error not_finite(const Group& g);
+  static Error no_token_fits();
   void fail_all();
   void release(Group& g);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/backends/backends.h"
@@ -197,11 +198,49 @@ TEST(Batcher, LogProbabilitiesOfPromptsAreThoseOfAnswers) {
   }
 }
 
+double sum_of(const std::vector<TokenLogprobs>& all) {
+  double sum = 0;
+  for (const TokenLogprobs& one : all) sum += static_cast<double>(one.logprob);
+  return sum;
+}
+
+// The score of a beam is made of these log probabilities.
+TEST(Batcher, BeamsHaveTheLogProbabilitiesOfTheirTokens) {
+  Served s("gpt2_tiny", {.rows = 4, .tokens = 24, .longest_prompt = 20, .page = 4});
+  auto config = config_of(8, 4);
+  config->num_return_sequences = 3;
+  config->eos_token_id = {7, 11, 29};
+  config->top_logprobs = 2;
+  const Prompt prompt = prompt_of(1, 5);
+  const std::vector<Generated> all = all_of(s, prompt, config);
+  ASSERT_EQ(all.size(), 3u);
+  for (const Generated& g : all) {
+    ASSERT_EQ(g.logprobs.size(), g.tokens.size());
+    for (size_t i = 0; i < g.tokens.size(); ++i) {
+      EXPECT_EQ(g.logprobs[i].token, g.tokens[i]);
+      ASSERT_EQ(g.logprobs[i].top.size(), 2u);
+      EXPECT_GE(g.logprobs[i].top[0].score, g.logprobs[i].logprob);
+    }
+    EXPECT_NEAR(g.score * static_cast<double>(g.tokens.size()), sum_of(g.logprobs), 1e-3);
+    Prompt whole = prompt;
+    whole.tokens.insert(whole.tokens.end(), g.tokens.begin(), g.tokens.end());
+    auto again = config_of(1, 2);  // the prompt's log probabilities beside beams
+    again->top_logprobs = 0;
+    again->prompt_logprobs = true;
+    const std::vector<TokenLogprobs> scored = all_of(s, whole, again).front().prompt_logprobs;
+    ASSERT_EQ(scored.size(), whole.tokens.size() - 1);
+    for (size_t i = 0; i < g.tokens.size(); ++i)
+      EXPECT_NEAR(scored[prompt.tokens.size() - 1 + i].logprob, g.logprobs[i].logprob, 1e-4);
+  }
+  EXPECT_EQ(s.batcher->used_pages(), 0);
+}
+
 // Tokens 2 to 11 are the digits 0 to 9; there is no other token.
-std::shared_ptr<const TokenGrammar> digits_grammar(int64_t vocab, const char* text) {
+std::shared_ptr<const TokenGrammar> digits_grammar(int64_t vocab,
+                                                   std::initializer_list<const char*> texts) {
   auto automaton = std::make_shared<Automaton>();
   const Automaton::Rule r = automaton->add_rule();
-  automaton->free(automaton->text(r.start, text), r.end);
+  for (const char* text : texts) automaton->free(automaton->text(r.start, text), r.end);
   EXPECT_FALSE(automaton->finish(r.number));
   const auto trie = std::make_shared<const TokenTrie>(vocab, [](int32_t id) {
     constexpr std::string_view kDigits = "0123456789";
@@ -214,7 +253,7 @@ TEST(Batcher, AnswersStayInTheirGrammar) {
   Served s("gpt2_tiny", {.rows = 4, .tokens = 30, .longest_prompt = 9, .page = 4});
   for (const bool samples : {false, true}) {
     auto config = config_of(9);
-    config->grammar = digits_grammar(s.cached->vocab(), "3141");
+    config->grammar = digits_grammar(s.cached->vocab(), {"3141"});
     config->do_sample = samples;
     config->num_return_sequences = samples ? 3 : 1;
     config->suppress_tokens = {5};  // "3": the grammar takes precedence
@@ -224,10 +263,10 @@ TEST(Batcher, AnswersStayInTheirGrammar) {
     }
   }
   auto cut = config_of(2);
-  cut->grammar = digits_grammar(s.cached->vocab(), "3141");
+  cut->grammar = digits_grammar(s.cached->vocab(), {"3141"});
   EXPECT_FALSE(all_of(s, prompt_of(1, 5), cut).front().ended);
   auto wrong = config_of(9);
-  wrong->grammar = digits_grammar(s.cached->vocab(), "31x1");
+  wrong->grammar = digits_grammar(s.cached->vocab(), {"31x1"});
   std::string code;
   s.batcher->add({prompt_of(1, 5), wrong, 0, {}, [&](Result<std::vector<Generated>> all) {
                     code = all.error().code();
@@ -235,6 +274,57 @@ TEST(Batcher, AnswersStayInTheirGrammar) {
   while (s.batcher->step()) continue;
   EXPECT_EQ(code, err::kNoTokenFits.id);
   EXPECT_EQ(s.batcher->used_rows(), 0);
+}
+
+// Three texts, fewer than the beams: each is found, the most probable one first. More results than
+// texts repeat the best one.
+TEST(Batcher, BeamsStayInTheirGrammar) {
+  Served s("gpt2_tiny", {.rows = 5, .tokens = 30, .longest_prompt = 9, .page = 4});
+  const std::vector<std::vector<int32_t>> texts{{5, 3, 6, 3}, {5, 3, 6, 7}, {9}};
+  for (const bool samples : {false, true}) {
+    auto config = config_of(9, 4);
+    config->grammar = digits_grammar(s.cached->vocab(), {"3141", "3145", "7"});
+    config->do_sample = samples;
+    config->num_return_sequences = samples ? 1 : 4;
+    config->suppress_tokens = {5};  // "3": the grammar takes precedence where only it is left
+    config->top_logprobs = 0;
+    const std::vector<Generated> all = all_of(s, prompt_of(1, 5), config);
+    for (const Generated& g : all) {
+      EXPECT_EQ(std::count(texts.begin(), texts.end(), g.tokens), 1) << g.score;
+      EXPECT_TRUE(g.ended);
+      EXPECT_EQ(g.logprobs.size(), g.tokens.size());
+    }
+    EXPECT_EQ(all.front().tokens, texts[2]);
+    EXPECT_EQ(all.back().tokens, texts[2]);
+  }
+  auto config = config_of(9, 4);
+  config->num_return_sequences = 4;
+  config->grammar = digits_grammar(s.cached->vocab(), {"3141", "3145", "7"});
+  config->top_logprobs = 0;
+  const std::vector<Generated> all = all_of(s, prompt_of(1, 5), config);
+  ASSERT_EQ(all.size(), 4u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), all[i].tokens), 1);
+    EXPECT_NEAR(all[i].score * static_cast<double>(all[i].tokens.size()), sum_of(all[i].logprobs),
+                1e-3);
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(all[i].tokens, all[j].tokens);
+  }
+  EXPECT_GT(all[0].score, all[1].score);
+  EXPECT_GT(all[1].score, all[2].score);
+  EXPECT_EQ(all[3].tokens, all[0].tokens);
+  // Cut by the length, and without a token that fits.
+  auto cut = config_of(2, 4);
+  cut->grammar = digits_grammar(s.cached->vocab(), {"3141"});
+  EXPECT_FALSE(all_of(s, prompt_of(1, 5), cut).front().ended);
+  auto wrong = config_of(9, 4);
+  wrong->grammar = digits_grammar(s.cached->vocab(), {"31x1"});
+  std::string code;
+  s.batcher->add({prompt_of(1, 5), wrong, 0, {}, [&](Result<std::vector<Generated>> r) {
+                    code = r.error().code();
+                  }});
+  while (s.batcher->step()) continue;
+  EXPECT_EQ(code, err::kNoTokenFits.id);
+  EXPECT_EQ(s.batcher->used_pages(), 0);
 }
 
 }  // namespace

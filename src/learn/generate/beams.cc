@@ -12,7 +12,7 @@ constexpr float kOut = -1e9f;  // Transformers' "practically impossible", which 
 }  // namespace
 
 BeamSearch::BeamSearch(const GenerationConfig& config, std::span<const int32_t> prompt, int64_t end,
-                       std::function<bool(std::span<const int32_t>)> stops, PhiloxStream random)
+                       Stops stops, PhiloxStream random)
     : config_(config),
       prompt_(static_cast<int64_t>(prompt.size())),
       end_(end),
@@ -83,42 +83,68 @@ float BeamSearch::worst_finished() const {
   return worst;
 }
 
+// Keeps the log probabilities of a token that continues or ends a text; -1: none are asked.
+int32_t BeamSearch::note(Continuation& c, std::span<const Row> rows) {
+  if (!config_.top_logprobs || c.noted >= 0) return c.noted;
+  notes_.push_back(
+      {beams_[c.beam].noted, logprobs_of(rows[c.beam].logits, c.token, *config_.top_logprobs)});
+  return c.noted = static_cast<int32_t>(notes_.size()) - 1;
+}
+
+std::vector<TokenLogprobs> BeamSearch::logprobs(const Hypothesis& h) const {
+  std::vector<TokenLogprobs> out;
+  for (int32_t at = h.noted; at >= 0; at = notes_[static_cast<size_t>(at)].before)
+    out.push_back(notes_[static_cast<size_t>(at)].token);
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
 // Only the first width_ continuations may finish; the others are kept so that enough continue.
-void BeamSearch::update_finished(int64_t length) {
+void BeamSearch::update_finished(int64_t length, std::span<const Row> rows) {
   const bool full = std::all_of(finished_.begin(), finished_.end(),
                                 [](const Hypothesis& h) { return h.finished; });
   if (!can_improve_ || (full && config_.early_stopping == EarlyStopping::yes)) return;
   const auto divisor =
       static_cast<float>(std::pow(static_cast<double>(length - prompt_), config_.length_penalty));
   for (size_t i = 0; i < std::min(width_, continuations_.size()); ++i) {
-    const Continuation& c = continuations_[i];
+    Continuation& c = continuations_[i];
     if (!c.stops) continue;
-    Hypothesis h{beams_[c.beam].tokens, c.score / divisor, true};
+    Hypothesis h{beams_[c.beam].tokens, c.score / divisor, true, c.ended};
     h.tokens.push_back(c.token);
     auto at = std::find_if(finished_.begin(), finished_.end(),
                            [&](const Hypothesis& f) { return h.score > f.score; });
     if (at == finished_.end()) continue;
+    h.noted = note(c, rows);
     finished_.insert(at, std::move(h));
     finished_.pop_back();
   }
 }
 
-void BeamSearch::step(std::span<const Row> rows, ScoreRules& rules) {
+bool BeamSearch::step(std::span<const Row> rows, ScoreRules& rules) {
   continuations_.clear();
   if (config_.do_sample)
     sampled_continuations(rows, rules);
   else
     best_continuations(rows);
+  // A grammar may leave fewer texts than beams: forbidden tokens, and beams that only fill the width,
+  // do not take part.
+  if (config_.grammar)
+    std::erase_if(continuations_, [](const Continuation& c) { return c.score < kOut / 2; });
+  if (continuations_.empty()) {
+    done_ = true;
+    return finished_[0].finished;
+  }
   const int64_t length = static_cast<int64_t>(beams_[0].tokens.size()) + 1;
   bool all_stop = true;
   for (Continuation& c : continuations_) {
     std::vector<int32_t>& tokens = beams_[c.beam].tokens;
     tokens.push_back(c.token);
-    c.stops = length >= end_ || stops_(tokens);
+    c.ended = stops_(c.beam, tokens);
+    c.stops = length >= end_ || c.ended;
     tokens.pop_back();
     all_stop = all_stop && c.stops;
   }
-  update_finished(length);
+  update_finished(length, rows);
 
   // The best that continue; one that stopped takes part only where there are too few others.
   auto running = [](const Continuation& c) { return c.score + (c.stops ? kOut : 0.0f); };
@@ -127,11 +153,12 @@ void BeamSearch::step(std::span<const Row> rows, ScoreRules& rules) {
       [&](const Continuation& a, const Continuation& b) { return running(a) > running(b); });
   next_.resize(width_);
   for (size_t i = 0; i < width_; ++i) {
-    const Continuation& c = continuations_[std::min(i, continuations_.size() - 1)];
+    Continuation& c = continuations_[std::min(i, continuations_.size() - 1)];
     next_[i].tokens = beams_[c.beam].tokens;
     next_[i].tokens.push_back(c.token);
     next_[i].score = i < continuations_.size() ? running(c) : kOut;
     next_[i].parent = c.beam;
+    next_[i].noted = note(c, rows);
   }
   std::swap(beams_, next_);
 
@@ -144,10 +171,15 @@ void BeamSearch::step(std::span<const Row> rows, ScoreRules& rules) {
   const bool full = std::all_of(finished_.begin(), finished_.end(),
                                 [](const Hypothesis& h) { return h.finished; });
   done_ = !can_improve_ || all_stop || (full && config_.early_stopping == EarlyStopping::yes);
+  return true;
 }
 
 std::vector<BeamSearch::Hypothesis> BeamSearch::results() const {
-  return {finished_.begin(), finished_.begin() + config_.num_return_sequences};
+  std::vector<Hypothesis> best(finished_.begin(), finished_.begin() + config_.num_return_sequences);
+  if (config_.grammar)
+    for (Hypothesis& h : best)
+      if (!h.finished) h = best[0];
+  return best;
 }
 
 }  // namespace hone

@@ -182,13 +182,7 @@ Status check_request_keys(const GenerationConfig& c, int64_t vocab) {
       return Error(err::kBadGeneration, fmt::format("logit_bias of token {} is {}", id, bias))
           .todo("use numbers from -100 to 100");
   }
-  HONE_TRY(known_tokens("logit_bias", biased, vocab));
-  if (c.num_beams == 1) return Ok{};
-  const char* refused = c.grammar ? "an answer by a schema" : "log probabilities";
-  if (c.grammar || c.top_logprobs || c.prompt_logprobs)
-    return Error(err::kGenerationNotOffered, fmt::format("{} with beams", refused))
-        .todo("set num_beams to 1");
-  return Ok{};
+  return known_tokens("logit_bias", biased, vocab);
 }
 
 }  // namespace

@@ -56,11 +56,10 @@ struct GenerationConfig {
   // added to scores.
   double presence_penalty = 0, frequency_penalty = 0;
   std::vector<std::pair<int32_t, float>> logit_bias;
-  // The answer stays in this language, whose trie has the model's vocabulary; none: any text. Not
-  // for beams.
+  // The answer stays in this language, whose trie has the model's vocabulary; none: any text.
   std::shared_ptr<const TokenGrammar> grammar;
   // Log probabilities of new tokens, with this number of the most probable ones beside each; none:
-  // no log probabilities. They are those of the model, before any rule. Not for beams.
+  // no log probabilities. They are those of the model, before any rule.
   std::optional<int64_t> top_logprobs;
   bool prompt_logprobs = false;  // of the prompt's tokens too; not of an encoder's source
 

@@ -109,10 +109,6 @@ TEST(Scores, RequestsCannotGiveImpossiblePenalties) {
         json{{"logit_bias", {{"x", 1}}}}, json{{"logit_bias", {{"8", 1}}}},
         json{{"logit_bias", {{"1", 101}}}}, json{{"logit_bias", {{"1", "1"}}}}})
     EXPECT_EQ(code(bad), "H2501") << bad;
-  GenerationConfig config;
-  config.num_beams = 2;
-  config.top_logprobs = 1;
-  EXPECT_EQ(std::string(check_generation(config, 8).error().code()), "H2502");
 }
 
 TEST(Scores, LogProbabilitiesOfATokenAndTheBest) {

@@ -391,14 +391,15 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
     pieces = std::make_shared<Pieces>(tokenizer(), before,
                                       config->num_beams == 1 ? config->num_return_sequences : 0,
                                       std::move(on_piece));
-  job.token = [watch, pieces, on_token = std::move(query.on_token)](size_t sequence, int32_t token,
-                                                                    const TokenLogprobs* logprobs) {
+  const auto on_token = std::move(query.on_token);
+  job.token = [watch, pieces, on_token](size_t sequence, int32_t token,
+                                        const TokenLogprobs* logprobs) {
     if (sequence == 0) watch->token();
     if (on_token && logprobs) on_token(sequence, *logprobs);
     if (pieces) pieces->token(sequence, token);
   };
   job.done = [self = shared_from_this(), watch, read, before = std::move(before), pieces, config,
-              on_done = std::move(on_done)](Result<std::vector<Generated>> all) {
+              on_token, on_done = std::move(on_done)](Result<std::vector<Generated>> all) {
     if (!all.ok()) return on_done(std::move(all.error()));
     watch->computed();
     TextAnswer answer;
@@ -410,6 +411,8 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
     for (size_t i = 0; i < all->size(); ++i) {
       Generated& g = (*all)[i];
       answer.new_tokens += static_cast<int64_t>(g.tokens.size());
+      if (on_token && config->num_beams > 1)
+        for (const TokenLogprobs& one : g.logprobs) on_token(i, one);
       answer.texts.push_back({continuation_text(self->tokenizer(), before, g.tokens),
                               std::move(g.tokens), g.ended, g.score, std::move(g.logprobs)});
       if (pieces) pieces->end(i, answer.texts.back().text);
