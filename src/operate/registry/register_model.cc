@@ -49,10 +49,15 @@ Result<OrderedJson> read_object(const std::string& file) {
       "give a JSON file with one object, such as all_results.json of a run");
 }
 
+// Those of the evaluation take precedence over what the training said of the same metrics: they
+// decide.
 Result<OrderedJson> metrics_of(const ModelToRegister& given) {
   std::vector<std::string> files = given.metrics;
-  const std::string own = given.folder + "/" + kResultsFile;
-  if (files.empty() && HONE_TRY(file_store().exists(own))) files = {own};
+  if (files.empty())
+    for (const std::string& folder : {given.folder, given.evaluation})
+      if (const std::string own = without_end_slash(folder) + "/" + kResultsFile;
+          !folder.empty() && HONE_TRY(file_store().exists(own)))
+        files.push_back(own);
   OrderedJson all = OrderedJson::object();
   for (const std::string& file : files) all.update(HONE_TRY(read_object(file)));
   return all;
@@ -168,7 +173,7 @@ Result<ModelVersion> register_model(Registry& registry, const ModelToRegister& a
         "by row",
         examples, kExamplesFile);
   std::vector<std::string> replaced;
-  if (!given.metrics.empty()) replaced.emplace_back("metrics");
+  if (!given.metrics.empty() || !given.evaluation.empty()) replaced.emplace_back("metrics");
   if (!given.evaluation.empty() && !v.evaluation.empty()) replaced.emplace_back("evaluation");
   const ModelVersion added = HONE_TRY(registry.add_version(v, run, given.alias, replaced));
   if (!given.description.empty()) {

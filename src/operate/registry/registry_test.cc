@@ -299,6 +299,13 @@ TEST_F(RegistryTest, RegistersAFolderWithItsMetrics) {
   EXPECT_EQ(v.source, model);
   EXPECT_EQ(v.evaluation, model);
   EXPECT_EQ(r.model("news").value().description, "short texts");
+  // The metrics of its evaluation are those that decide.
+  given.evaluation = folder_.path + "/evaluation";
+  ASSERT_TRUE(files.make_dirs(given.evaluation).ok());
+  ASSERT_TRUE(files.write(given.evaluation + "/all_results.json", R"({"eval_loss": 0.2})").ok());
+  ASSERT_TRUE(files.write(given.evaluation + "/eval_examples.jsonl", "").ok());
+  EXPECT_EQ(dump_json(register_model(r, given).value().metrics),
+            R"({"eval_loss": 0.2, "epoch": 3.0})");
   // A model trained from this one has it as its parent.
   const std::string next = folder_.path + "/next";
   ASSERT_TRUE(files.make_dirs(next).ok());
