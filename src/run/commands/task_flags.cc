@@ -16,10 +16,13 @@ std::vector<std::string> report_choices() {
 
 void keep_training_rare(Schema& schema) {
   for (const Setting& s : std::vector<Setting>(schema.all())) {
-    const bool trains = std::all_of(s.decides.begin(), s.decides.end(), [](const auto& word) {
-      return word == "bits" || word == "length" || word == "order" || word == "update";
-    });
-    if (trains || (s.group == kWhatToDo && !s.required)) schema.common(s.name, false);
+    // A setting that decides nothing is about the output.
+    const bool trains =
+        !s.decides.empty() && std::all_of(s.decides.begin(), s.decides.end(), [](const auto& word) {
+          return word == "bits" || word == "length" || word == "order" || word == "update" ||
+                 word == "evaluation";
+        });
+    if (!s.required && (trains || s.group == kWhatToDo)) schema.common(s.name, false);
   }
 }
 
