@@ -10,6 +10,7 @@
 //             blocks of 32 elements, or of 256 with scales of 4 to 8 bits for groups (K formats). Layouts
 //             and formulas: docs/formats/gguf.md. Each x is exact but for one rounding, of its sum
 //             with a minimum, so f32 arithmetic of any order has the bits of ggml.
+//   f16, bf16  matrices of GGUF files that have no blocks: each element is one
 //
 // Scales of the others f32[scale_count]. Those of nf4 and fp4 may be kept in 8 bits themselves,
 // u8[scale_count]: scale = dynamic_map(true)[u] * nested + offset, one `nested` for each 256 of

@@ -48,7 +48,7 @@ Blocks::Kind gguf_kind(const std::string& scheme) {
   static constexpr std::pair<const char*, Kind> kKinds[] = {
       {"q4_0", Kind::q4_0}, {"q4_1", Kind::q4_1}, {"q5_0", Kind::q5_0}, {"q5_1", Kind::q5_1},
       {"q8_0", Kind::q8_0}, {"q2_k", Kind::q2_k}, {"q3_k", Kind::q3_k}, {"q4_k", Kind::q4_k},
-      {"q5_k", Kind::q5_k}, {"q6_k", Kind::q6_k}};
+      {"q5_k", Kind::q5_k}, {"q6_k", Kind::q6_k}, {"f16", Kind::f16},   {"bf16", Kind::bf16}};
   for (const auto& [name, kind] : kKinds)
     if (name == scheme) return kind;
   return Kind::code4;
@@ -114,7 +114,11 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.bf16 = n.flag("bf16");
   g.f16 = n.flag("f16");
   g.a_type = HONE_TRY(rounded_operand(n, 0));
-  if (in_blocks)
+  const Blocks::Kind kind = operands.blocks.kind;
+  const bool floats = in_blocks && (kind == Blocks::Kind::f16 || kind == Blocks::Kind::bf16);
+  if (floats && !g.bf16 && !g.f16)
+    g.b_type = kind == Blocks::Kind::f16 ? Element::f16 : Element::bf16;
+  else if (in_blocks)
     g.b_type = Element::blocks;
   else if (g.bf16 || g.f16)
     g.b_type = HONE_TRY(rounded_operand(n, 1));

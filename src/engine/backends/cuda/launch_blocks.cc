@@ -8,8 +8,8 @@
 namespace hone::cuda {
 namespace {
 
-constexpr std::array<std::string_view, 10> kFormats{"q8_0", "q4_0", "q4_1", "q5_0", "q5_1",
-                                                    "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
+constexpr std::array<std::string_view, 12> kFormats{"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k",
+                                                    "q3_k", "q4_k", "q5_k", "q6_k", "f16",  "bf16"};
 
 Result<Launches> quantize_dynamic(const NodeView& n) {
   const Type& x = n.in(0);

@@ -46,6 +46,9 @@ double element(const std::string& scheme, const uint8_t* b, int64_t i) {
   const auto nibble = [&](int64_t at) {
     return b[at + i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
   };
+  if (scheme == "f16") return half(b);
+  if (scheme == "bf16")
+    return static_cast<double>(bf16_to_f32(static_cast<uint16_t>(b[0] | b[1] << 8)));
   if (scheme == "q8_0") return half(b) * static_cast<int8_t>(b[2 + i]);
   if (scheme == "q4_0") return half(b) * (low_then_high(2) - 8);
   if (scheme == "q4_1") return half(b) * low_then_high(4) + half(b + 2);

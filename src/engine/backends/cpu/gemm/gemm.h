@@ -9,7 +9,8 @@
 //                     of its rows is rounded to 15 bits, with a scale for each block of k: by at most
 //                     3e-5 of the largest element there (gemm_i8.simd.h).
 //   B in blocks       of elements that share a scale, in either orientation: widened while it is
-//                     packed, some elements at a time (widen.simd.h)
+//                     packed, some elements at a time (widen.simd.h); with few rows and trans_b,
+//                     blocks of GGUF files are widened in registers (gemm_block_dots.simd.h)
 //   AMX, f32          kGemmSplitRows rows and more run on parts in bf16, as exact as multiply-adds
 //                     in f32 (gemm_bf16.simd.h). There an operand that is not finite or is above
 //                     3.38e38 makes NaN, and parts below 1.2e-38 count as zero.
@@ -43,6 +44,8 @@ struct Blocks {
     q4_k,
     q5_k,
     q6_k,
+    f16,
+    bf16,
   } kind = Kind::code4;
   int64_t columns = 0;
   int64_t scaled = 0;

@@ -1,5 +1,6 @@
 // The matrix product in f32: by blocks (gemm_blocks.simd.h), or, with few rows of A, in one pass
 // over B at memory speed.
+#include "engine/backends/cpu/gemm/gemm_block_dots.simd.h"
 #include "engine/backends/cpu/gemm/gemm_few_rows.simd.h"
 #include "engine/backends/cpu/gemm/gemm_i8.simd.h"
 
@@ -244,7 +245,15 @@ void small_nt(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1)
   if (has_epilogue(g)) epilogue(g, 0, g.m, j0, j1 - j0);
 }
 
-// The same for a B in blocks: some of its rows are widened at a time.
+// Whether B is in blocks, other than those of GGUF files that block_columns reads.
+HONE_INLINE bool is_widened(const Gemm& g) {
+  using Kind = Blocks::Kind;
+  return g.b_type == Element::blocks &&
+         (g.blocks->kind == Kind::code4 || g.blocks->kind == Kind::i8 ||
+          g.blocks->kind == Kind::f16 || g.blocks->kind == Kind::bf16);
+}
+
+// The same for such a B: some of its rows are widened at a time.
 constexpr int64_t kWideDots = 8;
 void small_nt_widened(const Gemm& g, const float* a, int64_t j0, int64_t j1, float* wide) {
   Gemm part = g;
@@ -286,9 +295,14 @@ void multiply_small_nt(const Gemm& g, float* shared, ThreadPool& pool) {
     const Range mine = thread_range(ceil_div(g.n, kSmallColumns), thread, pool.size()),
                 columns = small_columns(g, mine.begin, mine.end);
     if (columns.begin >= columns.end) return;
-    if (g.b_type == Element::blocks)
+    if (is_widened(g))
       return small_nt_widened(g, a, columns.begin, columns.end,
                               shared + small_a_words(g) + thread * small_wide_words(g));
+    if (g.b_type == Element::blocks) {
+      block_columns(g, small_group(g.m), a, columns.begin, columns.end);
+      if (has_epilogue(g)) epilogue(g, 0, g.m, columns.begin, columns.end - columns.begin);
+      return;
+    }
     with_elements(g.b, g.b_type,
                   [&](const auto* b) { small_nt(g, b, a, columns.begin, columns.end); });
   });

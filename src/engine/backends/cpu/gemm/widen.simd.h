@@ -85,6 +85,12 @@ void widen_i8(const int8_t* q, float scale, int64_t n, float* out) {
   for (; i < n; ++i) out[i] = rounded(static_cast<float>(q[i]) * scale) * (1.0f / 127);
 }
 
+template <class T>
+void widen_floats(const T* p, int64_t n, float* out) {
+  for_vectors(
+      0, n, HONE_VECTOR { put(out + i, get(p + i, whole, n), whole, n); });
+}
+
 // Elements [column, column + n) of a row; `column` is even.
 void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64_t n, float* out) {
   const auto* payload = static_cast<const uint8_t*>(data);
@@ -94,6 +100,10 @@ void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64
     case Blocks::Kind::i8:
       return widen_i8(reinterpret_cast<const int8_t*>(payload) + row * b.columns + column,
                       scale_at(b, row), n, out);
+    case Blocks::Kind::f16:
+      return widen_floats(static_cast<const Float16*>(data) + row * b.columns + column, n, out);
+    case Blocks::Kind::bf16:
+      return widen_floats(static_cast<const uint16_t*>(data) + row * b.columns + column, n, out);
     default:
       return widen_gguf(b, payload, row, column, n, out);
   }

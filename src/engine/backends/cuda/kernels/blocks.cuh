@@ -91,7 +91,7 @@ __device__ void widen_scaled(const uint8_t* payload, const float* scales, const 
 }
 
 // The formats of GGUF, in the order of `Format`.
-enum Format { q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k };
+enum Format { q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, in_f16, in_bf16 };
 
 __device__ __forceinline__ float half_at(const uint8_t* p) {
   return wide(f16{static_cast<uint16_t>(p[0] | p[1] << 8)});
@@ -112,6 +112,10 @@ __device__ float element_of(int format, const uint8_t* b, int i) {
   const auto nibble = [&](int at) { return b[at + i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15; };
   const int group = i / 32;
   switch (format) {
+    case in_f16:
+      return half_at(b);
+    case in_bf16:
+      return wide(bf16{static_cast<uint16_t>(b[0] | b[1] << 8)});
     case q8_0:
       return half_at(b) * static_cast<int8_t>(b[2 + i]);
     case q4_0:
