@@ -8,6 +8,7 @@
 #include "learn/checkpoint/gguf/gguf_weights.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/quantized_state.h"
+#include "learn/pretrained/stored.h"
 
 namespace hone {
 namespace {
@@ -82,6 +83,55 @@ TEST(GgufBlocks, EveryFormatHasTheBitsOfGgml) {
     EXPECT_EQ(std::vector<float>(made.begin(), made.end()), want) << t.name;
   }
   EXPECT_EQ(formats, 10);
+}
+
+TEST(GgufBlocks, StayInMemoryWhereAsked) {
+  OpenOptions options;
+  options.need_tokenizer = false;
+  const std::string file = kGoldens + "llama.gguf";
+  const Pretrained wide = std::move(open_pretrained(file, options).value());
+  EXPECT_EQ(wide.config.quantization, nullptr);
+  options.quantization = as_stored();
+  const Pretrained stored = std::move(open_pretrained(file, options).value());
+  ASSERT_NE(stored.config.quantization, nullptr);
+  // The states take the bytes of the file's matrices.
+  for (const ParamSpec& spec : family_of(stored.config).params(stored.config)) {
+    const TensorInfo* t = stored.weights->find(spec.name);
+    if (t == nullptr || t->blocks.empty()) continue;
+    EXPECT_EQ(spec.scheme, t->blocks) << spec.name;
+    EXPECT_EQ(kept_states(spec).front().type.bytes(), t->bytes) << spec.name;
+  }
+}
+
+// An f16 is infinite with five bits of exponent, a bf16 with eight.
+TEST(GgufBlocks, NumbersOf16BitsAreCheckedByTheirType) {
+  class Numbers final : public WeightSource {
+   public:
+    Numbers(const std::string& scheme, uint16_t bits) : bits_(bits) {
+      add({.name = "w", .type = {DType::f16, {1, 1}}, .bytes = 2, .blocks = scheme});
+    }
+    Status read_tensor(size_t, DType, std::span<std::byte>) const override { return Ok{}; }
+    Status read_blocks_of(size_t, std::string_view, int64_t,
+                          std::span<std::byte> out) const override {
+      std::memcpy(out.data(), &bits_, sizeof bits_);
+      return Ok{};
+    }
+
+   private:
+    uint16_t bits_;
+  };
+  const auto read = [](const std::string& scheme, uint16_t bits) {
+    ParamSpec spec{"w", {1, 1}};
+    spec.scheme = scheme;
+    Session session = widening(spec);
+    const Numbers source(scheme, bits);
+    return copy_blocks(session, spec, source, source.tensors()[0]).ok();
+  };
+  EXPECT_FALSE(read("f16", 0x7c00));
+  EXPECT_TRUE(read("f16", 0x7bff));
+  EXPECT_FALSE(read("bf16", 0x7f80));
+  EXPECT_TRUE(read("bf16", 0x7f00));
+  EXPECT_TRUE(read("bf16", 0x7c00));
 }
 
 TEST(GgufBlocks, AScaleThatIsNotFiniteIsRefused) {

@@ -19,6 +19,7 @@
 #include "learn/pretrained/bitsandbytes.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/resize.h"
+#include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
 #include "learn/pretrained/wrapped.h"
 
@@ -339,18 +340,6 @@ Result<std::string> base_of_adapter(const std::string& folder) {
       .todo("name the model by --model_name_or_path and this folder by --adapter_name_or_path");
 }
 
-// The few-bit form of a GGUF file's matrices; null: it is not a GGUF file, or has none.
-Result<std::shared_ptr<const Quantization>> blocks_of_file(const Pretrained& p) {
-  const std::string gguf = gguf_of(p.path);
-  if (gguf.empty()) return nullptr;
-  const std::unique_ptr<WeightSource> opened = p.weights ? nullptr : HONE_TRY(open_weights(gguf));
-  Quantization q;
-  for (const TensorInfo& t : (p.weights ? *p.weights : *opened).tensors())
-    if (!t.blocks.empty()) q.of_file[t.name] = t.blocks;
-  if (q.of_file.empty()) return nullptr;
-  return std::make_shared<const Quantization>(std::move(q));
-}
-
 }  // namespace
 
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
@@ -362,9 +351,11 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
   }
   Pretrained p = HONE_TRY(open_model(name, options));
   p.config.quantization = HONE_TRY(quantization_of_config(p.config));
-  if (!p.config.quantization)
+  const bool stored = is_as_stored(options.quantization);
+  if (!p.config.quantization && !stored)
     p.config.quantization = options.quantization;
-  else if (options.quantization && options.quantization->scheme != p.config.quantization->scheme)
+  else if (options.quantization && !stored &&
+           options.quantization->scheme != p.config.quantization->scheme)
     return Error(err::kSettingConflict,
                  fmt::format("the weights are in {}, and {} is requested",
                              p.config.quantization->scheme, options.quantization->scheme))
@@ -372,8 +363,9 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
         .todo("leave the flags out: the weights stay quantized as stored");
   HONE_TRY(open_adapter(p, options));
   HONE_TRY(settle_vocabulary(p, options));
-  if (p.config.adapter && !p.config.quantization)
-    p.config.quantization = HONE_TRY(blocks_of_file(p));
+  if ((p.config.adapter || stored) && !p.config.quantization)
+    if (const std::string gguf = gguf_of(p.path); !gguf.empty())
+      p.config.quantization = HONE_TRY(form_in_file(p, gguf));
   return p;
 }
 

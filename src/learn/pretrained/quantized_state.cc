@@ -29,11 +29,15 @@ void write_floats(Session& session, const std::string& name, std::span<const flo
   session.write_state(name, std::as_bytes(x));
 }
 
-// Whether the f16 numbers in the blocks are finite: then all elements are.
+// Whether the numbers of 16 bits in the blocks are finite: then all elements are.
 bool finite_blocks(const BlockScheme& scheme, const std::byte* at, int64_t blocks) {
+  const int exponent = scheme.name == "bf16" ? 0x7f80 : 0x7c00;
   for (int64_t i = 0; i < blocks; ++i, at += scheme.bytes)
-    for (int64_t h = 0; h < scheme.halves; ++h)
-      if ((std::to_integer<int>(at[scheme.halves_at + 2 * h + 1]) & 0x7c) == 0x7c) return false;
+    for (int64_t h = 0; h < scheme.halves; ++h) {
+      const std::byte* half = at + scheme.halves_at + 2 * h;
+      const int bits = std::to_integer<int>(half[0]) | std::to_integer<int>(half[1]) << 8;
+      if ((bits & exponent) == exponent) return false;
+    }
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "learn/models/adapter_config.h"
+#include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
 #include "operate/serve/answer_watch.h"
 #include "operate/serve/cancellable_weights.h"
@@ -23,10 +24,10 @@ constexpr int64_t kLongestRow = 512;
 constexpr size_t kMostTextBytes = 1 << 20;  // or 64 for each token of the longest sequence, if more
 
 // The wanted limits, within a quarter of the device's memory unless another size is given.
-Result<CacheLimits> cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t longest,
-                                 const Backend& backend) {
+Result<CacheLimits> cache_limits(const ModelConfig& c, const ServedOptions& o,
+                                 WeightStorage weights, int64_t longest, const Backend& backend) {
   CacheLimits wanted{.rows = o.batch_size, .tokens = longest, .longest_prompt = longest};
-  wanted.weights = o.weights;
+  wanted.weights = weights;
   if (family_of(c).encoder) {
     wanted.sources = o.batch_size;
     wanted.longest_source = longest;
@@ -34,6 +35,15 @@ Result<CacheLimits> cache_limits(const ModelConfig& c, const ServedOptions& o, i
   const int64_t usable = usable_bytes(backend.spec());
   const int64_t cache = o.cache_bytes > 0 ? o.cache_bytes : usable / 4;
   return fit_cache(c, wanted, {.arena_bytes = usable, .cache_bytes = cache}, backend);
+}
+
+// On a device with memory of its own weights are not kept as stored.
+bool keeps_stored(const ServedOptions& o, const Backend& backend) {
+  return is_as_stored(o.open.quantization) && !backend.spec().own_memory;
+}
+
+WeightStorage storage_of(const Pretrained& model, const ServedOptions& o, const Backend& backend) {
+  return keeps_stored(o, backend) ? storage_in_file(*model.weights) : o.weights;
 }
 
 std::optional<ServedTask> task_of(Head head) {
@@ -151,13 +161,15 @@ Status ServedModel::open(const std::string& source, const ServedOptions& o) {
     return Ok{};
   };
   HONE_TRY(check_cancelled());
-  model_ = HONE_TRY(open_pretrained(source, o.open));
+  backend_ = HONE_TRY(open_device(o.device, {.threads = static_cast<int>(o.threads)}));
+  OpenOptions options = o.open;
+  if (is_as_stored(options.quantization) && !keeps_stored(o, *backend_)) options.quantization = {};
+  model_ = HONE_TRY(open_pretrained(source, options));
   HONE_TRY(check_cancelled());
   prefix_ = prompt_prefix(model_, o.prefix);
   HONE_TRY(check_adapter(model_.config));
   HONE_TRY(check_weights(*model_.weights, model_.config));
   if (o.cancelled) model_.weights = cancellable_weights(std::move(model_.weights), o.cancelled);
-  backend_ = HONE_TRY(open_device(o.device, {.threads = static_cast<int>(o.threads)}));
   const ModelConfig& c = model_.config;
   const std::optional<ServedTask> task = task_of(c.head);
   if (!task)
@@ -214,7 +226,8 @@ Status ServedModel::load_text(const ServedOptions& o) {
   for (const auto& chat : {&chat_, &tool_chat_})
     if (*chat && !(*chat)->ok())
       log_warning("{} cannot answer chats: {}", name_, (*chat)->error().text());
-  const CacheLimits limits = HONE_TRY(cache_limits(model_.config, o, longest_, *backend_));
+  const CacheLimits limits = HONE_TRY(
+      cache_limits(model_.config, o, storage_of(model_, o, *backend_), longest_, *backend_));
   auto engine = HONE_TRY(TextEngine::make(model_, limits, *backend_, engine_options(o)));
   ask_ = [this, &e = *engine](TextQuery query, OnPiece on_piece,
                               OnDone on_done) -> Result<uint64_t> {
@@ -226,8 +239,9 @@ Status ServedModel::load_text(const ServedOptions& o) {
 }
 
 Status ServedModel::load_rows(const ServedOptions& o) {
-  const RowLimits limits{
-      .rows = o.batch_size, .tokens = std::max(longest_, kLongestRow), .weights = o.weights};
+  const RowLimits limits{.rows = o.batch_size,
+                         .tokens = std::max(longest_, kLongestRow),
+                         .weights = storage_of(model_, o, *backend_)};
   auto engine = HONE_TRY(RowEngine::make(model_, limits, *backend_, engine_options(o)));
   ask_ = [this, &e = *engine](TextQuery query, const OnPiece&, OnDone on_done) -> Result<uint64_t> {
     HONE_TRY(check_bytes(query));

@@ -50,6 +50,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
                             .defaults =
                                 [](TaskSettings& s) {
                                   s.output_dir = "";
+                                  s.dtype = "auto";
                                   s.do_eval = true;
                                 },
                             .more = [&](Schema& schema) { only.bind(schema); },

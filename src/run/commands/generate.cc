@@ -9,6 +9,7 @@
 #include "learn/generate/cache_budget.h"
 #include "learn/generate/printer.h"
 #include "learn/pretrained/open.h"
+#include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
 #include "run/commands/errors.h"
 #include "run/commands/generate_flags.h"
@@ -87,9 +88,12 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   if (as_script && schema.given("max_length") && !schema.given("max_new_tokens"))
     s.max_new_tokens.reset();
 
+  const auto backend = HONE_TRY(open_device(s.device, {.threads = static_cast<int>(s.threads)}));
+  const bool stored = !asked_storage(s) && !backend->spec().own_memory;
   OpenOptions open = open_options(s);
   open.need_tokenizer = false;
   open.writes_text = true;
+  if (stored) open.quantization = as_stored();
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
   HONE_TRY(check_adapter(model.config));
   HONE_TRY(check_weights(*model.weights, model.config));
@@ -126,12 +130,8 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   tell_idle_flags(s, config);
   tell_length(s, config, prompts, model.config.max_positions, origin);
 
-  const auto backend = HONE_TRY(open_device(s.device, {.threads = static_cast<int>(s.threads)}));
-  WeightStorage weights = WeightStorage::f32;
-  if (s.load_in_8bit)
-    weights = WeightStorage::i8;
-  else if (s.dtype == "bfloat16")
-    weights = WeightStorage::bf16;
+  const WeightStorage weights =
+      stored ? storage_in_file(*model.weights) : asked_storage(s).value_or(WeightStorage::f32);
   const CacheLimits limits =
       HONE_TRY(fit_memory(prompts, config, model.config, s.batch_size, weights, *backend));
   auto generator = HONE_TRY(Generator::make(model, limits, *backend));

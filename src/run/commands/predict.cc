@@ -64,6 +64,7 @@ Result<int> run_predict(const std::vector<std::string>& args) {
                                             .defaults =
                                                 [](TaskSettings& s) {
                                                   s.output_dir = "";
+                                                  s.dtype = "auto";
                                                   s.do_predict = true;
                                                 },
                                             .more =

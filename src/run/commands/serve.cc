@@ -6,6 +6,7 @@
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "learn/pretrained/stored.h"
 #include "operate/serve/errors.h"
 #include "operate/serve/grpc/grpc_server.h"
 #include "operate/serve/model_server.h"
@@ -61,12 +62,10 @@ ServedOptions served_options(const ServeSettings& s, bool has_prefix) {
   o.batch_size = s.batch_size;
   o.max_length = s.max_length;
   if (s.cache_memory) o.cache_bytes = s.cache_memory->bytes;
-  if (s.load_in_8bit)
-    o.weights = WeightStorage::i8;
-  else if (s.dtype == "bfloat16")
-    o.weights = WeightStorage::bf16;
+  o.weights = asked_storage(s).value_or(WeightStorage::f32);
   o.engine.most_waiting = s.max_queue;
   o.open = open_options(s);
+  if (!asked_storage(s)) o.open.quantization = as_stored();
   return o;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/settings/errors.h"
 #include "base/store/store.h"
+#include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
 #include "run/commands/errors.h"
 
@@ -105,6 +106,9 @@ Result<OpenedModel> open_for_training(const Task& task, bool need_weights) {
   o.need_tokenizer = false;
   o.resize_embeddings = s.resize_embeddings.value_or(task.resizes_embeddings && s.do_train);
   o.vocabulary_multiple = s.pad_to_multiple_of;
+  if (!o.quantization && !from_scratch && !s.do_train && s.dtype == "auto" &&
+      s.device_here() == "cpu")
+    o.quantization = as_stored();
   if (s.use_peft && s.adapter_name_or_path.empty()) o.adapter = HONE_TRY(new_adapter(s));
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));

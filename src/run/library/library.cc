@@ -10,6 +10,7 @@
 #include "learn/generate/cache_budget.h"
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
+#include "learn/pretrained/stored.h"
 #include "run/library/errors.h"
 #include "run/library/hone.h"
 
@@ -87,12 +88,14 @@ Result<hone_model*> open_model(const char* name, const char* options_json) {
   OpenOptions open = open_options(o);
   open.need_tokenizer = false;
   open.writes_text = true;
+  open.quantization = as_stored();
   auto model = std::make_unique<hone_model>();
   model->files = HONE_TRY(open_pretrained(name ? name : "", open));
   model->defaults = HONE_TRY(generation_of(model->files));
   const int64_t positions = model->files.config.max_positions;
   const int64_t tokens = std::min(o.max_length > 0 ? o.max_length : kLongest, positions);
   CacheLimits wanted{.rows = o.batch_size, .tokens = tokens, .longest_prompt = tokens};
+  wanted.weights = storage_in_file(*model->files.weights);
   if (family_of(model->files.config).encoder) {
     wanted.sources = o.batch_size;
     wanted.longest_source = tokens;

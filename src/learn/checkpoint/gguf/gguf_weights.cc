@@ -134,10 +134,8 @@ class GgufSource final : public WeightSource {
     info.type.dtype = t.format->name == "F16"    ? DType::f16
                       : t.format->name == "BF16" ? DType::bf16
                                                  : DType::f32;
-    if (t.format->block > 1) {
-      info.scheme = t.format->name;
-      if (t.shape.size() == 2) info.blocks = scheme_of(*t.format);
-    }
+    if (t.format->block > 1) info.scheme = t.format->name;
+    if (t.shape.size() == 2) info.blocks = scheme_of(*t.format);
     info.file = file_->path();
     info.offset = t.offset;
     info.bytes = t.bytes;
