@@ -71,7 +71,7 @@ PHRASES = [(re.compile(p), say) for p, say in [
     (r"(?<=#) (?:What|Where|Which|Who|Whose|How)\b(?! to do\b)", "a heading is a noun"),
 ]]
 # The first word of a comment.
-START = (re.compile(r"(?:Until|Before|Without|What|Where)\b"), "begin with the noun or the verb")
+START = (re.compile(r"(?:Until|Before|Without|What|Where|Which|Whose|How|Why|Who)\b"), "begin with the noun or the verb")
 HELP = (re.compile(r"^(?:of|those of|that of)\b"), "begin with the noun")
 
 CPP = re.compile(r'//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|R"\((?:.|\n)*?\)"|'

@@ -1,4 +1,4 @@
-// How a matrix [rows, columns] is kept in few bits: a payload u8[rows, row_bytes(columns)], and
+// Forms of a matrix [rows, columns] in few bits: a payload u8[rows, row_bytes(columns)], and
 // scales beside it or inside.
 //
 //   nf4, fp4  as bitsandbytes keeps them: two codes of 4 bits a byte, the first in the high half;

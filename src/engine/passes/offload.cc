@@ -80,7 +80,7 @@ class Offloading {
 
   bool is_large(ValueId v) const { return p.type(v).count() >= to_.least_elements; }
 
-  // Which roots go where.
+  // Chooses the place of each root.
   void choose() {
     std::vector<bool> stays(p.values.size(),
                             false);  // outputs, inputs, new versions, parts of chains

@@ -15,7 +15,7 @@
 
 namespace hone {
 
-// How a training program computes, and what of it is where.
+// The precision, recomputation and places of a training program.
 struct TrainPasses {
   Precision precision = Precision::f32;
   Recompute recompute = {};

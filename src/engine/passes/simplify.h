@@ -15,7 +15,7 @@ Result<bool> simplify_forward(Program& p);
 // Removes nodes none of whose outputs is read, returned or a state's new version.
 bool remove_dead_nodes(Program& p);
 
-// How many operands, outputs and new versions name each value.
+// The number of operands, outputs and new versions that name each value.
 std::vector<int32_t> count_uses(const Program& p);
 
 }  // namespace hone

@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-// How the program reads a value.
+// The readers of a value.
 struct Readers {
   std::vector<Node*> linear, embedding;  // ops with scales, as their matrix `w` or `table`
   bool rows = false, columns = false;    // of linear: with trans_w, without

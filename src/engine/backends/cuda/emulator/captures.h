@@ -25,7 +25,7 @@ struct Capture {
   Stream* origin = nullptr;
   std::map<Stream*, size_t> lanes;  // the origin's is 0
   std::vector<Noted> notes;
-  // How much of each lane is before what a lane is given next, and before a mark.
+  // The part of each lane that precedes the next work of a lane, or a mark.
   std::vector<Clock> clocks, marks;
 
   size_t lane_of(Stream& s);  // which takes part from now on

@@ -1,4 +1,4 @@
-// How the fake driver behaves.
+// Options of the fake driver.
 #pragma once
 
 #include <set>

@@ -12,7 +12,7 @@
 
 namespace hone::cuda::fake {
 
-// How many actions of each actor have happened before. Actor 0 is the host, actor n stream n.
+// The number of actions of each actor that have happened before. Actor 0 is the host, actor n stream n.
 class Clock {
  public:
   int64_t of(size_t actor) const { return actor < counts_.size() ? counts_[actor] : 0; }
