@@ -82,10 +82,7 @@ class UpdateRun {
     std::vector<Node> nodes = std::move(p_.nodes);
     p_.nodes.clear();
     for (Node& n : nodes) {
-      if (takes_copy(n)) {
-        copies_.push_back(std::move(n));
-        continue;
-      }
+      if (takes_copy(n)) continue;
       if (!is_update(n) || !goes_with(n)) end();
       if (is_update(n)) {
         add(std::move(n));
@@ -103,15 +100,16 @@ class UpdateRun {
   }
   static size_t count_of(const Node& n) { return static_cast<size_t>(n.attrs.integer("count")); }
   bool is_update(const Node& n) const {
-    return n.op->attr("copied") && !has_list(n, "rows") && !has_list(n, "copied") &&
-           is_on_device(p_, n);
+    return n.op->attr("copied") && !has_list(n, "rows") && is_on_device(p_, n);
   }
   // The attributes that two updates must have in common.
   static Attrs shared_attrs(const Node& n) {
     Attrs a = n.attrs;
-    for (const char* own : {"count", "decay", "round_keys"}) a.erase(own);
+    for (const char* own : {"count", "decay", "round_keys", "copied", "copied_as"}) a.erase(own);
     return a;
   }
+  DType copy_type(const Node& n) const { return p_.type(n.out.back()).dtype; }
+  DType type_of_copies() const { return p_.type(copies_[0]).dtype; }
   bool goes_with(const Node& n) const {
     if (updates_.empty()) return true;
     const Node& first = updates_[0];
@@ -121,6 +119,7 @@ class UpdateRun {
     return n.op == first.op && shared_attrs(n) == shared_attrs(first) &&
            scalars_of(n) == scalars_of(first) &&
            has_list(n, "round_keys") == has_list(first, "round_keys") &&
+           (copies_.empty() || !has_list(n, "copied") || type_of_copies() == copy_type(n)) &&
            std::none_of(n.in.begin(), n.in.end(), [&](ValueId v) { return made_.contains(v); });
   }
   bool takes_copy(const Node& n) {
@@ -130,8 +129,10 @@ class UpdateRun {
     if (made == made_.end() || made->second < 0 || !is_on_device(p_, n)) return false;
     if (p_.type(n.in[0]).dtype != DType::f32 || (as != DType::bf16 && as != DType::f16))
       return false;
-    if (!copies_.empty() && p_.type(copies_[0].out[0]).dtype != as) return false;
+    if (!copies_.empty() && type_of_copies() != as) return false;
     copied_.push_back(std::exchange(made->second, -1));
+    copies_.push_back(n.out[0]);
+    ++casts_;
     return true;
   }
 
@@ -139,6 +140,12 @@ class UpdateRun {
     const size_t count = count_of(n);
     for (size_t k = 0; k < n.out.size(); ++k)
       made_[n.out[k]] = k < count ? static_cast<int64_t>(tensors_ + k) : -1;
+    const std::vector<int64_t> copied = n.attrs.integers("copied");
+    for (size_t k = 0; k < copied.size(); ++k) {
+      copied_.push_back(static_cast<int64_t>(tensors_) + copied[k]);
+      copies_.push_back(n.out[n.out.size() - copied.size() + k]);
+      made_[n.out[static_cast<size_t>(copied[k])]] = -1;
+    }
     tensors_ += count;
     updates_.push_back(std::move(n));
   }
@@ -162,7 +169,7 @@ class UpdateRun {
   }
 
   void end() {
-    if (updates_.size() + copies_.size() > 1) {
+    if (updates_.size() + casts_ > 1) {
       p_.nodes.push_back(as_one());
       any_ = true;
     } else {
@@ -172,7 +179,7 @@ class UpdateRun {
     copies_.clear();
     copied_.clear();
     made_.clear();
-    tensors_ = 0;
+    tensors_ = casts_ = 0;
   }
   Node as_one() const {
     const Node& first = updates_[0];
@@ -192,17 +199,18 @@ class UpdateRun {
     if (has("round_keys")) all.attrs.set("round_keys", joined("round_keys", true));
     if (copies_.empty()) return all;
     all.attrs.set("copied", copied_);
-    all.attrs.set("copied_as", std::string(name_of(p_.type(copies_[0].out[0]).dtype)));
-    for (const Node& copy : copies_) all.out.push_back(copy.out[0]);
+    all.attrs.set("copied_as", std::string(name_of(type_of_copies())));
+    all.out.insert(all.out.end(), copies_.begin(), copies_.end());
     return all;
   }
 
   Program& p_;
-  std::vector<Node> updates_, copies_;
+  std::vector<Node> updates_;
+  std::vector<ValueId> copies_;
   std::vector<int64_t> copied_;  // tensors, in the order of the copies
   std::unordered_map<ValueId, int64_t>
       made_;  // new weights, to their tensors; -1: states, or copied
-  size_t tensors_ = 0;
+  size_t tensors_ = 0, casts_ = 0;
   bool any_ = false;
 };
 
