@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/backends/cpu/backend_support.h"
+#include "engine/backends/cpu/kernels/narrow.h"
 #include "engine/backends/cpu/kernels/optimizer_8bit.h"
 
 namespace hone::cpu {
@@ -52,6 +53,11 @@ Bf16Update bf16_update(const NodeView& n, size_t i, int64_t first) {
   return {.stochastic = true, .key = key_of_words(keys[i]), .first = first};
 }
 
+// Those whose p' has a copy in 16 bits, which is one more result.
+std::vector<int64_t> copied_of(const NodeView& n) {
+  return n.node.op->attr("copied") ? n.integers("copied") : std::vector<int64_t>();
+}
+
 // The tensors of a kernel. Pointers are known to it only at each call.
 template <class Tensor>
 struct UpdateLists {
@@ -61,7 +67,8 @@ struct UpdateLists {
         tensors(std::make_shared<std::vector<Tensor>>(count)),
         first(updated_range(n, rows, 0).first),
         narrow(n.in(0).dtype == DType::bf16) {
-    for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
+    for (size_t k = 0; k + copied_of(n).size() < n.node.out.size(); ++k)
+      bytes.push_back(n.out(k).bytes());
     const std::vector<double> decay = decay_of(n, count);
     for (size_t i = 0; i < count; ++i) {
       Tensor& t = (*tensors)[i];
@@ -88,7 +95,7 @@ struct UpdateLists {
   size_t count;
   Scalars scalars;
   std::shared_ptr<std::vector<Tensor>> tensors;
-  std::vector<int64_t> bytes;  // of every result
+  std::vector<int64_t> bytes;  // of every result but the copies
   int64_t first;               // element of each tensor that is updated
   bool narrow;                 // parameters in bf16
 };
@@ -100,6 +107,8 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
                    int64_t (*workspace)(Tensors), Update update) {
   const UpdateLists<UpdateTensor> lists(n, rows);
   const size_t states = lists.scalars.lr / lists.count - 2;
+  const std::vector<int64_t> copied = copied_of(n);
+  const Half as = copied.empty() || n.text("copied_as") == "bf16" ? Half::bf16 : Half::f16;
   return {"cpu." + n.node.op->name, workspace ? workspace(*lists.tensors) : 0,
           [=](const KernelArgs& a) {
             lists.point(a);
@@ -115,6 +124,11 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
             }
             const UpdateStep at = lists.scalars.of(a);
             if (std::isfinite(at.gradient_scale)) update(Tensors(*lists.tensors), at, a);
+            for (size_t k = 0; k < copied.size(); ++k) {
+              const auto i = static_cast<size_t>(copied[k]);
+              narrow(as, false, (*lists.tensors)[i].count, out(a, i),
+                     static_cast<uint16_t*>(a.out[lists.bytes.size() + k]), pool_of(a));
+            }
           }};
 }
 
@@ -197,12 +211,12 @@ bool is_kept(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType
 template <class Make>
 auto with_tensors(bool bf16, Make make) {
   return [=](const NodeView& n, int) -> Result<Kernel> {
-    if (n.node.op->attr("copied") && !n.integers("copied").empty())
-      return declined(n, "copies of weights are nodes of their own");
     const auto count = static_cast<size_t>(n.integer("count"));
     const DType weights = n.in(0).dtype;
     if (weights != DType::f32 && !(bf16 && weights == DType::bf16))
       return declined(n, bf16 ? "weights are f32 or bf16" : "weights are f32");
+    if (weights != DType::f32 && !copied_of(n).empty())
+      return declined(n, "copies are of weights in f32");
     const bool codes = n.in(2 * count).dtype == DType::u8;
     for (size_t i = 0; i < n.slot("lr"); ++i) {
       const DType t = n.in(i).dtype;

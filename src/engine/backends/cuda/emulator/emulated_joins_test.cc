@@ -13,8 +13,9 @@ namespace {
 constexpr int kWeights = 4;
 
 // The end of a step: squares of gradients in two groups, then an update of each weight and the copy of every second
-// one. other_scale: one update has another scale than the rest.
-Program update_of(bool other_scale) {
+// one. other_scale: one update has another scale than the rest. copied: updates make
+// the copies themselves.
+Program update_of(bool other_scale, bool copied = false) {
   Program p(op_table(), "update");
   Builder b(p);
   Values weights, gradients, m, v;
@@ -46,12 +47,15 @@ Program update_of(bool other_scale) {
     lists.step = step;
     lists.g_scale = other_scale && i == 2 ? lr : clip.scale;
     if (i == 1) lists.decay = {0};
-    const Values next = ops::update(
-        b, "adamw", lists, {{"beta1", 0.9}, {"beta2", 0.99}, {"eps", 1e-8}, {"weight_decay", 0.1}});
+    Attrs attrs{{"beta1", 0.9}, {"beta2", 0.99}, {"eps", 1e-8}, {"weight_decay", 0.1}};
+    const bool has_copy = i % 2 == 0;
+    if (copied && has_copy) attrs.set("copied", std::vector<int64_t>{0});
+    const Values next = ops::update(b, "adamw", lists, attrs);
     p.outputs.push_back({fmt::format("p{}", i), next[0]});
     p.outputs.push_back({fmt::format("v{}", i), next[2]});
-    if (i % 2 == 0)
-      p.outputs.push_back({fmt::format("c{}", i), ops::cast(b, next[0], DType::bf16)});
+    if (has_copy)
+      p.outputs.push_back(
+          {fmt::format("c{}", i), copied ? next.back() : ops::cast(b, next[0], DType::bf16)});
   }
   return p;
 }
@@ -62,18 +66,20 @@ int count_of(const Program& p, std::string_view op) {
 }
 
 TEST(EmulatedJoins, OneNodeForAll) {
-  Program p = update_of(false);
-  ASSERT_TRUE(cuda::join_nodes(p));
-  ASSERT_TRUE(verify(p).ok());
-  EXPECT_EQ(count_of(p, "sum_squares"), 1);
-  EXPECT_EQ(count_of(p, "concat"), 0);
-  EXPECT_EQ(count_of(p, "adamw"), 1);
-  EXPECT_EQ(count_of(p, "cast"), 0);
-  const Node& update = p.nodes.back();
-  EXPECT_EQ(update.attrs.integer("count"), kWeights);
-  EXPECT_EQ(update.attrs.integers("decay"), (std::vector<int64_t>{1, 0, 1, 1}));
-  EXPECT_EQ(update.attrs.integers("copied"), (std::vector<int64_t>{0, 2}));
-  EXPECT_FALSE(cuda::join_nodes(p)) << "nothing is left";
+  for (const bool copied : {false, true}) {
+    Program p = update_of(false, copied);
+    ASSERT_TRUE(cuda::join_nodes(p));
+    ASSERT_TRUE(verify(p).ok());
+    EXPECT_EQ(count_of(p, "sum_squares"), 1);
+    EXPECT_EQ(count_of(p, "concat"), 0);
+    EXPECT_EQ(count_of(p, "adamw"), 1);
+    EXPECT_EQ(count_of(p, "cast"), 0);
+    const Node& update = p.nodes.back();
+    EXPECT_EQ(update.attrs.integer("count"), kWeights);
+    EXPECT_EQ(update.attrs.integers("decay"), (std::vector<int64_t>{1, 0, 1, 1}));
+    EXPECT_EQ(update.attrs.integers("copied"), (std::vector<int64_t>{0, 2}));
+    EXPECT_FALSE(cuda::join_nodes(p)) << "nothing is left";
+  }
 }
 
 TEST(EmulatedJoins, NotWhereAScalarDiffers) {
@@ -105,8 +111,9 @@ TEST(EmulatedJoins, NoTensorLivesLonger) {
 
 TEST(EmulatedJoins, TheSameBits) {
   const auto backend = make_emulated_cuda_backend({}).value();
-  for (const double scale : {1.0, static_cast<double>(INFINITY)}) {
-    Program apart = update_of(false);
+  for (const auto& [scale, copied] :
+       {std::pair(1.0, false), std::pair(1.0, true), std::pair(double{INFINITY}, true)}) {
+    Program apart = update_of(false, copied);
     Tensors given;
     for (const Named& in : apart.inputs) {
       const Type& type = apart.type(in.value);
