@@ -30,8 +30,12 @@ struct TrainPasses {
   DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
   // Copies are written by the node that updates the weight, which stays on the device.
   bool resident_copies = false;
-  // Values are kept in the type that products round to (narrow_values).
-  bool narrows() const { return precision != Precision::f32 && stored == copies_as() && !saturate; }
+  // Values are kept in the type that products round to (narrow_values), if nothing else hinders it. A
+  // CPU's kernels compute in f32, so casts would cost it more than the bytes.
+  bool keeps_narrow = false;
+  bool narrows() const {
+    return keeps_narrow && precision != Precision::f32 && stored == copies_as() && !saturate;
+  }
   // Weights that are kept in bf16 alone (narrow_weights); empty: none.
   std::set<std::string> in_bf16 = {};
 };

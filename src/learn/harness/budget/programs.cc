@@ -144,7 +144,7 @@ Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
   if (how.precision == Precision::f32 || !shapes.copies || !how.in_bf16.empty()) return Ok{};
   Program forward = m.task.program(m.config, train, "weights", true);
   if (resident) {
-    if (m.host_lane != HostLane::apart || !how.narrows()) return Ok{};
+    if (!how.narrows()) return Ok{};
     HONE_TRY(run_passes(forward, forward_pipeline(WeightStorage::f32, how), {}));
     how.copies = resident_weights(forward);
     how.resident_copies = true;
@@ -170,6 +170,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
                   precision.stored,   precision.gradients, precision.saturate};
   how.recompute.bytes = shapes.budgets.train_bytes;
   how.offload.host_lane = m.host_lane;
+  how.keeps_narrow = m.host_lane == HostLane::apart;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   how.in_bf16 = weights_in_bf16(m.config, s);
   const std::vector<UpdateWeight> weights =
