@@ -15,6 +15,20 @@ bool adds_residual(const Program& p, const Node& n) {
   return n.op->takes("residual") && NodeView{p, n}.has("residual");
 }
 
+// By value: whether it is of the residual stream in the forward pass.
+std::vector<bool> residual_stream(const Program& p) {
+  std::vector<bool> stream(p.values.size(), false);
+  const auto mark = [&](ValueId v) { stream[static_cast<size_t>(v)] = true; };
+  for (const Node& n : p.nodes) {
+    if (n.phase != Phase::forward || !(n.op->sum || adds_residual(p, n))) continue;
+    mark(n.out[0]);
+    if (!n.op->sum) mark(NodeView{p, n}.input("residual"));
+    for (const ValueId v : n.in)
+      if (n.op->sum) mark(v);
+  }
+  return stream;
+}
+
 class NarrowValues {
  public:
   NarrowValues(Program& program, DType as) : p(program), as_(as), word_(name_of(as)) {
@@ -167,19 +181,6 @@ class NarrowValues {
 };
 
 }  // namespace
-
-std::vector<bool> residual_stream(const Program& p) {
-  std::vector<bool> stream(p.values.size(), false);
-  const auto mark = [&](ValueId v) { stream[static_cast<size_t>(v)] = true; };
-  for (const Node& n : p.nodes) {
-    if (n.phase != Phase::forward || !(n.op->sum || adds_residual(p, n))) continue;
-    mark(n.out[0]);
-    if (!n.op->sum) mark(NodeView{p, n}.input("residual"));
-    for (const ValueId v : n.in)
-      if (n.op->sum) mark(v);
-  }
-  return stream;
-}
 
 Result<bool> narrow_values(Program& p, DType as) {
   if (as == DType::f32) return false;

@@ -16,8 +16,8 @@
 // The pass asks the op: a value is in 16 bits if infer() of its producer and of each reader accepts
 // that, with attribute `as` where the op has one. Ops that move or combine elements by themselves
 // (add, concat) and the update are not asked: their operands stay in f32. So does what the program
-// returns or keeps. After differentiate and the fusions; before store_activations, which finds what
-// still waits in f32.
+// returns or keeps. After differentiate and the fusions; before store_activations, which rounds
+// what of the stream waits for the backward pass.
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -26,9 +26,5 @@ namespace hone {
 
 // `as`: bf16 or f16, what the products of the program round their operands to.
 Result<bool> narrow_values(Program& p, DType as);
-
-// By value: whether it is of the residual stream in the forward pass. A value in f32 there waits for
-// the backward pass as it is (store_activations).
-std::vector<bool> residual_stream(const Program& p);
 
 }  // namespace hone

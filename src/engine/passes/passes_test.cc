@@ -105,7 +105,7 @@ const std::map<std::string, Pass>& passes_by_name() {
         [](Program& p) { return narrow_values(p, DType::bf16); }}},
       {"store_activations_stream",
        {"store_activations_stream", PassKind::numeric,
-        [](Program& p) { return store_activations(p, DType::bf16, false, residual_stream(p)); }}},
+        [](Program& p) { return store_activations(p, DType::bf16); }}},
       {"compute_copies_bf16",
        {"compute_copies_bf16", PassKind::numeric,
         [](Program& p) { return compute_copies(p, {"w"}, DType::bf16); }}},

@@ -47,12 +47,10 @@ void add_narrow_values(std::vector<Pass>& passes, const TrainPasses& how) {
 void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
   add_narrow_values(passes, how);
   if (how.stored != DType::f32)
-    passes.push_back(
-        {"store_activations", PassKind::numeric,
-         [as = how.stored, saturate = how.saturate, narrows = how.narrows()](Program& p) {
-           return store_activations(p, as, saturate,
-                                    narrows ? residual_stream(p) : std::vector<bool>());
-         }});
+    passes.push_back({"store_activations", PassKind::numeric,
+                      [as = how.stored, saturate = how.saturate](Program& p) {
+                        return store_activations(p, as, saturate);
+                      }});
 }
 void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
   if (how.copies.empty()) return;

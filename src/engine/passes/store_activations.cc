@@ -10,13 +10,8 @@ namespace {
 
 class Storing {
  public:
-  Storing(Program& program, DType as, bool saturate, std::vector<bool> in_f32)
-      : p(program), as_(as), saturate_(saturate), in_f32_(std::move(in_f32)) {
+  Storing(Program& program, DType as, bool saturate) : p(program), as_(as), saturate_(saturate) {
     p.renumber_producers();
-    in_f32_.resize(p.values.size(), false);
-    for (const Node& n : p.nodes)
-      for (size_t i = 0; i < 2 && n.phase == Phase::backward && rounds(n); ++i)
-        in_f32_[at(n.in[i])] = false;
     late_.resize(p.values.size(), false);
     kept_.resize(p.values.size(), false);
     for (const Node& n : p.nodes)
@@ -60,8 +55,7 @@ class Storing {
   bool waits(const Node& n, size_t k) const {
     const ValueId v = n.out[k];
     const Type& t = p.type(v);
-    if (t.dtype != DType::f32 || t.rank() < 2 || !is_late(v) || kept_[at(v)] || in_f32_[at(v)])
-      return false;
+    if (t.dtype != DType::f32 || t.rank() < 2 || !is_late(v) || kept_[at(v)]) return false;
     return k == 0 || keeps_what_it_activates(n);
   }
   bool makes_loss(const Node& n) const {
@@ -121,17 +115,16 @@ class Storing {
   Program& p;
   const DType as_;
   const bool saturate_;
-  std::vector<bool> in_f32_, late_,
-      kept_;  // by value: waits as it is; read by the backward pass; an output or a new version
+  std::vector<bool> late_,
+      kept_;                     // by value: read by the backward pass; an output or a new version
   std::vector<ValueId> stored_;  // by value
 };
 
 }  // namespace
 
-Result<bool> store_activations(Program& p, DType as, bool saturate,
-                               const std::vector<bool>& in_f32) {
+Result<bool> store_activations(Program& p, DType as, bool saturate) {
   if (as == DType::f32) return false;
-  return Storing(p, as, saturate, in_f32).rewrite();
+  return Storing(p, as, saturate).rewrite();
 }
 
 }  // namespace hone

@@ -9,9 +9,6 @@
 // A product that rounds its operands to that type reads %6 itself: no f32 of it is made. So it does
 // in the forward pass, with the same bits, but for the head and where values saturate.
 //
-// `in_f32`: values that wait as they are unless a product of the backward pass rounds them, such as
-// those of the residual stream, which norms read (narrow_values.h).
-//
 // Else the forward pass computes with what it has in f32. A node of it that keeps statistics for
 // the backward pass (the logsumexp of attention, the mean of a norm) reads the rounded value too,
 // so that both passes see one input. Left in f32: statistics, vectors, and the gradients that come
@@ -27,7 +24,6 @@ namespace hone {
 
 // `as`: bf16 or f16; f32 changes nothing. saturate: a value beyond the range of `as` waits as the
 // largest one, so that it does not make the gradients infinite; the forward pass has it as it is.
-Result<bool> store_activations(Program& p, DType as, bool saturate = false,
-                               const std::vector<bool>& in_f32 = {});
+Result<bool> store_activations(Program& p, DType as, bool saturate = false);
 
 }  // namespace hone

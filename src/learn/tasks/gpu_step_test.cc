@@ -70,7 +70,7 @@ StepCounts counts_of_step(int64_t layers, int64_t channels, int64_t heads) {
   Pretrained model = open_pretrained(folder.string(), o).value();
   EXPECT_TRUE(task.choose_head(model.config).ok());
   const DeviceSpec spec = device_spec("h200").value();
-  const TaskModel m = TaskModel::make(task, model, spec.host_lane).value();
+  const TaskModel m = TaskModel::make(task, model, spec).value();
   RunShapes shapes;
   BatchShape shape;
   for (const RowLimit& limit : m.form.limits)
@@ -100,12 +100,12 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 TEST(GpuStep, Gpt2) {
   expect_at_most(counts_of_step(12, 768, 12),
-                 {.kernels = 1055, .casts = 73, .bytes = 27.7e9, .arena = 4'730 * kMiB});
+                 {.kernels = 590, .casts = 75, .bytes = 25.6e9, .arena = 4'400 * kMiB});
 }
 
 TEST(GpuStep, Gpt2Xl) {
   expect_at_most(counts_of_step(48, 1600, 25),
-                 {.kernels = 4149, .casts = 289, .bytes = 239e9, .arena = 43'200 * kMiB});
+                 {.kernels = 2219, .casts = 291, .bytes = 219e9, .arena = 40'700 * kMiB});
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ BatchShape shape_of(const TaskModel& m) {
 Session session_of(const Task& task, const Pretrained& model, bool whole, const Backend& backend,
                    const HostRoom& room = {}, bool copies = true) {
   const ModelConfig& config = model.config;
-  const TaskModel m = TaskModel::make(task, model, backend.spec().host_lane).value();
+  const TaskModel m = TaskModel::make(task, model, backend.spec()).value();
   RunShapes shapes;
   shapes.budgets.states = room;
   shapes.train = {{shape_of(m)}, 2};
@@ -262,9 +262,9 @@ TEST(Step, CopiesBesideWeightsGiveTheSameBits) {
     Case c{"clm", "models/gpt2_tiny"};
     c.change = [](TaskSettings& s) { s.bf16 = true; };
     const Made made = make(c);
-    const auto far = open_backend("far", {.threads = 2}).value();
-    Session one = session_of(made.task, made.model, whole, *far, {}, false),
-            two = session_of(made.task, made.model, whole, *far);
+    const auto gpu = open_backend("cuda_emulated", {.threads = 2}).value();
+    Session one = session_of(made.task, made.model, whole, *gpu, {}, false),
+            two = session_of(made.task, made.model, whole, *gpu);
     for (Session* s : {&one, &two})
       for (int step = 0; step < 3; ++step) {
         run_step(*s, (whole ? "step." : "train.") + made.shape, made.model.config, step);

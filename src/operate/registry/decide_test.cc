@@ -214,14 +214,15 @@ TEST_F(DecideTest, RefusesPolicies) {
   EXPECT_THAT(refusal("[1]"), HasSubstr("H3143"));
   EXPECT_THAT(refusal("{"), HasSubstr("policy.json:1"));
   EXPECT_THAT(refusal("{}"), HasSubstr("the name of a metric"));
-  EXPECT_THAT(refusal(R"({"metric": "loss", "flor": 2})"), HasSubstr("'floor' is meant"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "flor": 2})"), HasSubstr("did you mean 'floor'?"));
   EXPECT_THAT(refusal(R"({"metric": "loss", "floor": "2"})"),
               HasSubstr("'floor' of the policy is \"2\""));
   EXPECT_THAT(refusal(R"({"metric": "loss", "confidence": 1.5})"), HasSubstr("from 0.5 to 0.9999"));
   EXPECT_THAT(refusal(R"({"metric": "loss", "slices": "a"})"), HasSubstr("a list of texts"));
   EXPECT_THAT(refusal(R"({"metric": "loss", "bootstrap_samples": 2.5})"),
               HasSubstr("whole number"));
-  EXPECT_THAT(refusal(R"({"metric": "loss", "parity": {"row": 2}})"), HasSubstr("'rows' is meant"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "parity": {"row": 2}})"),
+              HasSubstr("did you mean 'rows'?"));
   EXPECT_THAT(refusal(R"({"metric": "loss", "parity": {"dtype": "int4"}})"),
               HasSubstr("bf16 or int8"));
   EXPECT_FALSE(policy(R"({"metric": "eval_loss"})").higher_is_better);

@@ -62,7 +62,7 @@ Result<int> graph_of_task(const ShowSettings& s, const Task& task) {
   const auto backend = HONE_TRY(open_device(task.settings->device_here(),
                                             {.threads = static_cast<int>(task.settings->threads)}));
   if (s.trace.empty()) {
-    const TaskModel made = HONE_TRY(TaskModel::make(task, model, backend->spec().host_lane));
+    const TaskModel made = HONE_TRY(TaskModel::make(task, model, backend->spec()));
     RunProgram program = HONE_TRY(program_of_run(s, made));
     HONE_TRY(show_program(s, std::move(program), *backend));
   } else {
@@ -120,7 +120,7 @@ Status graph_of_model(const GraphSettings& g, const ShowSettings& s) {
         s, cached_program(model.config, {.name = s.program, .tokens = s.tokens, .slots = s.slots}),
         *backend);
   const Task task = HONE_TRY(task_of(g, model.config));
-  const TaskModel made = HONE_TRY(TaskModel::make(task, model, backend->spec().host_lane));
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model, backend->spec()));
   RunProgram program = HONE_TRY(program_of_run(s, made));
   program.program.name = s.program;  // its sizes are those of the flags
   return show_program(s, std::move(program), *backend);

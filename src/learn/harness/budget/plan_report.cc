@@ -105,7 +105,7 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
     data = HONE_TRY(read_plan_data(task, model, here->device().pool()));
   }
   const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(r.device));
-  const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.device.host_lane));
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.device));
   static_cast<PlanSubject&>(r) = plan_subject(task, model, made);
   r.stream_bytes = stream_bytes(s, r.row.tokens);
   r.limits = limits_of(s, r.device, r.stream_bytes);

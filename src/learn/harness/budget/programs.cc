@@ -10,9 +10,17 @@
 
 namespace hone {
 
-Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model, HostLane host_lane) {
+Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model,
+                                  const DeviceSpec& device) {
   RunForm form = HONE_TRY(task.form(model));
-  return TaskModel{task, model.config, std::move(form), host_lane};
+  TaskModel m{task, model.config, std::move(form)};
+  m.take(device);
+  return m;
+}
+
+void TaskModel::take(const DeviceSpec& device) {
+  host_lane = device.host_lane;
+  keeps_narrow = device.kernels == "cuda";  // a CPU's kernels compute in f32
 }
 
 std::vector<BatchShape> RunShapes::train_shapes(const RunForm& form) const {
@@ -170,7 +178,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
                   precision.stored,   precision.gradients, precision.saturate};
   how.recompute.bytes = shapes.budgets.train_bytes;
   how.offload.host_lane = m.host_lane;
-  how.keeps_narrow = m.host_lane == HostLane::apart;
+  how.keeps_narrow = m.keeps_narrow;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   how.in_bf16 = weights_in_bf16(m.config, s);
   const std::vector<UpdateWeight> weights =

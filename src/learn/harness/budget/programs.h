@@ -16,9 +16,11 @@ struct TaskModel {
   const ModelConfig& config;
   RunForm form;
   HostLane host_lane = HostLane::none;  // of the device of the run or the plan
+  bool keeps_narrow = false;            // its kernels read and write 16 bits (narrow_values)
   // Task and model must outlive it. Errors: those of Task::form.
   static Result<TaskModel> make(const Task& task, const Pretrained& model,
-                                HostLane host_lane = HostLane::none);
+                                const DeviceSpec& device = {});
+  void take(const DeviceSpec& device);
   const TaskSettings& settings() const { return *task.settings; }
 };
 

@@ -90,7 +90,7 @@ std::string RankReport::text() const {
 
 Result<RankReport> rank_report(const Task& task, const Pretrained& model,
                                const DeviceGroup& group) {
-  const TaskModel made = HONE_TRY(TaskModel::make(task, model, group.device.host_lane));
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model, group.device));
   RankReport r;
   static_cast<PlanSubject&>(r) = plan_subject(task, model, made);
   r.group = group;

@@ -196,7 +196,7 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
     findings.add(backend.error());
     return report;
   }
-  made->host_lane = (*backend)->spec().host_lane;
+  made->take((*backend)->spec());
   const int64_t block = limit.tokens, wanted = s.per_device_train_batch_size;
   findings.passed(check_memory_flags(s));
   const ArenaLimits limits = limits_of(s, (*backend)->spec(), stream_bytes(s, block));

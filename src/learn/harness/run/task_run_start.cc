@@ -82,7 +82,7 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   if (s_.do_train && examples_.train && model_.tokenizer)
     HONE_TRY(check_special_rows(examples_.train->axes, *model_.tokenizer, s_));
   feed_.emplace(HONE_TRY(RowFeed::make(s_, examples_)));
-  made_.emplace(HONE_TRY(TaskModel::make(task_, model_, backend_->spec().host_lane)));
+  made_.emplace(HONE_TRY(TaskModel::make(task_, model_, backend_->spec())));
   return compile(from_scratch);
 }
 
