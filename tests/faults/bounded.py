@@ -38,6 +38,12 @@ WORDS = ("the cat sat on mat and dog lay rug for it was late house still when ra
          "rose over fields men of village took boats she read letter twice").split()
 
 
+def mebibytes(text):
+    """Of "1.5 GiB"."""
+    number, unit = text.split()
+    return float(number) * {"B": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}[unit]
+
+
 class Wrong(Exception):
     pass
 
@@ -252,13 +258,13 @@ class Bounded:
             raise Wrong(f"measured {measured - planned:+,} bytes from the plan of {planned:,}, allowed {allowed:,}\n{done.text}")
         if done.most_bytes - runtime - planned > allowed and done.most_bytes - planned > BUDGET:
             raise Wrong(f"held {done.most_bytes - planned:,} bytes beside the arenas, the budget is {BUDGET:,}\n{done.text}")
-        line = re.search(r"^memory +arena (\S+) (\S+) as planned, (?:(\S+) MiB on the device, (\S+) MiB|(\S+) \S+ of it) in memory; "
-                         r"runtime (\S+) MiB of", done.text, re.M)
-        held = float(line.group(5) or float(line.group(3)) + float(line.group(4))) if line else -1
-        if not line or abs(float(line.group(1)) - held) > 0.11:  # figures have one digit
+        line = re.search(r"^memory +arena (.*) as planned, (?:(.*) on the device, (.*)|(.*) of it) in memory; runtime (\S+) MiB of",
+                         done.text, re.M)
+        held = sum(mebibytes(part) for part in line.groups()[1:4] if part) if line else -1
+        if not line or abs(mebibytes(line.group(1)) - held) > 0.11:  # figures have one digit
             raise Wrong(f"the arenas are not in memory as planned\n{done.text}")
-        if float(line.group(6)) * MIB > BUDGET or runtime > BUDGET:
-            raise Wrong(f"the runtime took {line.group(6)} MiB\n{done.text}")
+        if float(line.group(5)) * MIB > BUDGET or runtime > BUDGET:
+            raise Wrong(f"the runtime took {line.group(5)} MiB\n{done.text}")
         if os.path.isdir(self.path("offloaded")) and os.listdir(self.path("offloaded")):
             raise Wrong(f"left in the offload folder: {os.listdir(self.path('offloaded'))}")
         return f"planned {planned / MIB:.0f}, measured {(measured - planned) / MIB:+.1f}, most {done.most_bytes / MIB:.0f}"

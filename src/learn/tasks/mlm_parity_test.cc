@@ -140,7 +140,7 @@ class MlmParity : public testing::TestWithParam<std::tuple<BackendCase, int64_t>
       EXPECT_NEAR(s.output<double>(update, "grad_norm")[0], t["grad_norms"][k].get<double>(),
                   (bound <= 1e-4                 ? 10
                    : rounds_attention(*backend_) ? 30
-                                                 : 20) *
+                                                 : 24) *
                       bound * t["grad_norms"][k].get<double>())
           << "step " << k;
     }
