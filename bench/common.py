@@ -43,25 +43,35 @@ def limit_threads(device="cpu"):
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
 
 
-class Peer:
-    """bench/peer.py as a process of its own: it loads once, then answers requests one by one and sleeps between."""
+class Answering:
+    """A Python script as a process of its own: it loads once, then answers requests one by one, each a line of JSON."""
 
-    def __init__(self, *options):
-        self.process = subprocess.Popen([sys.executable, str(ROOT / "bench" / "peer.py"), *options],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.ask("ready")
+    def __init__(self, script, *options):
+        self.process = subprocess.Popen([sys.executable, str(script), *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
 
-    def ask(self, what, **more):
-        self.process.stdin.write(json.dumps(dict(do=what, **more)) + "\n")
+    def answer(self, request):
+        self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"the peer ended with status {self.process.wait()} at '{what}'")
+            raise SystemExit(f"the peer ended with status {self.process.wait()} at '{request}'")
         return json.loads(line)
 
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+
+
+class Peer(Answering):
+    """bench/peer.py, which sleeps between requests."""
+
+    def __init__(self, *options):
+        super().__init__(ROOT / "bench" / "peer.py", *options)
+        self.ask("ready")
+
+    def ask(self, what, **more):
+        return self.answer(dict(do=what, **more))
 
 
 def child(command, log=None):

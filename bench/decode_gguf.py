@@ -75,24 +75,14 @@ def files(hone):
     return made
 
 
-class Llama:
+class Llama(common.Answering):
     """llama.cpp in a process of its own, through its C interface: batches of sequences, greedy."""
 
     def __init__(self, path, rows):
-        self.process = subprocess.Popen([sys.executable, __file__, "--serve_peer", str(path), str(rows)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        super().__init__(__file__, "--serve_peer", str(path), str(rows))
 
     def ask(self, prompts, new_tokens):
-        self.process.stdin.write(json.dumps([prompts, new_tokens]) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit(f"the peer ended with status {self.process.wait()}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        return self.answer([prompts, new_tokens])
 
 
 def serve_peer(path, rows):

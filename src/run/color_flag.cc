@@ -10,18 +10,16 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kColorFlag = "--color";
-const std::vector<std::string> kColorWords = {"auto", "always", "never"};
 
 Status use_color_word(const std::string& word, const std::string& place) {
-  const auto it = std::find(kColorWords.begin(), kColorWords.end(), word);
-  if (it != kColorWords.end()) {
-    constexpr ColorUse kUses[] = {ColorUse::automatic, ColorUse::always, ColorUse::never};
-    use_color(kUses[it - kColorWords.begin()]);
+  const std::vector<std::string>& words = color_words();
+  if (const auto it = std::find(words.begin(), words.end(), word); it != words.end()) {
+    use_color(static_cast<ColorUse>(it - words.begin()));
     return Ok{};
   }
-  const std::string near = nearest_name(word, kColorWords);
+  const std::string near = nearest_name(word, words);
   return Error(err::kSettingChoice,
-               fmt::format("color: '{}' is not one of {}", word, join(kColorWords, ", ")))
+               fmt::format("color: '{}' is not one of {}", word, join(words, ", ")))
       .at(place)
       .todo(near.empty() ? "" : fmt::format("did you mean '{}'?", near));
 }
@@ -39,7 +37,7 @@ Status take_color(std::vector<std::string>& args) {
       continue;
     }
     if (alone && (i + 1 == args.size() || args[i + 1].starts_with("--")))
-      return Error(err::kSettingWithoutValue, "--color needs a value: " + join(kColorWords, ", "))
+      return Error(err::kSettingWithoutValue, "--color needs a value: " + join(color_words(), ", "))
           .at(fmt::format("argument {}: --color", i + 1))
           .todo("write --color never");
     HONE_TRY(use_color_word(alone ? args[i + 1] : word.substr(kColorFlag.size() + 1), word));

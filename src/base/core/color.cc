@@ -12,6 +12,11 @@ std::atomic<ColorUse> color_use{ColorUse::automatic};
 
 void use_color(ColorUse use) { color_use = use; }
 
+const std::vector<std::string>& color_words() {
+  static const std::vector<std::string> words = {"auto", "always", "never"};
+  return words;
+}
+
 bool has_color(int descriptor) {
   if (color_use != ColorUse::automatic) return color_use == ColorUse::always;
   if (!environment("NO_COLOR").empty()) return false;

@@ -1,4 +1,5 @@
 // Texts for people: --help, the table of changed settings, --dump-config, the reference page.
+#include "base/core/color.h"
 #include "base/core/text.h"
 #include "base/settings/columns.h"
 #include "base/settings/settings.h"
@@ -126,7 +127,7 @@ std::string Schema::help(const HelpOptions& how) const {
   std::vector<std::pair<std::string, std::string>> every = {
       {"--config FILE", "read settings from a YAML or JSON file"},
       {"--dump-config", "print the merged settings as JSON and end"},
-      {"--color auto|always|never", "colours in texts for people; auto: on a terminal"},
+      {"--color " + join(color_words(), "|"), std::string(kColorHelp)},
       {"--help", "print this and end"}};
   if (some)
     every.emplace_back("--help all",

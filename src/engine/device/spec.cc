@@ -73,7 +73,7 @@ std::vector<std::string> words_of(std::string_view name) {
 
 void describe_gpu(DeviceSpec& s, const std::string& isa) {
   s.kernels = "cuda";
-  s.own_memory = true;
+  s.own_memory = s.keeps_narrow = true;
   s.isa = isa;
   const bool is_ampere = std::atoi(isa.c_str() + 3) >= 80;  // or later
   s.multiplies_bf16 = is_ampere;

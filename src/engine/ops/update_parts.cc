@@ -41,11 +41,6 @@ std::vector<int64_t> updated_rows(const NodeView& n) {
   return n.node.op->attr("rows") ? n.integers("rows") : std::vector<int64_t>();
 }
 
-// Attribute copied; empty: no p' is copied.
-std::vector<int64_t> copied_tensors(const NodeView& n) {
-  return n.node.op->attr("copied") ? n.integers("copied") : std::vector<int64_t>();
-}
-
 Result<Types> copies_of(const NodeView& n) {
   Types t;
   const std::vector<int64_t> copied = copied_tensors(n);
@@ -75,6 +70,15 @@ int update_inplace(const NodeView& n, size_t k) {
 }
 
 }  // namespace
+
+std::vector<int64_t> copied_tensors(const NodeView& n) {
+  return n.node.op->attr("copied") ? n.integers("copied") : std::vector<int64_t>();
+}
+
+double weight_decay_of(const NodeView& n, size_t i) {
+  const std::vector<int64_t>& decayed = n.integers("decay");
+  return decayed.empty() || decayed[i] != 0 ? n.real("weight_decay") : 0;
+}
 
 Result<Types> infer_update(const NodeView& n, size_t lists) {
   HONE_TRY(expect_lists(n, lists * count_of(n)));
@@ -172,18 +176,11 @@ Cost update_cost(const NodeView& n, double flops_per_element) {
 }
 
 UpdateParts::UpdateParts(Builder& b, const NodeView& n)
-    : b_(b),
-      n_(n),
-      count_(count_of(n)),
-      decayed_(n.integers("decay")),
-      rows_(updated_rows(n)),
-      keys_(rounding_keys(n)) {
+    : b_(b), n_(n), count_(count_of(n)), rows_(updated_rows(n)), keys_(rounding_keys(n)) {
   step_ = ops::cast(b, n.input("step"), DType::f64);
 }
 
-double UpdateParts::decay(size_t i) const {
-  return decayed_.empty() || decayed_[i] != 0 ? attr("weight_decay") : 0;
-}
+double UpdateParts::decay(size_t i) const { return weight_decay_of(n_, i); }
 
 ValueId UpdateParts::gradient(size_t i) {
   const ValueId g = ops::cast(b_, rows_of(n_.input(count_ + i)), wide(b_.type(n_.input(i)).dtype));

@@ -25,6 +25,10 @@ Result<Types> infer_update(const NodeView& n, size_t lists);
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
 // The type of the updated part of tensor i: the whole tensor, or the rows of attribute rows.
 Type updated_part(const NodeView& n, size_t i);
+// Attribute copied; empty: no p' is copied, as by ops without it.
+std::vector<int64_t> copied_tensors(const NodeView& n);
+// weight_decay where attribute decay has it for tensor i, else 0.
+double weight_decay_of(const NodeView& n, size_t i);
 // States that are 8-bit codes: for each of `moments` the list of codes, then that of absmax.
 Types states_8bit(const NodeView& n, size_t moments);
 // An optimizer op: no gradient, result k overwrites its operand.
@@ -75,9 +79,8 @@ class UpdateParts {
   Builder& b_;
   const NodeView& n_;
   size_t count_;
-  std::vector<int64_t> decayed_;  // by weight; empty: all are
-  std::vector<int64_t> rows_;     // that are updated; empty: all
-  std::vector<int64_t> keys_;     // by weight; empty: p' is rounded to the nearest
+  std::vector<int64_t> rows_;  // that are updated; empty: all
+  std::vector<int64_t> keys_;  // by weight; empty: p' is rounded to the nearest
   ValueId step_;
 };
 

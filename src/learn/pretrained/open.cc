@@ -277,10 +277,8 @@ Status open_adapter(Pretrained& p, const OpenOptions& options) {
   p.config.adapter = options.adapter;
   if (options.adapter_name.empty()) return Ok{};
   const std::string folder = HONE_TRY(resolve(options.adapter_name, options, false));
-  const std::string file = (fs::path(folder) / kAdapterConfigFile).string();
-  HONE_TRY(read_json_object(file, err::kConfigUnreadable));
-  Result<Adapter> read =
-      read_adapter_config(HONE_TRY(parse_ordered_json(HONE_TRY(file_store().read(file)), file)));
+  Result<Adapter> read = read_adapter_config(HONE_TRY(read_ordered_object(
+      (fs::path(folder) / kAdapterConfigFile).string(), err::kConfigUnreadable)));
   if (!read.ok()) return std::move(read.error().at(folder));
   p.config.adapter = std::make_shared<Adapter>(std::move(*read));
   p.trained = HONE_TRY(read_trained_task(folder));

@@ -80,9 +80,7 @@ StepCounts counts_of_step(int64_t layers, int64_t channels, int64_t heads) {
   const Session session = Session::compile(run_programs(m, shapes).value(), *gpu).value();
   StepCounts counts;
   counts.arena = session.plan().arena_bytes(Space::device);
-  const cuda::LaunchTable table = cuda::launch_table({.library = true,
-                                                      .library_bytes = spec.workspace_bytes,
-                                                      .tensor_cores = spec.multiplies_bf16});
+  const cuda::LaunchTable table = cuda::launch_table(cuda::launch_options(spec));
   const Program& step = session.programs()[0];
   for (const Node& n : step.nodes) count_node({step, n}, table, spec.workspace_bytes, counts);
   std::filesystem::remove_all(folder);

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/core/color.h"
 #include "base/core/text.h"
 
 namespace hone {
@@ -45,14 +46,14 @@ void add_flags(CommandSheet& sheet, const Schema& schema, const std::string& par
                          .text = "read settings from a YAML or JSON file",
                          .brief = "read settings from a YAML or JSON file",
                          .value = FlagValue::kFile});
-  const std::string color = "colours in texts for people; auto: on a terminal";
+  const std::string color(kColorHelp);
   sheet.flags.push_back({.name = "color",
                          .group = every,
-                         .form = "--color auto|always|never",
+                         .form = "--color " + join(color_words(), "|"),
                          .text = color,
                          .brief = first_clause(color),
                          .value = FlagValue::kWords,
-                         .words = {"auto", "always", "never"}});
+                         .words = color_words()});
   sheet.flags.push_back({.name = "help",
                          .group = every,
                          .form = "--help [all]",

@@ -4,7 +4,6 @@
 
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/kernels/attention.h"
-#include "engine/backends/cpu/kernels/narrow.h"
 
 namespace hone::cpu {
 namespace {
@@ -217,55 +216,6 @@ Kernel cache_write(const NodeView& n, int) {
           }};
 }
 
-// A maker of kernels for f32 that takes operands in 16 bits too: they are widened in the workspace, and results are
-// rounded from there. Pages are read where they are, so they stay in f32.
-template <class Make>
-auto widened(Make make) {
-  return [make](const NodeView& n, int threads) -> Result<Kernel> {
-    const DType dtype = n.in("q").dtype;
-    if (dtype == DType::f32) return for_f32(make)(n, threads);
-    if (dtype != DType::bf16 && dtype != DType::f16) return declined(n, "kernels are for f32");
-    if (n.has("block_table")) return declined(n, "pages are read in f32");
-    Kernel wide = HONE_TRY(make(n, threads));
-    struct Part {
-      size_t index;
-      int64_t at, count;  // bytes from the beginning of the workspace; elements
-    };
-    std::vector<Part> ins, outs;
-    int64_t bytes = round_up(wide.workspace_bytes);
-    const auto part = [&](size_t index, const Type& t) {
-      const Part p{index, bytes, t.count()};
-      bytes += round_up(t.count() * static_cast<int64_t>(sizeof(float)));
-      return p;
-    };
-    for (size_t i = 0; i < n.node.in.size(); ++i)
-      if (n.node.in[i] != kNoValue && n.in(i).dtype == dtype) ins.push_back(part(i, n.in(i)));
-    for (size_t k = 0; k < n.node.out.size(); ++k)
-      if (n.out(k).dtype == dtype) outs.push_back(part(k, n.out(k)));
-    const Half half = dtype == DType::bf16 ? Half::bf16 : Half::f16;
-    const size_t inputs = n.node.in.size(), outputs = n.node.out.size();
-    return Kernel{wide.id + (dtype == DType::bf16 ? ".bf16" : ".f16"), bytes,
-                  [=, run = std::move(wide.run)](const KernelArgs& a) {
-                    std::vector<const void*> in(a.in, a.in + inputs);
-                    std::vector<void*> out(a.out, a.out + outputs);
-                    auto* work = static_cast<char*>(a.workspace);
-                    const auto floats = [&](const Part& p) {
-                      return reinterpret_cast<float*>(work + p.at);
-                    };
-                    for (const Part& p : ins) {
-                      widen(half, p.count, static_cast<const uint16_t*>(a.in[p.index]), floats(p),
-                            pool_of(a));
-                      in[p.index] = floats(p);
-                    }
-                    for (const Part& p : outs) out[p.index] = floats(p);
-                    run({in.data(), out.data(), a.workspace, a.queue});
-                    for (const Part& p : outs)
-                      narrow(half, false, p.count, floats(p),
-                             static_cast<uint16_t*>(a.out[p.index]), pool_of(a));
-                  }};
-  };
-}
-
 Result<Kernel> any_forward(const NodeView& n, int threads) {
   if (n.integer("window") > 0 && !n.flag("causal")) return declined(n, "a window on both sides");
   return n.has("block_table") ? paged(n, threads) : Result<Kernel>(forward(n, threads));
@@ -281,8 +231,8 @@ Result<Kernel> any_backward(const NodeView& n, int threads) {
 }  // namespace
 
 Makers attention_makers() {
-  return {{"attention", widened(any_forward)},
-          {"attention_grad", widened(any_backward)},
+  return {{"attention", for_f32(any_forward)},
+          {"attention_grad", for_f32(any_backward)},
           {"cache_write", for_f32(cache_write)}};
 }
 

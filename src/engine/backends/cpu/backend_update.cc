@@ -4,6 +4,7 @@
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/kernels/narrow.h"
 #include "engine/backends/cpu/kernels/optimizer_8bit.h"
+#include "engine/ops/update_parts.h"
 
 namespace hone::cpu {
 namespace {
@@ -25,15 +26,6 @@ struct Scalars {
   size_t lr, step, g_scale;
 };
 
-// The weight decay of each of `count` weights.
-std::vector<double> decay_of(const NodeView& n, size_t count) {
-  const std::vector<int64_t> decayed = n.integers("decay");
-  std::vector<double> decay(count, n.real("weight_decay"));
-  for (size_t i = 0; i < decayed.size(); ++i)
-    if (decayed[i] == 0) decay[i] = 0;
-  return decay;
-}
-
 // The elements of tensor i that a node updates.
 struct UpdatedRange {
   int64_t first = 0, count = 0;
@@ -53,11 +45,6 @@ Bf16Update bf16_update(const NodeView& n, size_t i, int64_t first) {
   return {.stochastic = true, .key = key_of_words(keys[i]), .first = first};
 }
 
-// Those whose p' has a copy in 16 bits, which is one more result.
-std::vector<int64_t> copied_of(const NodeView& n) {
-  return n.node.op->attr("copied") ? n.integers("copied") : std::vector<int64_t>();
-}
-
 // The tensors of a kernel. Pointers are known to it only at each call.
 template <class Tensor>
 struct UpdateLists {
@@ -67,14 +54,13 @@ struct UpdateLists {
         tensors(std::make_shared<std::vector<Tensor>>(count)),
         first(updated_range(n, rows, 0).first),
         narrow(n.in(0).dtype == DType::bf16) {
-    for (size_t k = 0; k + copied_of(n).size() < n.node.out.size(); ++k)
+    for (size_t k = 0; k + copied_tensors(n).size() < n.node.out.size(); ++k)
       bytes.push_back(n.out(k).bytes());
-    const std::vector<double> decay = decay_of(n, count);
     for (size_t i = 0; i < count; ++i) {
       Tensor& t = (*tensors)[i];
       t.count = updated_range(n, rows, i).count;
       t.g.type = element_of(n.in(count + i).dtype);
-      t.weight_decay = decay[i];
+      t.weight_decay = weight_decay_of(n, i);
       if (narrow) t.bf16 = bf16_update(n, i, first);
     }
   }
@@ -107,7 +93,7 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
                    int64_t (*workspace)(Tensors), Update update) {
   const UpdateLists<UpdateTensor> lists(n, rows);
   const size_t states = lists.scalars.lr / lists.count - 2;
-  const std::vector<int64_t> copied = copied_of(n);
+  const std::vector<int64_t> copied = copied_tensors(n);
   const Half as = copied.empty() || n.text("copied_as") == "bf16" ? Half::bf16 : Half::f16;
   return {"cpu." + n.node.op->name, workspace ? workspace(*lists.tensors) : 0,
           [=](const KernelArgs& a) {
@@ -162,7 +148,6 @@ Kernel adafactor_kernel(const NodeView& n) {
   std::vector<int64_t> sizes;  // of every result
   for (size_t k = 0; k < scalars.lr - count; ++k) sizes.push_back(n.out(k).count());
   std::vector<bool> matrix(count);
-  const std::vector<double> decay = decay_of(n, count);
   for (size_t i = 0; i < count; ++i) {
     AdafactorTensor& t = (*tensors)[i];
     const Shape& shape = n.in(i).shape;
@@ -170,7 +155,7 @@ Kernel adafactor_kernel(const NodeView& n) {
     t.columns = shape.empty() ? 1 : shape.back();
     for (size_t k = 0; matrix[i] && k + 1 < shape.size(); ++k)
       (k + 2 == shape.size() ? t.rows : t.matrices) *= shape[k];
-    t.weight_decay = decay[i];
+    t.weight_decay = weight_decay_of(n, i);
     t.g.type = element_of(n.in(count + i).dtype);
   }
   return {"cpu.adafactor", adafactor_workspace_bytes(*tensors), [=](const KernelArgs& a) {
@@ -215,7 +200,7 @@ auto with_tensors(bool bf16, Make make) {
     const DType weights = n.in(0).dtype;
     if (weights != DType::f32 && !(bf16 && weights == DType::bf16))
       return declined(n, bf16 ? "weights are f32 or bf16" : "weights are f32");
-    if (weights != DType::f32 && !copied_of(n).empty())
+    if (weights != DType::f32 && !copied_tensors(n).empty())
       return declined(n, "copies are of weights in f32");
     const bool codes = n.in(2 * count).dtype == DType::u8;
     for (size_t i = 0; i < n.slot("lr"); ++i) {

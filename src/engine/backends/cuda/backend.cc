@@ -19,10 +19,8 @@ namespace hone {
 namespace cuda {
 namespace {
 
-constexpr int kSharedWithoutAsking =
-    40 << 10;  // bytes of a block, beside 8 KiB that a kernel has always
-
-bool has_warp_groups(const DeviceSpec& spec) { return spec.isa == "sm_90a"; }
+// Bytes of a block, beside 8 KiB that a kernel has always.
+constexpr int kSharedWithoutAsking = 40 << 10;
 
 // A launch with its function, and room for its arguments: a run fills in addresses alone.
 class Prepared {
@@ -147,13 +145,8 @@ class CudaBackend : public Backend {
         device_(std::move(device)),
         modules_(std::move(modules)),
         blas_(std::move(blas)),
-        choose_({.library = blas_.has_value(),
-                 .library_bytes = options.blas_bytes.value_or(spec().workspace_bytes),
-                 .tensor_cores = spec().multiplies_bf16,
-                 .warp_groups = has_warp_groups(spec())}),
-        own_({.library = false,
-              .tensor_cores = spec().multiplies_bf16,
-              .warp_groups = has_warp_groups(spec())}),
+        choose_(options_of(options, blas_.has_value())),
+        own_(options_of(options, false)),
         algorithms_(algorithms_of(options)) {}
   ~CudaBackend() override {
     for (const CUmodule m : loaded_)
@@ -219,6 +212,12 @@ class CudaBackend : public Backend {
   }
 
  private:
+  LaunchOptions options_of(const CudaOptions& options, bool library) const {
+    LaunchOptions o = launch_options(spec());
+    o.library = library;
+    o.library_bytes = options.blas_bytes.value_or(o.library_bytes);
+    return o;
+  }
   Algorithms algorithms_of(const CudaOptions& options) const {
     if (!blas_ || options.folder.empty()) return {};
     std::string gpu = spec().name;
@@ -344,10 +343,7 @@ Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, i
 }
 
 std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec) {
-  return cuda::LaunchChooser({.library = true,
-                              .library_bytes = spec.workspace_bytes,
-                              .tensor_cores = spec.multiplies_bf16,
-                              .warp_groups = cuda::has_warp_groups(spec)});
+  return cuda::LaunchChooser(cuda::launch_options(spec));
 }
 
 }  // namespace hone

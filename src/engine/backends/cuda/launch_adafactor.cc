@@ -1,5 +1,6 @@
 // Launches of Adafactor, whose sums over rows and columns need several kernels.
 #include "engine/backends/cuda/launch_tables.h"
+#include "engine/ops/update_parts.h"
 
 namespace hone::cuda {
 namespace {
@@ -8,7 +9,6 @@ constexpr int64_t kMostColumnParts = 64, kLeastPartRows = 32, kMostSquareParts =
 
 Result<Launches> adafactor(const NodeView& n) {
   const auto count = static_cast<size_t>(n.integer("count"));
-  const std::vector<int64_t>& decays = n.integers("decay");
   Launches all;
   size_t columns = 0;  // that were met
   const auto add = [&](Launch& l) { all.launches.push_back(std::move(l)); };
@@ -31,7 +31,7 @@ Result<Launches> adafactor(const NodeView& n) {
     f.eps = n.real("eps");
     f.clip_threshold = n.real("clip_threshold");
     f.decay_rate = n.real("decay_rate");
-    f.decay = decays.empty() || decays[i] != 0 ? n.real("weight_decay") : 0;
+    f.decay = weight_decay_of(n, i);
     f.part_rows = std::max(kLeastPartRows, (f.rows + kMostColumnParts - 1) / kMostColumnParts);
     f.square_parts = std::min(f.matrices * f.rows, kMostSquareParts);
     const int64_t rows = f.matrices * f.rows, of_columns = f.matrices * f.columns;

@@ -1,7 +1,8 @@
 // Launches of APOLLO, matrix by matrix: random numbers, their product with the gradient, the update.
 #include <cmath>
 
-#include "engine/backends/cuda/launch_tables.h"
+#include "engine/backends/cuda/update_tensors.h"
+#include "engine/ops/update_parts.h"
 
 namespace hone::cuda {
 namespace {
@@ -14,7 +15,7 @@ struct ApolloPlaces {
 };
 ApolloPlaces places_of(const Apollo& a, int64_t random, bool widens) {
   ApolloPlaces at{};
-  at.rate = whole_part(2 * sizeof(double));  // after the powers
+  at.rate = whole_part(kPowerBytes);  // after the powers
   at.parts = at.rate + whole_part(4);
   at.scales = at.parts + whole_part(kMostApolloParts * 8);
   at.random = at.scales + whole_part(4 * std::max(a.rows, a.columns));
@@ -26,7 +27,6 @@ ApolloPlaces places_of(const Apollo& a, int64_t random, bool widens) {
 
 Apollo matrix_of(const NodeView& n, size_t i) {
   const auto count = static_cast<size_t>(n.integer("count"));
-  const std::vector<int64_t>& decays = n.integers("decay");
   const Shape &p = n.in(i).shape, &low = n.in(2 * count + i).shape;
   Apollo a{};
   a.rows = p[0];
@@ -40,7 +40,7 @@ Apollo matrix_of(const NodeView& n, size_t i) {
   a.beta2 = n.real("beta2");
   a.eps = n.real("eps");
   a.scale = std::sqrt(n.real("scale"));
-  a.decay = decays.empty() || decays[i] != 0 ? n.real("weight_decay") : 0;
+  a.decay = weight_decay_of(n, i);
   a.parts = std::clamp<int64_t>(p[0] * p[1] / (16 * kBlock), 1, kMostApolloParts);
   return a;
 }
@@ -68,9 +68,7 @@ void add_projection(Launches& all, const NodeView& n, size_t i, const Apollo& a,
   LaunchArgument g = LaunchArgument::input(gradient);
   if (of_g != DType::f32) {
     g = LaunchArgument::work(at.wide);
-    Launch cast(fmt::format("cast_{}_f32", name_of(of_g)));
-    cast.in(gradient).argument(g).value(size).value(0.0).mapped(size);
-    all.launches.push_back(std::move(cast));
+    all.launches.push_back(cast_launch(of_g, DType::f32, LaunchArgument::input(gradient), g, size));
   }
   const LaunchArgument drawn = LaunchArgument::work(at.random);
   ProductForm f{.x = DType::f32, .y = DType::f32, .z = DType::f32};
@@ -124,10 +122,7 @@ Result<Launches> apollo_adamw(const NodeView& n, const LaunchOptions& options) {
     places.push_back(places_of(matrix_of(n, i), numbers, g.dtype != DType::f32));
     all.workspace_bytes = std::max(all.workspace_bytes, places.back().end);
   }
-  Launch powers("update_powers");
-  powers.in(n.slot("step")).work().value(n.real("beta1")).value(n.real("beta2"));
-  powers.block_x = kWarp;
-  all.launches.push_back(std::move(powers));
+  all.launches.push_back(powers_launch(n));
   for (size_t i = 0; i < count; ++i) {
     const Apollo a = matrix_of(n, i);
     add_projection(all, n, i, a, places[i], options);

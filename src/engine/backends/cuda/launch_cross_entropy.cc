@@ -36,23 +36,25 @@ struct HeadGradients {
   bool any() const { return dw + dx + dbias > 0; }
 };
 
-Element bias_element(const NodeView& n) {
-  return n.has("bias") ? element_of(n.in("bias").dtype) : Element::f32;
-}
-
-// Whether a row of logits stays in shared memory between its two passes: GPUs from sm_80 on give a block 99 KiB.
-Entropy kept_rows(Entropy e, DType logits, const LaunchOptions& options) {
-  constexpr int64_t kMostBytes = (99 << 10) - 512;  // the rest is for sums
-  e.keeps_row = options.tensor_cores && e.step * size_of(logits) <= kMostBytes;
-  return e;
-}
-// Its arguments: logits, bias, labels, scale, nll, correct, gradient, and `e` as a value.
-Launch entropy_launch(DType logits, DType gradient, const Entropy& e) {
-  Launch l(fmt::format("cross_entropy_{}_{}", name_of(logits), name_of(gradient)));
+// The loss of `count` rows from `first`: logits at `logits` in the workspace, their gradient at `d` (null: none).
+Launch loss_launch(const NodeView& n, DType logits_type, DType d_type, int64_t logits,
+                   const LaunchArgument& d, Entropy e, int64_t first,
+                   const LaunchOptions& options) {
+  // A row stays in shared memory between the two passes: GPUs from sm_80 on give a block 99 KiB, of which sums
+  // need a part.
+  constexpr int64_t kMostBytes = (99 << 10) - 512;
+  const int64_t row_bytes = e.step * size_of(logits_type);
+  e.smoothing = static_cast<float>(n.real("smoothing"));
+  e.bias = n.has("bias") ? element_of(n.in("bias").dtype) : Element::f32;
+  e.keeps_row = options.tensor_cores && row_bytes <= kMostBytes;
+  Launch l(fmt::format("cross_entropy_{}_{}", name_of(logits_type), name_of(d_type)));
   l.blocks(e.rows);
   l.block_x = kRowThreads;
-  if (e.keeps_row) l.shared_bytes = static_cast<int>(e.step * size_of(logits));
-  return l;
+  if (e.keeps_row) l.shared_bytes = static_cast<int>(row_bytes);
+  l.work(logits);
+  n.has("bias") ? l.in(n.slot("bias")) : l.none();
+  l.in(n.slot("labels"), first * 4).in(n.slot("scale")).out(1, first * 4).out(2, first * 4);
+  return std::move(l.argument(d).value(e));
 }
 
 // Operands of the products with logits in 16 bits: W with `step` rows, of which the last are zeros,
@@ -107,24 +109,6 @@ void add_row_sums(Launches& all, int64_t parts, const LaunchArgument& to, bool o
   all.launches.push_back(std::move(sum));
 }
 
-// The loss of some rows, whose logits become their gradient.
-Launch loss_in_place(const NodeView& n, const NarrowHead& h, bool has_gradients, int64_t logits,
-                     int64_t first, int64_t count, const LaunchOptions& options) {
-  const Entropy e = kept_rows({.rows = count,
-                               .columns = h.columns,
-                               .step = h.step,
-                               .smoothing = static_cast<float>(n.real("smoothing")),
-                               .bias = bias_element(n),
-                               .has_gradients = has_gradients,
-                               .keeps_row = false},
-                              h.t, options);
-  Launch loss = entropy_launch(h.t, h.t, e);
-  loss.work(logits);
-  n.has("bias") ? loss.in(n.slot("bias")) : loss.none();
-  loss.in(n.slot("labels"), first * 4).in(n.slot("scale")).out(1, first * 4).out(2, first * 4);
-  return loss.work(logits).value(e);
-}
-
 Result<Launches> in_place(const NodeView& n, const LaunchOptions& options) {
   Launches all;
   const NarrowHead h = HONE_TRY(narrow_head(all, n));
@@ -149,7 +133,8 @@ Result<Launches> in_place(const NodeView& n, const LaunchOptions& options) {
               .step_x = h.inner_step,
               .step_y = h.inner_step},
              {.x = x, .y = h.w, .z = d});
-    all.launches.push_back(loss_in_place(n, h, g.any(), logits, first, count, options));
+    const Entropy e{.rows = count, .columns = h.columns, .step = h.step, .has_gradients = g.any()};
+    all.launches.push_back(loss_launch(n, h.t, h.t, logits, d, e, first, options));
     if (g.dw != 0) {
       const LaunchArgument sum = LaunchArgument::output(g.dw);
       ProductArguments a{.x = d, .y = x, .z = sum};
@@ -234,21 +219,12 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
     multiply(
         {.x = t, .y = of_w, .z = DType::f32, .m = count, .n = columns, .k = inner, .trans_y = true},
         {.x = x_rows, .y = weight, .z = LaunchArgument::work(logits)});
-    const Entropy of_rows = kept_rows({.rows = count,
-                                       .columns = columns,
-                                       .step = columns,
-                                       .smoothing = static_cast<float>(n.real("smoothing")),
-                                       .bias = bias_element(n),
-                                       .has_gradients = has_gradients,
-                                       .keeps_row = false},
-                                      DType::f32, options);
-    Launch loss = entropy_launch(DType::f32, t, of_rows);
-    loss.work(logits);
-    n.has("bias") ? loss.in(n.slot("bias")) : loss.none();
-    loss.in(n.slot("labels"), first * 4).in(n.slot("scale"));
-    loss.out(1, first * 4).out(2, first * 4);
-    has_gradients ? loss.work(d) : loss.none();
-    add(loss.value(of_rows));
+    const Entropy e{
+        .rows = count, .columns = columns, .step = columns, .has_gradients = has_gradients};
+    Launch loss = loss_launch(n, DType::f32, t, logits,
+                              has_gradients ? LaunchArgument::work(d) : LaunchArgument::null(), e,
+                              first, options);
+    add(loss);
     if (dw != 0) {
       const LaunchArgument sum =
           is_narrow ? LaunchArgument::work(sums_w) : LaunchArgument::output(dw);

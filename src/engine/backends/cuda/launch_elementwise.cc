@@ -43,12 +43,18 @@ Result<Launches> cast(const NodeView& n) {
                       : to.dtype == DType::f16  ? 65504
                       : to.dtype == DType::bf16 ? 0x1.fep127
                                                 : 0;
-  Launch l(fmt::format("cast_{}_{}", name_of(n.in(0).dtype), name_of(to.dtype)));
-  l.in(0).out(0).value(to.count()).value(most).mapped(to.count());
-  return one(std::move(l));
+  return one(cast_launch(n.in(0).dtype, to.dtype, LaunchArgument::input(0),
+                         LaunchArgument::output(0), to.count(), most));
 }
 
 }  // namespace
+
+Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
+                   int64_t count, double most) {
+  Launch l(fmt::format("cast_{}_{}", name_of(from), name_of(to)));
+  l.argument(in).argument(out).value(count).value(most).mapped(count);
+  return l;
+}
 
 void add_elementwise(LaunchTable& t) {
   for (const char* name : {"neg", "exp", "log", "tanh", "erf", "sqrt", "sin", "cos"})

@@ -32,13 +32,6 @@ Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
   return all;
 }
 
-Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
-                   int64_t count) {
-  Launch cast(fmt::format("cast_{}_{}", name_of(from), name_of(to)));
-  cast.argument(in).argument(out).value(count).value(0.0).mapped(count);
-  return cast;
-}
-
 Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   const Type &x = n.in("x"), &w = n.in("w"), &y = n.out(0);
   const bool in_blocks = !n.text("scheme").empty();

@@ -23,6 +23,9 @@ struct LaunchOptions {
   bool warp_groups = false;   // products of four warps (sm_90a)
 };
 
+// Those of a GPU with cuBLASLt.
+LaunchOptions launch_options(const DeviceSpec& spec);
+
 using LaunchTable =
     std::map<std::string, std::function<Result<Launches>(const NodeView&)>, std::less<>>;
 
@@ -79,6 +82,9 @@ void add_product(Launches& all, const ProductForm& form, const ProductArguments&
 inline int64_t padded_row(int64_t columns) {
   return columns % 8 == 0 ? columns : (columns + 63) / 64 * 64;
 }
+// Changes the type of `count` elements; with `most` above 0, larger values become that one.
+Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
+                   int64_t count, double most = 0);
 // Copies a matrix [rows,columns] to one of out_rows rows that begin `step` elements apart.
 Launch pad_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
                   int64_t rows, int64_t columns, int64_t out_rows, int64_t step);

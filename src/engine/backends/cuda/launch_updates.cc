@@ -2,7 +2,8 @@
 #include <array>
 #include <cstddef>
 
-#include "engine/backends/cuda/launch_tables.h"
+#include "engine/backends/cuda/update_tensors.h"
+#include "engine/ops/update_parts.h"
 
 namespace hone::cuda {
 namespace {
@@ -30,15 +31,6 @@ Update rule_of(const NodeView& n, Rule rule) {
   return u;
 }
 
-// One of the tensors that a node updates: its elements [first, first + size), to which its states
-// belong.
-struct Part {
-  size_t i = 0, g = 0;
-  int64_t first = 0, size = 0;
-};
-
-// The powers of adamw are at the beginning of the workspace.
-constexpr int64_t kPowerBytes = 2 * sizeof(double);
 void add_scalars(Launch& l, const NodeView& n, Rule rule) {
   l.in(n.slot("lr")).in(n.slot("step")).in(n.slot("g_scale"));
   rule == Rule::adamw ? l.work() : l.none();
@@ -46,10 +38,7 @@ void add_scalars(Launch& l, const NodeView& n, Rule rule) {
 // Has the launch that makes them, if the rule needs it.
 Launches begin_updates(const NodeView& n, Rule rule) {
   if (rule != Rule::adamw) return {};
-  Launch l("update_powers");
-  l.in(n.slot("step")).work().value(n.real("beta1")).value(n.real("beta2"));
-  l.block_x = kWarp;
-  Launches all = one(std::move(l));
+  Launches all = one(powers_launch(n));
   all.workspace_bytes = kPowerBytes;
   return all;
 }
@@ -58,8 +47,7 @@ Launches begin_updates(const NodeView& n, Rule rule) {
 template <class Visit>
 Result<Launches> over_tensors(const NodeView& n, Rule rule, Visit visit) {
   const auto count = static_cast<size_t>(n.integer("count"));
-  const std::vector<int64_t>&decays = n.integers("decay"), &rows = n.integers("rows");
-  const std::vector<int64_t>& keys = n.integers("round_keys");
+  const std::vector<int64_t>&rows = n.integers("rows"), &keys = n.integers("round_keys");
   Launches all = begin_updates(n, rule);
   for (size_t i = 0; i < count; ++i) {
     const Type &p = n.in(i), &g = n.in(count + i);
@@ -67,13 +55,13 @@ Result<Launches> over_tensors(const NodeView& n, Rule rule, Visit visit) {
       return no_kernel(n,
                        fmt::format("{} with a gradient in {}", name_of(p.dtype), name_of(g.dtype)));
     const int64_t row = p.count() / std::max<int64_t>(1, p.rank() == 0 ? 1 : p.shape[0]);
-    const Part part{i, count + i, rows.empty() ? 0 : rows[0] * row,
-                    rows.empty() ? p.count() : (rows[1] - rows[0]) * row};
+    const UpdatedPart part{i, count + i, rows.empty() ? 0 : rows[0] * row,
+                           rows.empty() ? p.count() : (rows[1] - rows[0]) * row};
     // The other rows of p' are those of p.
     if (part.size != p.count()) all.launches.push_back(copy_if_apart(n, i, i));
     if (part.size == 0) continue;
     Update u = rule_of(n, rule);
-    u.decay = decays.empty() || decays[i] != 0 ? n.real("weight_decay") : 0;
+    u.decay = weight_decay_of(n, i);
     u.stochastic = !keys.empty();
     u.key = keys.empty() ? 0 : static_cast<uint64_t>(keys[i]);
     u.first = static_cast<uint64_t>(part.first);
@@ -82,100 +70,29 @@ Result<Launches> over_tensors(const NodeView& n, Rule rule, Visit visit) {
   return all;
 }
 
-void add_weights(Launch& l, const NodeView& n, const Part& part) {
+void add_weights(Launch& l, const NodeView& n, const UpdatedPart& part) {
   l.in(part.i, part.first * size_of(n.in(part.i).dtype));
   l.in(part.g, part.first * size_of(n.in(part.g).dtype));
 }
-bool has_copies(const NodeView& n) {
-  return n.node.op->attr("copied") != nullptr && !n.integers("copied").empty();
-}
-// The result that is the copy of p' of tensor i, or -1.
-int copy_of(const NodeView& n, size_t i) {
-  if (!has_copies(n)) return -1;
-  const std::vector<int64_t>& copied = n.integers("copied");
-  const auto found = std::find(copied.begin(), copied.end(), static_cast<int64_t>(i));
-  return found == copied.end()
-             ? -1
-             : static_cast<int>(n.node.out.size()) - static_cast<int>(copied.end() - found);
-}
-
-// Tensors of a launch, whose addresses are filled in when it starts.
-class Many {
- public:
-  Many(const NodeView& n, const Part& part, const Update& rule)
-      : n_(n), p_(n.in(part.i).dtype), g_(n.in(part.g).dtype) {
-    all_.rule = rule;
-    all_.copies_f16 = has_copies(n) && n.text("copied_as") == "f16";
-  }
-  bool takes(const Part& part) const {
-    return all_.count < kMostUpdated && n_.in(part.i).dtype == p_ && n_.in(part.g).dtype == g_;
-  }
-  // lists: which list of states each of the kernel's three is; -1: none.
-  void add(const Part& part, const Update& u, const std::array<int, 3>& lists) {
-    const auto count = static_cast<size_t>(n_.integer("count"));
-    const auto index = static_cast<size_t>(all_.count++);
-    UpdateTensor& t = all_.of[index];
-    t.size = part.size;
-    t.decay = u.decay;
-    t.key = u.key;
-    t.first = u.first;
-    t.first_block = blocks_;
-    blocks_ += (part.size + kUpdated - 1) / kUpdated;
-    const auto at = [&](size_t member) {
-      return offsetof(Updates, of) + index * sizeof(UpdateTensor) + member;
-    };
-    const auto operand = [&](size_t member, size_t i, int64_t offset) {
-      addresses_.push_back({at(member), LaunchArgument::Of::input, i, offset});
-    };
-    const auto result = [&](size_t member, size_t k, int64_t offset) {
-      addresses_.push_back({at(member), LaunchArgument::Of::output, k, offset});
-    };
-    const int64_t first = part.first * size_of(p_);
-    operand(offsetof(UpdateTensor, p), part.i, first);
-    operand(offsetof(UpdateTensor, g), part.g, part.first * size_of(g_));
-    result(offsetof(UpdateTensor, new_p), part.i, first);
-    for (size_t m = 0; m < lists.size(); ++m) {
-      if (lists[m] < 0) continue;
-      const auto list = static_cast<size_t>(lists[m]);
-      operand(offsetof(UpdateTensor, states) + m * sizeof(void*), (2 + list) * count + part.i, 0);
-      result(offsetof(UpdateTensor, new_states) + m * sizeof(void*), (1 + list) * count + part.i,
-             0);
-    }
-    if (const int copy = copy_of(n_, part.i); copy >= 0)
-      result(offsetof(UpdateTensor, copy), static_cast<size_t>(copy), 0);
-  }
-  Launch launch() const {
-    Launch l(fmt::format("{}_{}_{}", all_.rule.rule == Rule::adamw ? "adamw" : "update",
-                         name_of(p_), name_of(g_)));
-    add_scalars(l, n_, all_.rule.rule);
-    LaunchArgument all = LaunchArgument::of_value(all_);
-    all.addresses = addresses_;
-    l.argument(std::move(all));
-    l.grid_x = static_cast<unsigned>(blocks_);
-    return l;
-  }
-
- private:
-  const NodeView& n_;
-  DType p_, g_;
-  Updates all_{};
-  int64_t blocks_ = 0;
-  std::vector<LaunchArgument::Address> addresses_;
-};
-
-// lists: as for Many.
+// lists: as for UpdateTensors.
 Result<Launches> by_element(const NodeView& n, Rule rule, const std::array<int, 3>& lists) {
   const auto count = static_cast<size_t>(n.integer("count"));
   for (size_t i = 0; i < count; ++i)
     for (const int list : lists)
       if (list >= 0 && n.in((2 + static_cast<size_t>(list)) * count + i).dtype != n.in(i).dtype)
         return no_kernel(n, "states have another type than weights");
-  std::vector<Many> all;
-  Launches made = HONE_TRY(over_tensors(n, rule, [&](const Part& part, const Update& u) {
+  std::vector<UpdateTensors> all;
+  Launches made = HONE_TRY(over_tensors(n, rule, [&](const UpdatedPart& part, const Update& u) {
     if (all.empty() || !all.back().takes(part)) all.emplace_back(n, part, u);
     all.back().add(part, u, lists);
   }));
-  for (const Many& one : all) made.launches.push_back(one.launch());
+  for (const UpdateTensors& tensors : all) {
+    Launch l(fmt::format("{}_{}_{}", rule == Rule::adamw ? "adamw" : "update",
+                         name_of(tensors.weights()), name_of(tensors.gradients())));
+    add_scalars(l, n, rule);
+    l.argument(tensors.argument()).grid_x = tensors.blocks();
+    made.launches.push_back(std::move(l));
+  }
   return made;
 }
 
@@ -185,7 +102,7 @@ Result<Launches> in_8bit(const NodeView& n, Rule rule) {
   for (size_t i = 0; i < count; ++i)
     if (n.in(i).count() / 256 >= 0x7fffffff) return no_kernel(n, "more than 2^31 blocks");
   std::vector<Launch> updates;
-  Launches all = HONE_TRY(over_tensors(n, rule, [&](const Part& part, const Update& u) {
+  Launches all = HONE_TRY(over_tensors(n, rule, [&](const UpdatedPart& part, const Update& u) {
     Launch l(
         fmt::format("update_8bit_{}_{}", name_of(n.in(part.i).dtype), name_of(n.in(part.g).dtype)));
     add_weights(l, n, part);

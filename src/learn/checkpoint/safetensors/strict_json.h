@@ -16,6 +16,8 @@ Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std:
 // The object in a file that people and Transformers write (config.json), read as Python reads it;
 // `code` when it holds no object.
 Result<Json> read_json_object(const std::string& path, ErrorCode code);
+// The same with the keys in the file's order.
+Result<OrderedJson> read_ordered_object(const std::string& path, ErrorCode code);
 // Text as Transformers writes such a file.
 std::string json_text(const Json& value, int indent = 2);
 

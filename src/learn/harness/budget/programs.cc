@@ -20,7 +20,7 @@ Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model,
 
 void TaskModel::take(const DeviceSpec& device) {
   host_lane = device.host_lane;
-  keeps_narrow = device.kernels == "cuda";  // a CPU's kernels compute in f32
+  keeps_narrow = device.keeps_narrow;
 }
 
 std::vector<BatchShape> RunShapes::train_shapes(const RunForm& form) const {

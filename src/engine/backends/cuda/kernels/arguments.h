@@ -112,11 +112,11 @@ constexpr int kSummedColumns = 4;  // of a thread of row_parts
 
 // The rows of linear_cross_entropy: `columns` logits, from one row to the next `step` of them.
 struct Entropy {
-  int64_t rows, columns, step;
-  float smoothing;
-  Element bias;
-  bool has_gradients;
-  bool keeps_row;  // in dynamic shared memory
+  int64_t rows = 0, columns = 0, step = 0;
+  float smoothing = 0;
+  Element bias = Element::f32;
+  bool has_gradients = false;
+  bool keeps_row = false;  // in dynamic shared memory
 };
 
 // adafactor of a tensor, which is `matrices` of rows x columns; of a vector one row.

@@ -71,20 +71,6 @@ __device__ __forceinline__ float log2_fast(float x) {
 // Hides where x comes from, so that no computation with it moves in front of this place: a compiler would make
 // the 130 compares of a rare branch before each branch.
 __device__ __forceinline__ void pin(int& x) { asm volatile("" : "+r"(x)); }
-// load_matrices() of matrix.cuh; `at`: the place of this lane's row of eight elements.
-template <bool kTransposed>
-__device__ __forceinline__ void load_matrices_at(uint32_t (&parts)[4], SharedPlace at) {
-  if constexpr (kTransposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
-                 : "r"(at)
-                 : "memory");
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
-                 : "r"(at)
-                 : "memory");
-}
 // multiply_onto() of matrix.cuh, onto zeros.
 template <class T>
 __device__ __forceinline__ void multiply_first(float (&z)[4], const uint32_t (&x)[4], uint32_t y0,

@@ -111,10 +111,10 @@ template <class T>
 __device__ __forceinline__ uint32_t pack(float first, float second) {
   return Packed<T>::of(first, second);
 }
-template <bool kTransposed, class T>
-__device__ __forceinline__ void load_matrices(uint32_t (&parts)[4], const T* row) {
-  const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(row));
-  if (kTransposed)
+// load_matrices() with the place in shared memory of this lane's row of eight elements.
+template <bool kTransposed>
+__device__ __forceinline__ void load_matrices_at(uint32_t (&parts)[4], uint32_t at) {
+  if constexpr (kTransposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
                  : "r"(at)
@@ -124,6 +124,10 @@ __device__ __forceinline__ void load_matrices(uint32_t (&parts)[4], const T* row
                  : "=r"(parts[0]), "=r"(parts[1]), "=r"(parts[2]), "=r"(parts[3])
                  : "r"(at)
                  : "memory");
+}
+template <bool kTransposed, class T>
+__device__ __forceinline__ void load_matrices(uint32_t (&parts)[4], const T* row) {
+  load_matrices_at<kTransposed>(parts, static_cast<uint32_t>(__cvta_generic_to_shared(row)));
 }
 template <class T>
 __device__ __forceinline__ void multiply_onto(float (&z)[4], const uint32_t (&x)[4], uint32_t y0,
