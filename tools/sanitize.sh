@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # tools/sanitize.sh asan|ubsan|tsan [--some | PROGRAM ...]   builds the unit tests in build/<preset> and
-# runs them all but the slow ones; --some: those of rooms with SANITIZE, without the checks that take a
-# quarter of the compiler's time and that the processor or the address sanitizer makes too; programs
-# name some of them.
+# runs them all but the slow ones; --some: those of rooms with SANITIZE, not optimized, and without the
+# checks that take a quarter of the compiler's time and that the processor or the address sanitizer makes
+# too; programs name some of them.
 # HONE_UNITY=OFF compiles each file by itself, which takes twice as long and finds missing includes.
 # hone turns its own mistakes into bugs, so leaks and races are the point here.
 set -euo pipefail
@@ -13,10 +13,11 @@ jobs=${JOBS:-$(nproc)}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:suppressions=$PWD/tools/tsan.supp}
-without=
-[ "${1:-}" != --some ] || without=null,vptr,alignment,object-size
+without= optimize=-O1
+[ "${1:-}" != --some ] || without=null,vptr,alignment,object-size optimize=-O0
 mkdir -p build
-cmake --preset "$preset" -DHONE_UNITY="${HONE_UNITY:-ON}" -DHONE_SANITIZE_NOT="$without" >"build/configure-$preset.log" || { cat "build/configure-$preset.log"; exit 1; }
+cmake --preset "$preset" -DHONE_UNITY="${HONE_UNITY:-ON}" -DHONE_SANITIZE_NOT="$without" \
+  -DCMAKE_CXX_FLAGS_SANITIZED="$optimize -g1" >"build/configure-$preset.log" || { cat "build/configure-$preset.log"; exit 1; }
 chosen=(--test-dir "build/$preset" -L 'unit|fuzz' -LE 'slow|nightly')
 programs=(all_tests)
 if [ "${1:-}" = --some ]; then

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "base/core/whole_test.h"
+
 namespace hone {
 
 // The backends that HONE_TEST_DEVICES names, separated by commas; make check-cuda names cuda,
@@ -32,9 +34,6 @@ inline std::vector<std::string> emulated_backends() {
                                   : std::vector<std::string>{};
 #endif
 }
-
-// Whether long tests run all their cases, as in make nightly, instead of a sample.
-inline bool tests_whole() { return std::getenv("HONE_WHOLE_TESTS") != nullptr; }
 
 using BackendCase = std::tuple<std::string, std::string>;  // case, backend
 // Every case on every backend. The emulated GPU runs only those of `sample`, because it takes seconds

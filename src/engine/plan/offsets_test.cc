@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "base/core/whole_test.h"
+
 namespace hone {
 namespace {
 
@@ -50,8 +52,8 @@ std::vector<Lifetime> training_step(std::mt19937_64& rng, int layers) {
 
 TEST(Offsets, SearchesNoFurtherThanIsEnough) {
   int ended_sooner = 0;
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
-    std::mt19937_64 rng(seed);
+  for (int seed = 1; seed <= rounds(100); ++seed) {
+    std::mt19937_64 rng(static_cast<uint64_t>(seed));
     std::vector<Lifetime> b = training_step(rng, 5);
     Search best, search;
     const int64_t top = assign_offsets(b, &best);
@@ -62,15 +64,15 @@ TEST(Offsets, SearchesNoFurtherThanIsEnough) {
     ended_sooner += search.looked_at < best.looked_at;
     expect_no_overlap(b, sooner);
   }
-  EXPECT_GT(ended_sooner, 10);
+  EXPECT_GT(ended_sooner, rounds(100) / 10);
 }
 
 TEST(Offsets, RandomTrainingSteps) {
   double sum = 0;
-  constexpr int kPrograms = 400;
+  const int programs = rounds(400);
   for (const uint64_t seed : {7, 12}) {
     std::mt19937_64 rng(seed);
-    for (int round = 0; round < kPrograms; ++round) {
+    for (int round = 0; round < programs; ++round) {
       std::vector<Lifetime> b = training_step(rng, 1 + round % 12);
       const int64_t top = assign_offsets(b), bound = most_alive(b);
       expect_no_overlap(b, top);
@@ -79,7 +81,7 @@ TEST(Offsets, RandomTrainingSteps) {
       sum += static_cast<double>(top) / static_cast<double>(bound) - 1;
     }
   }
-  EXPECT_LE(sum / (2 * kPrograms), 0.001);
+  EXPECT_LE(sum / (2 * programs), 0.001);
 }
 
 // The least region for the buffers: placed in every order, each at its lowest place. Some order
@@ -134,7 +136,7 @@ TEST(Offsets, AnyLifetimes) {
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(rng);
   };
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < rounds(200); ++round) {
     std::vector<Lifetime> b(static_cast<size_t>(pick(1, 80)));
     for (Lifetime& x : b) {
       x.bytes = pick(0, 4) == 0 ? 64 : 64 * pick(1, 4096);
@@ -158,7 +160,7 @@ TEST(Offsets, TheSameBuffersGetTheSameOffsets) {
 
 TEST(Offsets, TheIndexGivesTheSamePlaces) {
   std::mt19937_64 rng(19);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < rounds(60); ++round) {
     std::vector<Lifetime> a = training_step(rng, 1 + round % 9), b = a;
     Search one_by_one{.few = a.size()}, index{.few = 0};
     ASSERT_EQ(assign_offsets(a, &one_by_one), assign_offsets(b, &index)) << round;

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "base/core/whole_test.h"
 #include "engine/graph/text.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
@@ -216,9 +217,8 @@ class Cells {
 
 void expect_values_are_kept(bool copies, double fragmentation) {
   std::mt19937_64 rng(1);
-  constexpr int kPrograms = 400;
   int64_t elsewhere = 0;
-  for (int round = 0; round < kPrograms; ++round) {
+  for (int round = 0; round < rounds(400); ++round) {
     const std::string text = random_program(rng, 5 + round % 60, copies);
     SCOPED_TRACE(text);
     Result<Program> p = parse_program(text, op_table());

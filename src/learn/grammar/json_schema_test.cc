@@ -7,6 +7,7 @@
 #include <random>
 #include <regex>
 
+#include "base/core/whole_test.h"
 #include "base/unicode/unicode.h"
 #include "learn/grammar/errors.h"
 #include "learn/grammar/token_masks.h"
@@ -276,7 +277,7 @@ Result<std::string> random_document(const OrderedJson& schema, Random& r) {
 }
 
 TEST(JsonSchema, RandomTokensOfRandomSchemasMakeValidDocuments) {
-  const uint32_t schemas = std::getenv("HONE_WHOLE_TESTS") != nullptr ? 5000 : 200;
+  const uint32_t schemas = tests_whole() ? 5000 : 200;
   uint32_t documents = 0, refused = 0;
   for (uint32_t seed = 0; seed < schemas; ++seed) {
     Random r(seed);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/core/whole_test.h"
 #include "engine/backends/cuda/graphs.h"
 #include "engine/backends/cuda/libraries/errors.h"
 #include "engine/backends/reference/reference.h"
@@ -46,15 +47,17 @@ TEST_P(EmulatedCudas, Conformance) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EmulatedCudas,
-                         testing::Values(How{"Forward", {}, true},
-                                         How{"Backward",  // V100
-                                             {.capability_major = 7,
-                                              .execution = Execution::as_late_as_possible,
-                                              .threads = Order::backward}},
-                                         How{"Shuffled",
-                                             {.execution = Execution::shuffled,
-                                              .threads = Order::shuffled}}),
+std::vector<How> orders() {
+  std::vector<How> orders{{"Forward", {}, true},
+                          {"Backward",  // V100
+                           {.capability_major = 7,
+                            .execution = Execution::as_late_as_possible,
+                            .threads = Order::backward}}};
+  if (tests_whole())
+    orders.push_back({"Shuffled", {.execution = Execution::shuffled, .threads = Order::shuffled}});
+  return orders;
+}
+INSTANTIATE_TEST_SUITE_P(All, EmulatedCudas, testing::ValuesIn(orders()),
                          [](const auto& p) { return p.param.name; });
 
 // One program, which fills its arena.

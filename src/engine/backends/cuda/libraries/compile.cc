@@ -94,7 +94,8 @@ std::string KernelCompiler::version() const {
 }
 
 Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& architecture,
-                                                         const std::set<std::string>& names) const {
+                                                         const std::set<std::string>& names,
+                                                         Code code) const {
   const Library& n = library_;
   const std::string source = source_of(names);
   void* program = nullptr;
@@ -107,8 +108,10 @@ Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& arch
   } destroy{n, program};
   const std::string arch = "--gpu-architecture=" + architecture;
   // Not by several threads (--split-compile): what they make of a kernel is not always the same.
-  const char* options[] = {arch.c_str(), "--std=c++17", "--ptxas-options=-v"};
-  const int result = n.nvrtcCompileProgram(program, 3, options);
+  std::vector<const char*> options{arch.c_str(), "--std=c++17", "--ptxas-options=-v"};
+  if (code == Code::plain) options.push_back("--Ofast-compile=max");
+  const int result =
+      n.nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
   size_t bytes = 0;
   n.nvrtcGetProgramLogSize(program, &bytes);
   std::string log(bytes, '\0');

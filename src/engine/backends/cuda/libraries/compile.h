@@ -35,13 +35,15 @@ class KernelCompiler {
   // Compiles all kernels and keeps them, if they are not kept. Errors: H1343, those of the folder.
   Status keep_all(const std::string& architecture) const;
 
-  // Compiles the kernels of these names, or all if there are none, and says what each uses.
+  // Compiles the kernels of these names, or all if there are none, and says what each uses. Plain
+  // code takes a tenth of the time, for a check of the text (NVRTC 13).
+  enum class Code { fast, plain };
   struct Compiled {
     std::string cubin;
     std::map<std::string, KernelUse> uses;
   };
-  Result<Compiled> compile(const std::string& architecture,
-                           const std::set<std::string>& names = {}) const;
+  Result<Compiled> compile(const std::string& architecture, const std::set<std::string>& names = {},
+                           Code code = Code::fast) const;
 
   std::string version() const;  // "13.2"
 

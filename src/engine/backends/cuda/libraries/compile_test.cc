@@ -17,7 +17,8 @@ TEST(Compile, EveryKernel) {
   Result<KernelCompiler> nvrtc = KernelCompiler::open();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.error().text();
   // To PTX, for the newest instructions; compile_nightly_test.cc makes cubins.
-  const Result<KernelCompiler::Compiled> ptx = nvrtc->compile("compute_90a");
+  const Result<KernelCompiler::Compiled> ptx =
+      nvrtc->compile("compute_90a", {}, KernelCompiler::Code::plain);
   EXPECT_TRUE(ptx.ok()) << ptx.error().text();
 }
 
