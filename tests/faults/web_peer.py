@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
+# nightly: --whole
 """The pages of hone ui in headless Chromium (Debian: chromium), beside a training run, a pipeline, a registry and a server.
 
-    tests/faults/web_peer.py --hone build/hone [--keep FOLDER]
+    tests/faults/web_peer.py --hone build/hone [--keep FOLDER] [--whole]
 
 Every page is opened, 400, 1280 and 1920 wide, light and dark; axe-core finds nothing where it is installed (support/page_checks.py). Nothing may be written to the console, no page may be wider than
 its window, the tab key must reach every control, the curve of a run must grow while it trains, names that are HTML
-must stay text, and the playground must show an answer in pieces. --keep keeps the pictures.
+must stay text, and the playground must show an answer in pieces. --keep keeps the
+pictures; --whole: each page in all six ways, not in three.
 """
 import argparse
 import base64
@@ -37,7 +39,8 @@ def find_chromium():
 class Browser:
     """Chromium by its pipe: messages of the DevTools protocol, each ended by a NUL."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, whole):
+        self.whole = whole
         ours, theirs = os.pipe(), os.pipe()
         def keep():  # as 3 and 4 of the browser
             a, b = os.dup(ours[0]), os.dup(theirs[1])
@@ -160,22 +163,25 @@ CONTRAST = """(() => {
 })()"""
 
 
+# Light or dark, and the width; the first three of a page unless all are asked for.
+LOOKS = ("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400), ("light", 1920), ("dark", 1920)
+
+
 def check_page(browser, name, url, ready, pictures):
     shots = []
-    for dark in False, True:
-        for width in 1920, 1280, 400:
-            browser.look(width, 1000, dark)
-            browser.open(url, ready)
-            wide = browser.run("document.documentElement.scrollWidth")
-            if wide > width:
-                over = browser.run(f"[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > {width}).map(e => e.tagName + '.' + e.getAttribute('class')).slice(0, 8)")
-                sys.exit(f"{name}: {wide} wide in a window of {width}: {over}")
-            if poor := browser.run(CONTRAST):
-                sys.exit(f"{name}: contrast below 4.5 to 1: {poor}")
-            check_texts(browser, f"{name}, {width} wide")
-            check_axe(browser, f"{name}, {'dark' if dark else 'light'}, {width} wide")
-            shots.append(browser.picture(os.path.join(pictures, f"{name}-{'dark' if dark else 'light'}-{width}.png")))
-    if shots[0] == shots[3]:
+    for light, width in LOOKS if browser.whole else LOOKS[:3]:
+        browser.look(width, 1000, light == "dark")
+        browser.open(url, ready)
+        wide = browser.run("document.documentElement.scrollWidth")
+        if wide > width:
+            over = browser.run(f"[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > {width}).map(e => e.tagName + '.' + e.getAttribute('class')).slice(0, 8)")
+            sys.exit(f"{name}: {wide} wide in a window of {width}: {over}")
+        if poor := browser.run(CONTRAST):
+            sys.exit(f"{name}: contrast below 4.5 to 1: {poor}")
+        check_texts(browser, f"{name}, {width} wide")
+        check_axe(browser, f"{name}, {light}, {width} wide")
+        shots.append(browser.picture(os.path.join(pictures, f"{name}-{light}-{width}.png")))
+    if shots[0] == shots[1]:
         sys.exit(f"{name}: light and dark look the same")
     browser.look()
     browser.open(url, ready)
@@ -259,6 +265,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(os.path.dirname(__file__), "..", "..", "build", "hone"))
     parser.add_argument("--keep")
+    parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
     chromium = find_chromium()
     if not chromium:
@@ -289,7 +296,7 @@ def main():
         ui, url = start_listening(hone, folder, env, "ui", "--port", "0", "--folder", ".", "--endpoint_url", address)
         running.append(ui)
 
-        browser = Browser(chromium, os.path.join(folder, "profile"))
+        browser = Browser(chromium, os.path.join(folder, "profile"), options.whole)
         check_runs(browser, url, hone, folder, env, pictures)
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url + "/api/pipelines") as answer:
             pipeline = json.load(answer)["pipelines"][0]["id"]
@@ -310,7 +317,7 @@ def main():
             sys.exit(f"a page asks elsewhere: {elsewhere}")
         if browser.faults:
             sys.exit("the console has:\n" + "\n".join(browser.faults))
-        print(f"nine pages, light and dark, 400, 1280 and 1920 wide: nothing on the console, {len(browser.requests)} requests, all to hone ui")
+        print(f"nine pages, light and dark, narrow and wide: nothing on the console, {len(browser.requests)} requests, all to hone ui")
         return 0
     finally:
         if browser:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
+# nightly: --whole
 """The pages of runs in headless Chromium (Debian: chromium), over logs of runs that ended in every way.
 
-    tests/faults/web_runs.py --hone build/hone [--keep FOLDER]
+    tests/faults/web_runs.py --hone build/hone [--keep FOLDER] [--whole]
 
 The list, one run, a failed run, a comparison and an exported file are opened at 400, 1280 and 1920 points, light and dark: no text overlaps
 another one or is cut, axe-core finds nothing where it is installed (support/page_checks.py), and the console stays empty. Zoom, smoothing,
-filters and the choice of runs are in the address and survive a reload. The exported file asks for nothing. --keep keeps the pictures.
+filters and the choice of runs are in the address and survive a reload. The exported file asks for nothing. --keep keeps the pictures;
+--whole: each page in all six ways, not in three.
 """
 import argparse
 import json
@@ -223,6 +225,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(os.path.dirname(__file__), "..", "..", "build", "hone"))
     parser.add_argument("--keep")
+    parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
     chromium = find_chromium()
     if not chromium:
@@ -235,7 +238,7 @@ def main():
     try:
         write_runs(folder)
         ui, url = start_listening(hone, folder, {**os.environ, "HONE_REGISTRY": os.path.join(folder, "registry.db")}, "ui", "--port", "0", "--folder", ".")
-        browser = Browser(chromium, os.path.join(folder, "profile"))
+        browser = Browser(chromium, os.path.join(folder, "profile"), options.whole)
         link = check_list(browser, url, pictures)
         check_charts(browser, url, pictures)
         check_compare(browser, link, pictures)
