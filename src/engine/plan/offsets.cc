@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -141,6 +142,48 @@ class Timeline {
   int64_t looked_at_ = 0;
 };
 
+// Placed buffers by their first byte, each a row of four columns.
+class Placed {
+ public:
+  void reserve(size_t rows) {
+    from_.reserve(rows), to_.reserve(rows), first_.reserve(rows), last_.reserve(rows);
+  }
+  void clear() { from_.clear(), to_.clear(), first_.clear(), last_.clear(); }
+  void insert(const Lifetime& x, int64_t offset) {
+    const auto row = std::upper_bound(from_.begin(), from_.end(), offset) - from_.begin();
+    from_.insert(from_.begin() + row, offset);
+    to_.insert(to_.begin() + row, offset + x.bytes);
+    first_.insert(first_.begin() + row, x.first);
+    last_.insert(last_.begin() + row, x.last);
+  }
+  // Calls f(from, to) for those alive with x, from low to high.
+  template <class F>
+  void each_alive_with(const Lifetime& x, F&& f) const {
+    constexpr size_t kBlock = 16;  // rows that are compared at once
+    const size_t rows = from_.size();
+    size_t row = 0;
+    for (; row + kBlock <= rows; row += kBlock) {
+      std::array<uint8_t, kBlock> alive;
+      for (size_t k = 0; k < kBlock; ++k)
+        alive[k] = static_cast<uint8_t>((first_[row + k] <= x.last) & (x.first <= last_[row + k]));
+      for (size_t half = 0; half < kBlock; half += 8) {
+        uint64_t bytes = 0;  // 1 for each row that is alive
+        std::memcpy(&bytes, &alive[half], 8);
+        for (; bytes != 0; bytes &= bytes - 1) {
+          const size_t k = row + half + static_cast<size_t>(std::countr_zero(bytes)) / 8;
+          f(from_[k], to_[k]);
+        }
+      }
+    }
+    for (; row < rows; ++row)
+      if (first_[row] <= x.last && x.first <= last_[row]) f(from_[row], to_[row]);
+  }
+
+ private:
+  std::vector<int64_t> from_, to_;
+  std::vector<int32_t> first_, last_;
+};
+
 // Places buffers one after the other, each at the smallest gap that fits among those already
 // placed which are alive with it, or, if it hangs, as high as it fits below a ceiling.
 class Placer {
@@ -176,19 +219,12 @@ class Placer {
   int64_t looked_at() const { return timeline_ ? timeline_->looked_at() : work_; }
 
  private:
-  struct Placed {
-    int64_t from, to;
-    int32_t first, last;
-  };
-
   void put(const Lifetime& x, int64_t offset) {
     if (timeline_) {
       timeline_->take(x, {offset, offset + x.bytes});
       return;
     }
-    auto where = std::upper_bound(placed_.begin(), placed_.end(), offset,
-                                  [](int64_t o, const Placed& p) { return o < p.from; });
-    placed_.insert(where, {offset, offset + x.bytes, x.first, x.last});
+    placed_.insert(x, offset);
   }
 
   // Calls f(from, to) for what is there while x is alive, from low to high.
@@ -198,8 +234,7 @@ class Placer {
       for (const Range& r : timeline_->taken(x)) f(r.from, r.to);
       return;
     }
-    for (const Placed& p : placed_)
-      if (p.first <= x.last && x.first <= p.last) f(p.from, p.to);
+    placed_.each_alive_with(x, f);
   }
 
   int64_t gap_for(const Lifetime& x) {
@@ -226,7 +261,7 @@ class Placer {
   }
 
   const std::vector<Lifetime>& b_;
-  std::vector<Placed> placed_;        // by `from`; used without a timeline
+  Placed placed_;                     // used without a timeline
   std::optional<Timeline> timeline_;  // if there are many buffers
   std::vector<int64_t> offsets_;
   int64_t top_ = 0, work_ = 0;

@@ -15,7 +15,7 @@ struct Lifetime {
 struct Search {
   // Up to this number of buffers are looked at one by one, which is faster than an index and gives
   // the same places.
-  size_t few = 512;
+  size_t few = 4096;
   int64_t enough = 0;     // bytes; a region of this size is worth no long search for a smaller one
   int64_t looked_at = 0;  // result: number of looks at placed buffers
 };
