@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/core/errors.h"
+#include "base/core/held_stop.h"
 #include "base/core/json.h"
 #include "base/core/json_members.h"
 #include "base/core/log.h"
@@ -245,6 +246,23 @@ TEST(Process, RunsPrograms) {
   Result<CommandOutput> none = run_command({"no-such-program-xyz"});
   ASSERT_FALSE(none.ok());
   EXPECT_STREQ(none.error().code(), "H0004");
+}
+
+// Rule 23 of ranks: a signal counts when all of them know of it.
+TEST(Process, AHeldStopWaitsUntilItIsRequested) {
+  install_stop_handlers();
+  {
+    const HeldStops held;
+    ::raise(SIGTERM);
+    EXPECT_EQ(HeldStops::waiting(), SIGTERM);
+    EXPECT_FALSE(stop_requested());
+    request_stop(SIGTERM);
+    EXPECT_TRUE(stop_requested());
+    request_stop(0);
+  }
+  EXPECT_EQ(stop_signal(), SIGTERM);  // it still waited
+  EXPECT_EQ(HeldStops::waiting(), 0);
+  request_stop(0);
 }
 
 TEST(Process, SignalsSetAFlag) {

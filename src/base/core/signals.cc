@@ -10,10 +10,13 @@
 #include <string_view>
 
 #include "base/core/error.h"
+#include "base/core/held_stop.h"
 
 namespace hone {
 namespace {
 std::atomic<int> stop_flag{0};
+std::atomic<bool> holds_stops{false};
+std::atomic<int> held_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 std::atomic<int> stop_event{-1};  // an eventfd, readable while a stop is requested
@@ -25,12 +28,13 @@ void tell_waiting() {
 }
 
 void on_stop(int signal) {
-  if (signal == SIGINT && stop_flag.load() == SIGINT) {
+  if (signal == SIGINT && (stop_flag.load() == SIGINT || held_signal.load() == SIGINT)) {
     constexpr std::string_view kText =
         "\ninterrupted twice: ending at once, nothing more is saved\n";
     (void)!::write(STDERR_FILENO, kText.data(), kText.size());
     ::_exit(130);
   }
+  if (holds_stops.load()) return held_signal.store(signal);
   stop_flag.store(signal);
   tell_waiting();
 }
@@ -63,5 +67,17 @@ void request_stop(int signal) {
   eventfd_t taken = 0;
   (void)::eventfd_read(stop_event.load(), &taken);
 }
+
+HeldStops::HeldStops(bool on) : on_(on) {
+  if (on) holds_stops.store(true);
+}
+
+HeldStops::~HeldStops() {
+  if (!on_) return;
+  holds_stops.store(false);
+  if (const int signal = held_signal.exchange(0); signal != 0) request_stop(signal);
+}
+
+int HeldStops::waiting() { return held_signal.load(); }
 
 }  // namespace hone

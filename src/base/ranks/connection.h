@@ -1,0 +1,55 @@
+// TCP connections of the control plane.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/core/file_descriptor.h"
+#include "base/ranks/frame.h"
+
+namespace hone {
+
+struct Listener {
+  FileDescriptor socket;
+  int port = 0;
+};
+// Listens at a port, 0: one that the kernel chooses. `loopback`: for processes of this host alone.
+// Error H0127.
+Result<Listener> listen_at(int port, bool loopback);
+
+// Connects within `patience_s`: a name that is not known yet, and a host that refuses, are tried again;
+// `say` gets a line when that lasts. Error H0125.
+struct ConnectOptions {
+  double patience_s = 600;
+  Clock* clock = &system_clock();
+  std::function<void(const std::string& line)> say = {};
+};
+Result<FileDescriptor> connect_to(const std::string& host, int port, const ConnectOptions& options);
+
+// Whether only processes of this host reach the address: "localhost", "127.0.0.1", "::1".
+bool is_loopback(const std::string& address);
+
+// Frames over a connection, which does not block. A host that no longer answers ends the connection
+// within 5 s: its kernel answers also while its process is stopped.
+class FrameConnection {
+ public:
+  FrameConnection(FileDescriptor socket, FrameLimits limits);
+  int fd() const { return socket_.get(); }
+  void set_limits(FrameLimits limits) { reader_.set_limits(limits); }
+
+  // Reads the bytes that are there; false: the connection ended.
+  bool read();
+  Result<std::optional<Frame>> next() { return reader_.next(); }
+  void queue(const Frame& frame) { unsent_ += encode_frame(frame); }
+  // Writes as many bytes as the connection takes; false: it ended.
+  bool write();
+  size_t unsent_bytes() const { return unsent_.size(); }
+
+ private:
+  FileDescriptor socket_;
+  FrameReader reader_;
+  std::string unsent_;
+};
+
+}  // namespace hone

@@ -1,0 +1,365 @@
+// Ranks as threads of this process, over real connections.
+#include "base/ranks/control.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "base/core/signals.h"
+#include "base/ranks/connection.h"
+#include "base/ranks/errors.h"
+
+namespace hone {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ControlTest : public ::testing::Test {
+ protected:
+  void serve(int ranks, ControlTimes times = {}) {
+    server_ = ControlServer::open({.state = {.ranks = ranks, .token = "t", .times = times},
+                                   .say =
+                                       [this](const std::string& line) {
+                                         const std::lock_guard lock(mutex_);
+                                         lines_ += line + "\n";
+                                       }})
+                  .value();
+    ranks_ = ranks;
+  }
+  World world(int rank) const {
+    return {.rank = rank,
+            .ranks = ranks_,
+            .host = fmt::format("h{}", rank),
+            .address = "127.0.0.1",
+            .port = server_->port()};
+  }
+  Result<std::unique_ptr<ControlClient>> join(int rank, JoinOptions options = {}) const {
+    if (options.token.empty()) options.token = "t";
+    options.heartbeat_s = 0.05;
+    return ControlClient::join(world(rank), std::move(options));
+  }
+  // Runs a function for each rank, each on a thread.
+  template <class F>
+  void run_ranks(F f) const {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks_; ++rank)
+      threads.emplace_back([this, rank, &f] {
+        const auto client = join(rank);
+        ASSERT_TRUE(client.ok()) << client.error().text();
+        f(rank, **client);
+        (*client)->leave();
+      });
+    for (std::thread& t : threads) t.join();
+  }
+  bool said(const std::string& text, double patience_s = 5) {
+    for (const double end = system_clock().seconds() + patience_s;
+         system_clock().seconds() < end;) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (lines_.find(text) != std::string::npos) return true;
+      }
+      system_clock().sleep(0.01);
+    }
+    return false;
+  }
+  FileDescriptor stranger() const { return connect_to("127.0.0.1", server_->port(), {}).value(); }
+  // Whether the server ends a connection within 5 s.
+  static bool is_ended(const FileDescriptor& fd) {
+    FileDescriptor copy(::dup(fd.get()));
+    FrameConnection connection(std::move(copy), kServerLimits);
+    for (const double end = system_clock().seconds() + 5; system_clock().seconds() < end;) {
+      if (!connection.read()) return true;
+      system_clock().sleep(0.01);
+    }
+    return false;
+  }
+
+  int ranks_ = 0;
+  std::mutex mutex_;
+  std::string lines_;
+  std::unique_ptr<ControlServer> server_;  // destroyed first: it writes lines
+};
+
+TEST_F(ControlTest, SixtyFourRanksJoinMeetAndShareKeys) {
+  serve(64);
+  std::atomic<int> right = 0;
+  run_ranks([&](int rank, ControlClient& client) {
+    ASSERT_TRUE(client.barrier("start").ok());
+    const auto all = client.gather("numbers", std::to_string(rank * 7)).value();
+    ASSERT_EQ(all.size(), 64u);
+    ASSERT_TRUE(client.set(fmt::format("key {}", rank), all[static_cast<size_t>(rank)]).ok());
+    if (rank == 0) {
+      ASSERT_TRUE(client.publish("loss", {{"eval_loss", 2.5}}).ok());
+    }
+    right += client.get(fmt::format("key {}", (rank + 1) % 64)).value() ==
+                 std::to_string((rank + 1) % 64 * 7) &&
+             client.published("loss").value()["eval_loss"] == 2.5;
+  });
+  EXPECT_EQ(right, 64);
+  EXPECT_TRUE(server_->wait_for_ranks(5));
+  EXPECT_FALSE(server_->first_failure());
+}
+
+TEST_F(ControlTest, AMissingRankIsNamedWhileOthersWait) {
+  serve(3, {.report_s = 0.2});
+  std::atomic<bool> asked = false;
+  run_ranks([&](int rank, ControlClient& client) {
+    client.set_step(4);
+    if (rank == 2) {
+      const HostWork work(&client, "evaluation", 10);
+      work.update(3);
+      while (!asked) system_clock().sleep(0.01);
+      client.reach(1, "all_reduce of w");
+      client.pass();
+    } else {
+      client.reach(1, "all_reduce of w");
+      if (rank == 0) {
+        EXPECT_TRUE(said("2 of 3 ranks wait at 'all_reduce of w'"));
+        EXPECT_TRUE(said("rank 2 on host h2: evaluation, 3 of 10"));
+        const auto missing = client.who_is_missing(1).value();
+        ASSERT_EQ(missing.size(), 1u);
+        EXPECT_THAT(missing[0].text(), HasSubstr("rank 2 on host h2: evaluation, 3 of 10"));
+        asked = true;
+      }
+    }
+    EXPECT_TRUE(client.barrier("end").ok());
+  });
+  EXPECT_EQ(server_->progress(2).step, 4);
+}
+
+TEST_F(ControlTest, AWaitForAKeyEndsAfterItsPatience) {
+  serve(1);
+  const auto client = join(0).value();
+  const Result<std::string> none = client->get("nothing", 0.05);
+  EXPECT_TRUE(none.error().is(err::kRanksMissing));
+  EXPECT_EQ(client->gather("alone", "x").value(), std::vector<std::string>{"x"});
+}
+
+TEST_F(ControlTest, RanksThatMayNotJoinAreRefused) {
+  serve(2);
+  const auto first = join(0, {.facts = {{"program", "p"}}}).value();
+  EXPECT_TRUE(join(1, {.token = "wrong"}).error().is(err::kRankRefused));
+  World late = world(1);
+  late.epoch = 2;
+  EXPECT_TRUE(ControlClient::join(late, {.token = "t"}).error().is(err::kStaleEpoch));
+  const auto differs = join(1, {.facts = {{"program", "q"}}});
+  EXPECT_TRUE(differs.error().is(err::kRankDiffers));
+  const Status waits = first->barrier("start");
+  EXPECT_TRUE(waits.error().is(err::kRankFailed));
+  EXPECT_THAT(waits.error().what(), HasSubstr("program 'q' instead of 'p'"));
+}
+
+TEST_F(ControlTest, ANewMembershipEndsTheWaitsOfTheOld) {
+  serve(2);
+  const auto first = join(0).value();
+  std::thread later([&] {
+    system_clock().sleep(0.05);
+    server_->begin_epoch(1);
+  });
+  EXPECT_TRUE(first->get("x").error().is(err::kStaleEpoch));
+  later.join();
+  EXPECT_EQ(server_->epoch(), 2);
+  World next = world(0);
+  next.epoch = 2;
+  next.ranks = 1;
+  EXPECT_TRUE(ControlClient::join(next, {.token = "t"}).value()->barrier("start").ok());
+}
+
+TEST_F(ControlTest, EveryRankHearsTheFirstError) {
+  serve(3);
+  run_ranks([&](int rank, ControlClient& client) {
+    client.set_step(6);
+    if (rank == 2) client.fail(Error(err::kControlMessage, "the disk is full").at("out"));
+    const Result<std::string> status = client.get("never");
+    EXPECT_EQ(status.error().what(),
+              "rank 2 on host h2 failed first at step 6: H0128 the disk is full");
+    EXPECT_THAT(status.error().where(), ElementsAre("out"));
+  });
+}
+
+TEST_F(ControlTest, ARequestToStopReachesRanksAsASignalDoes) {
+  serve(1);
+  const auto first = join(0).value();
+  server_->stop(SIGINT);
+  for (int i = 0; i < 500 && !stop_requested(); ++i) system_clock().sleep(0.01);
+  EXPECT_EQ(stop_signal(), SIGINT);
+  request_stop(0);
+}
+
+TEST_F(ControlTest, ALauncherOfAnotherHostReportsAFailure) {
+  serve(2);
+  const auto first = join(0).value();
+  const RankFailure failure{1, "b", {}, Error(err::kControlMessage, "memory ran out"), false};
+  EXPECT_TRUE(report_failure(world(0), "wrong", failure).ok());
+  EXPECT_FALSE(server_->first_failure());
+  EXPECT_TRUE(report_failure(world(0), "t", failure).ok());
+  EXPECT_THAT(first->get("x").error().what(), HasSubstr("rank 1 on host b failed first"));
+}
+
+// The kernel closes the connections of a process that is killed.
+TEST_F(ControlTest, ARankThatEndsWithoutAWordIsNoticedAndNamed) {
+  serve(2);
+  const auto first = join(0).value();
+  auto second = join(1).value();
+  second.reset();
+  const double begin = system_clock().seconds();
+  EXPECT_THAT(first->barrier("x").error().what(),
+              HasSubstr("rank 1 on host h1 ended without an error"));
+  EXPECT_LT(system_clock().seconds() - begin, 5);
+}
+
+// The kernel of a stopped process answers for it, that of a killed one closes its connection.
+TEST_F(ControlTest, AStoppedProcessIsNamedAndSurvivesAndAKilledOneIsNoticed) {
+  ranks_ = 2;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    World place = World::alone();
+    if (::read(ends[0], &place.port, sizeof place.port) != sizeof place.port) ::_exit(1);
+    place = {.rank = 1, .ranks = 2, .host = "h1", .address = "127.0.0.1", .port = place.port};
+    const auto client = ControlClient::join(place, {.token = "t", .heartbeat_s = 0.05});
+    if (!client.ok() || !(*client)->barrier("start").ok()) ::_exit(1);
+    for (;;) ::pause();
+  }
+  serve(2, {.silent_s = 0.5});
+  const int port = server_->port();
+  ASSERT_EQ(::write(ends[1], &port, sizeof port), static_cast<ssize_t>(sizeof port));
+  const auto first = join(0).value();
+  ASSERT_TRUE(first->barrier("start").ok());
+  ::kill(child, SIGSTOP);
+  EXPECT_TRUE(said("rank 1 on host h1: is silent for"));
+  system_clock().sleep(0.5);
+  EXPECT_FALSE(server_->first_failure());
+  ::kill(child, SIGCONT);
+  const auto is_heard = [&] { return !server_->is_silent(1); };
+  for (int i = 0; i < 500 && !is_heard(); ++i) system_clock().sleep(0.01);
+  EXPECT_TRUE(is_heard());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  const double begin = system_clock().seconds();
+  EXPECT_THAT(first->barrier("end").error().what(), HasSubstr("rank 1 on host h1 ended without"));
+  EXPECT_LT(system_clock().seconds() - begin, 5);
+  for (const int end : ends) ::close(end);
+}
+
+TEST_F(ControlTest, AStrangersBytesEndNothing) {
+  serve(2);
+  const auto first = join(0).value();
+  for (const std::string_view bytes :
+       {"GET / HTTP/1.0\r\n\r\n", "hone\xff\xff\xff\xff\xff\xff\xff\xff",
+        "hone\2\0\0\0\0\0\0\0{}"}) {
+    const FileDescriptor fd = stranger();
+    const std::string sent(bytes.data(), bytes.size());
+    EXPECT_EQ(::send(fd.get(), sent.data(), sent.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(sent.size()));
+  }
+  const FileDescriptor fd = stranger();
+  const std::string set = encode_frame({{{"do", "set"}, {"key", "a"}}, ""});
+  EXPECT_EQ(::send(fd.get(), set.data(), set.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(set.size()));
+  EXPECT_TRUE(is_ended(fd));
+  const auto second = join(1).value();
+  EXPECT_TRUE(second->set("k", "v").ok());
+  EXPECT_EQ(first->get("k").value(), "v");
+}
+
+TEST_F(ControlTest, AnotherServerAtTheAddressIsNamed) {
+  const Listener listener = listen_at(0, true).value();
+  std::thread other([&] {
+    pollfd ready{listener.socket.get(), POLLIN, 0};
+    ::poll(&ready, 1, 5000);
+    const FileDescriptor fd(::accept(listener.socket.get(), nullptr, nullptr));
+    (void)::send(fd.get(), "HTTP/1.1 400 \r\n", 15, MSG_NOSIGNAL);
+  });
+  World world = World::alone();
+  world.address = "127.0.0.1";
+  world.port = listener.port;
+  EXPECT_TRUE(ControlClient::join(world, {}).error().is(err::kControlMessage));
+  other.join();
+}
+
+TEST_F(ControlTest, SaysThatNobodyServes) {
+  World world = World::alone();
+  world.address = "127.0.0.1";
+  world.port = listen_at(0, true)->port;
+  const auto none = ControlClient::join(world, {.patience_s = 0.1});
+  EXPECT_TRUE(none.error().is(err::kControlLost));
+  EXPECT_THAT(none.error().what(), HasSubstr("Connection refused"));
+}
+
+TEST_F(ControlTest, ALostControlPlaneEndsWaits) {
+  serve(2);
+  const auto first = join(0).value();
+  std::thread later([&] {
+    system_clock().sleep(0.05);
+    server_.reset();
+  });
+  EXPECT_TRUE(first->get("x").error().is(err::kControlLost));
+  later.join();
+}
+
+TEST_F(ControlTest, APortIsChosenByTheKernelOrRefusedByNumber) {
+  serve(1);
+  EXPECT_GT(server_->port(), 0);
+  const auto taken = ControlServer::open({.port = server_->port()});
+  EXPECT_TRUE(taken.error().is(err::kControlPort));
+  EXPECT_THAT(taken.error().what(), HasSubstr(std::to_string(server_->port())));
+  EXPECT_TRUE(ControlServer::open({.loopback = false}).error().is(err::kRankRefused));
+}
+
+TEST_F(ControlTest, RankZeroServesWithoutALauncher) {
+  const int port = listen_at(0, true)->port;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      const World world{
+          .rank = rank, .ranks = 3, .host = "h", .address = "localhost", .port = port};
+      const auto control = Control::open(world, {{"program", "p"}}, 20);
+      ASSERT_TRUE(control.ok()) << control.error().text();
+      EXPECT_EQ((*control)->client().gather("x", std::to_string(rank)).value(),
+                (std::vector<std::string>{"0", "1", "2"}));
+      EXPECT_TRUE((*control)->end(Ok{}).ok());
+    });
+  for (std::thread& t : threads) t.join();
+}
+
+TEST_F(ControlTest, TheErrorOfARankTakesPrecedenceOverThoseThatFollow) {
+  const int port = listen_at(0, true)->port;
+  std::vector<std::string> ends(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      const World world{
+          .rank = rank, .ranks = 3, .host = "h", .address = "localhost", .port = port};
+      const auto control = Control::open(world, {}, 20).value();
+      if (rank == 2) system_clock().sleep(0.1);
+      const Error own(err::kControlMessage, rank == 2 ? "the disk is full" : "a peer is lost");
+      ends[static_cast<size_t>(rank)] = control->end(own, rank != 2).error().what();
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_THAT(ends, ElementsAre(HasSubstr("rank 2 on host h failed first"),
+                                HasSubstr("rank 2 on host h failed first"), "the disk is full"));
+}
+
+TEST(LocalKeyValues, WaitsForValues) {
+  LocalKeyValues values;
+  EXPECT_TRUE(values.get("a", 0.01).error().is(err::kRanksMissing));
+  std::thread setter([&] { EXPECT_TRUE(values.set("a", "b").ok()); });
+  EXPECT_EQ(values.get("a").value(), "b");
+  setter.join();
+}
+
+}  // namespace
+}  // namespace hone
