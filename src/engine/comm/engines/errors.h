@@ -1,0 +1,8 @@
+// Error codes of the room: H1505.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#include "engine/comm/engines/errors.def"
+}  // namespace hone::err

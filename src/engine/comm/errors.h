@@ -1,0 +1,8 @@
+// Error codes of the room: H1501 to H1504.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#include "engine/comm/errors.def"
+}  // namespace hone::err
