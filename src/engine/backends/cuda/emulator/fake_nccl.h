@@ -1,0 +1,15 @@
+// An NCCL that works on the streams of the fake driver, which checks the memory that messages read and
+// write, and their order. Another group carries the bytes, so the ranks may be processes, each with a
+// fake driver, or threads that use the group directly.
+#pragma once
+
+#include "engine/backends/cuda/libraries/nccl.h"
+#include "engine/comm/group.h"
+
+namespace hone::cuda {
+
+Nccl fake_nccl();
+// Carries the messages of communicators that are made from now on; must outlive them. Null: none.
+inline Group* fake_nccl_carrier = nullptr;
+
+}  // namespace hone::cuda
