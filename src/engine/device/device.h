@@ -10,6 +10,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -66,6 +68,8 @@ class Queue {
   virtual void finish() = 0;
 };
 
+class Group;  // engine/comm/group.h
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -75,9 +79,20 @@ class Device {
   virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                                    const std::string& folder = "") = 0;
   virtual Queue& queue(Lane lane) = 0;
-  // The first failure of queued work; H1323: a disk failed. After a failure the contents of the
-  // blocks are undefined.
-  virtual Status check() const { return Ok{}; }
+  // The first failure of queued work; H1323: a disk failed; errors of the group's exchanges. After a
+  // failure the contents of the blocks are undefined.
+  virtual Status check() const { return check_group(); }
+  // The ranks that its collectives work with, which outlive it; null: this process is alone. Set
+  // before programs are compiled.
+  virtual void set_group(Group* group) { group_ = group; }
+  Group* group() const { return group_; }
+  // Keeps the first failure of a collective; the collectives after it fail too.
+  void keep_failure(Error failure);
+  Status check_group() const;
+  // The collective that is being done: its op and scope, such as "all_reduce gradients.wte.weight";
+  // "": none. Any thread. begin_collective: null ends it.
+  std::string collective() const;
+  void begin_collective(const std::string* name);
   // The way blocks on disk are read and written, and the reason if it is not the best; "" without
   // blocks.
   virtual std::string disk_access() const { return ""; }
@@ -85,6 +100,12 @@ class Device {
   virtual ThreadPool& pool() = 0;
   // Whether host code may read and write the space `device` by its addresses.
   virtual bool host_memory() const = 0;
+
+ private:
+  Group* group_ = nullptr;
+  mutable std::mutex mutex_;
+  std::optional<Error> failure_;
+  const std::string* collective_ = nullptr;
 };
 
 }  // namespace hone

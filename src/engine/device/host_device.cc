@@ -55,6 +55,11 @@ Result<std::unique_ptr<Memory>> HostDevice::allocate(Space space, int64_t bytes,
   return std::unique_ptr<Memory>(std::make_unique<ArenaMemory>(HONE_TRY(Arena::allocate(bytes))));
 }
 
+Status HostDevice::check() const {
+  HONE_TRY(disk_.check());
+  return check_group();
+}
+
 Queue& HostDevice::queue(Lane lane) {
   if (lane == Lane::compute || lane == Lane::host_compute) return queue_;
   std::unique_ptr<HostQueue>& queue = lanes_[static_cast<size_t>(lane)];

@@ -18,11 +18,11 @@ class HostDevice : public Device {
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder = "") override;
   // Compute runs at once, and so do kernels of the host, because the device is the host; every
-  // other lane has a thread, started when the lane is first used.
+  // other lane, comm too, has a thread, started when the lane is first used.
   Queue& queue(Lane lane) override;
   ThreadPool& pool() override { return pool_; }
   bool host_memory() const override { return true; }
-  Status check() const override { return disk_.check(); }
+  Status check() const override;
   std::string disk_access() const override { return disk_.how(); }
 
  private:

@@ -1,4 +1,5 @@
-// The Executable that calls a kernel for each node, with copies and host kernels on their lanes.
+// The Executable that calls a kernel for each node, with copies, collectives and host kernels on their
+// lanes.
 #include <algorithm>
 
 #include "engine/device/accesses.h"
@@ -53,10 +54,11 @@ class NodeList : public Executable {
       for (ValueId v : n.node.in) c.in_place.push_back(place(v));
       for (ValueId v : n.node.out) c.out_place.push_back(place(v));
       c.workspace_offset = places.workspace_offset[k];
-      if (n.node.lane == Lane::host_compute) {
+      if (n.node.lane == Lane::host_compute || n.node.lane == Lane::comm) {
         for (const std::vector<Place>* of : {&c.in_place, &c.out_place})
           for (const Place& at : *of)
-            HONE_BUG_IF(at.space == Space::device && !device_.host_memory(),
+            HONE_BUG_IF(n.node.lane == Lane::host_compute && at.space == Space::device &&
+                            !device_.host_memory(),
                         "program {}, node {}: the host reads the device's memory", p.name, k);
         c.kernel = HONE_TRY(backend.kernel(n));
         for (size_t i = 0; i < n.node.in.size(); ++i)
@@ -75,10 +77,10 @@ class NodeList : public Executable {
       } else {
         c.kernel = is_view(n) ? view_kernel(n) : HONE_TRY(backend.kernel(n));
       }
-      const Space scratch = workspace_space(n.node);
+      c.scratch = workspace_space(n.node);
       if (c.kernel.workspace_bytes > 0)
-        reach(scratch,
-              aligned(c.workspace_offset + c.kernel.workspace_bytes, plan.alignment[scratch]));
+        reach(c.scratch,
+              aligned(c.workspace_offset + c.kernel.workspace_bytes, plan.alignment[c.scratch]));
       calls.push_back(std::move(c));
     }
     return Ok{};
@@ -98,7 +100,7 @@ class NodeList : public Executable {
         c.out.clear();
         for (const Place& p : c.in_place) c.in.push_back(address(p));
         for (const Place& p : c.out_place) c.out.push_back(address(p));
-        c.workspace = arenas[c.lane ? Space::host : Space::device] + c.workspace_offset;
+        c.workspace = arenas[c.scratch] + c.workspace_offset;
         size_t noted = 0;
         if (!c.accesses.empty()) {
           for (const void* in : c.in) c.accesses[noted++].at = in;
@@ -146,11 +148,12 @@ class NodeList : public Executable {
     Kernel kernel;
     std::vector<Place> in_place, out_place;
     int64_t workspace_offset = 0;
+    Space scratch = Space::device;  // where the workspace is
     std::vector<const void*> in;
     std::vector<void*> out;
     void* workspace = nullptr;
     Queue* lane = nullptr;         // of a node that has started but is not done
-    std::function<void()> work;    // of a kernel of the host
+    std::function<void()> work;    // of a kernel on that lane
     std::vector<Access> accesses;  // by it
     int64_t bytes = 0;             // of a copy
     uint64_t mark = 0;             // of the lane, after this node in the latest run

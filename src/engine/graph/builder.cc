@@ -17,6 +17,7 @@ Values Builder::emit(std::string_view name, Values in, Attrs attrs) {
     if (op->copies) node.lane = lane_between(program_.space(node.in[0]), space);
     program_.values.back().space = space;
   }
+  if (op->traffic) node.lane = Lane::comm;
   program_.nodes.push_back(std::move(node));
   return program_.nodes.back().out;
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 #include <tuple>
+#include <unordered_map>
 
 #include "engine/graph/op.h"
 
@@ -91,6 +92,10 @@ uint64_t fingerprint(const Program& p) {
     h.add(s.shard.tensor);
     h.add(static_cast<uint64_t>(s.shard.begin));
     h.add(static_cast<uint64_t>(s.shard.rows));
+    if (s.shard.held.count() > 0) {
+      h.add(static_cast<uint64_t>(s.shard.held.begin));
+      h.add(static_cast<uint64_t>(s.shard.held.end));
+    }
   }
   for (const Node& n : p.nodes) {
     h.add(hash_of(n));
@@ -119,18 +124,34 @@ uint64_t numeric_fingerprint(const Program& p) {
     h.add(p.type(v));
     number[static_cast<size_t>(v)] = h.value();
   };
-  for (const Named& n : p.inputs) outside("input", n.name, n.value);
-  for (const State& s : p.states) outside("state", s.name, s.value);
-  const auto result = [](const Op& op, const Attrs& attrs, std::span<const uint64_t> operands,
-                         size_t k) {
+  const auto result = [](std::string_view op, const Attrs& attrs,
+                         std::span<const uint64_t> operands, size_t k) {
     Hash h;
-    h.add(op.name);
+    h.add(op);
     h.add(attrs);
     h.add(operands.size());
     for (const uint64_t x : operands) h.add(x);
     h.add(uint64_t{k});
     return h.value();
   };
+  for (const Named& n : p.inputs) outside("input", n.name, n.value);
+  std::unordered_map<uint64_t, uint64_t>
+      whole_of;  // number of a rank's rows of a weight -> the weight's
+  for (const State& s : p.states) {
+    if (s.shard.whole() || s.shard.held.count() == 0 || s.role != Role::param) {
+      outside("state", s.name, s.value);
+      continue;
+    }
+    Type type = p.type(s.value);
+    type.shape[0] = s.shard.rows;
+    Hash h;
+    h.add("state");
+    h.add(s.shard.tensor);
+    h.add(type);
+    const uint64_t whole = h.value();
+    const Attrs rows{{"axis", 0}, {"begin", s.shard.held.begin}, {"end", s.shard.held.end}};
+    whole_of[number[static_cast<size_t>(s.value)] = result("slice", rows, {&whole, 1}, 0)] = whole;
+  }
   std::vector<uint64_t> operands;
   for (const Node& n : p.nodes) {
     const NodeView view{p, n};
@@ -141,11 +162,18 @@ uint64_t numeric_fingerprint(const Program& p) {
       Attrs product = n.attrs;
       product.erase("act");
       product.erase("save_pre");
-      made(1) = result(*n.op, product, operands, 0);
-      made(0) = result(*p.ops().find(n.attrs.text("act")), {}, {&made(1), 1}, 0);
+      made(1) = result(n.op->name, product, operands, 0);
+      made(0) = result(n.attrs.text("act"), {}, {&made(1), 1}, 0);
       continue;
     }
-    for (size_t k = 0; k < n.out.size(); ++k) made(k) = result(*n.op, n.attrs, operands, k);
+    if (n.op->gathers) {
+      for (size_t k = 0; k < n.out.size(); ++k) {
+        const auto whole = whole_of.find(operands[k]);
+        made(k) = whole == whole_of.end() ? operands[k] : whole->second;
+      }
+      continue;
+    }
+    for (size_t k = 0; k < n.out.size(); ++k) made(k) = result(n.op->name, n.attrs, operands, k);
     if (n.op->copies ||
         (n.op->view_offset && n.op->view_offset(view) == 0 && view.in(0) == view.out(0)))
       made(0) = number_of(n.in[0]);
@@ -154,7 +182,9 @@ uint64_t numeric_fingerprint(const Program& p) {
   results.reserve(p.outputs.size() + p.states.size());
   for (const Named& n : p.outputs) results.emplace_back(0, n.name, number_of(n.value));
   for (const State& s : p.states)
-    if (s.next != kNoValue) results.emplace_back(1, s.name, number_of(s.next));
+    if (s.next != kNoValue)
+      results.emplace_back(1, s.role == Role::param && !s.shard.whole() ? s.shard.tensor : s.name,
+                           number_of(s.next));
   std::sort(results.begin(), results.end());
   Hash h;
   for (const auto& [kind, name, result] : results) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/graph/place.h"
+#include "engine/graph/shard.h"
 #include "engine/graph/type.h"
 
 namespace hone {
@@ -73,12 +74,14 @@ Result<Role> role_named(std::string_view name);
 std::string copy_name(
     const std::string& parameter);  // of its state of role copy: "copy." and its name
 
-// The rows of a tensor's first axis that a state holds; each row of a tensor is in one state of the
-// program.
+// The rows of a tensor's first axis that a state holds; each row that the program holds of a tensor is
+// in one of its states. Other ranks hold the others.
 struct ShardSpec {
   std::string tensor;  // its name; empty: the state is all of it
   int64_t begin = 0;   // the first row
   int64_t rows = 0;    // of the whole tensor
+  RowRange held = {};  // that the states of the program hold together; empty: all
+  RowRange held_rows() const { return held.count() > 0 ? held : RowRange{0, rows}; }
   bool whole() const { return tensor.empty(); }
   bool operator==(const ShardSpec&) const = default;
 };

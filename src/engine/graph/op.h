@@ -126,6 +126,10 @@ struct Op {
   // Its only result has the bits of its only operand. copies: the result is in the space that
   // attribute `to` names, once a node with `waits` is done, whose result is a view of it.
   bool copies = false, waits = false;
+  // Works on the lane comm, with the same node of every other rank: the bytes that this rank sends.
+  int64_t (*traffic)(const NodeView&) = nullptr;
+  bool gathers =
+      false;  // such an op: result i is operand i of all ranks together, and has its bits
   std::optional<double> neutral = {};  // f(x, neutral) = f(neutral, x) = x, bit for bit
 
   const AttrSpec* attr(std::string_view attr_name) const;  // nullptr when it has none of this name
@@ -146,7 +150,15 @@ Status check_node(const NodeView& n);
 Space result_space(const NodeView& n, size_t k);
 
 // Whether the node only starts at its place in the list, and is done at a wait for a result.
-inline bool is_begun(const Node& n) { return n.op->copies || n.lane == Lane::host_compute; }
+inline bool is_begun(const Node& n) {
+  return n.op->copies || n.lane == Lane::host_compute || n.lane == Lane::comm;
+}
+// Whether the node waits for a collective.
+inline bool waits_for_ranks(const Program& p, const Node& n) {
+  if (!n.op->waits) return false;
+  const int32_t begun = p.values[static_cast<size_t>(n.in[0])].node;
+  return begun >= 0 && p.nodes[static_cast<size_t>(begun)].lane == Lane::comm;
+}
 
 // Whether the node applies an activation and has the activation's operand as its second result: the
 // first result then has the bits of the op of that name applied to the second.

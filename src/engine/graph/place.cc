@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<std::string_view, kSpaces.size()> kSpaceNames{"device", "host", "disk"};
 constexpr std::array<std::string_view, kLaneCount> kLaneNames{
-    "compute", "load", "store", "disk_read", "disk_write", "host_compute"};
+    "compute", "load", "store", "disk_read", "disk_write", "host_compute", "comm"};
 
 }  // namespace
 

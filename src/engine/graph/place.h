@@ -27,8 +27,8 @@ class PerSpace {
 };
 
 // The kinds of work of a device's queues. Work of one lane runs in the order in which it was given.
-enum class Lane : uint8_t { compute, load, store, disk_read, disk_write, host_compute };
-inline constexpr size_t kLaneCount = 6;
+enum class Lane : uint8_t { compute, load, store, disk_read, disk_write, host_compute, comm };
+inline constexpr size_t kLaneCount = 7;
 std::string_view name_of(Lane l);
 Result<Lane> lane_named(std::string_view name);
 

@@ -293,8 +293,10 @@ class Parser {
       s.trainable = a.flag("trainable");
       if (a.has("shard_of")) {
         const std::vector<int64_t> rows = a.integers("rows");
-        if (rows.size() != 2) return fail(line, "rows=[first, rows of the tensor] is expected");
+        if (rows.size() != 2 && rows.size() != 4)
+          return fail(line, "rows=[first, rows of the tensor] is expected");
         s.shard = {a.text("shard_of"), rows[0], rows[1]};
+        if (rows.size() == 4) s.shard.held = {rows[2], rows[3]};
       }
       program_.states.push_back(std::move(s));
       return Ok{};
@@ -378,8 +380,10 @@ std::string print(const Program& p) {
     if (st.trainable) parts.push_back("trainable=true");
     if (st.home != Space::device) parts.push_back(fmt::format("home={}", quoted(name_of(st.home))));
     if (!st.shard.whole())
-      parts.push_back(fmt::format("shard_of={}, rows=[{},{}]", quoted(st.shard.tensor),
-                                  st.shard.begin, st.shard.rows));
+      parts.push_back(fmt::format(
+          "shard_of={}, rows=[{},{}{}]", quoted(st.shard.tensor), st.shard.begin, st.shard.rows,
+          st.shard.held.count() > 0 ? fmt::format(",{},{}", st.shard.held.begin, st.shard.held.end)
+                                    : ""));
     s += fmt::format("state {} {}{}\n", quoted(st.name), typed(st.value), braces(parts));
   }
   std::string scope;

@@ -99,6 +99,27 @@ TEST(Text, ShardsOfATensorHoldEachRowOnce) {
   EXPECT_FALSE(parse_program(shards(R"(state "x" %2 : f32[1] {shard_of="m"})"), table()).ok());
 }
 
+TEST(Text, ARankHoldsSomeRowsOfATensor) {
+  const auto of = [](const std::string& rows, const std::string& type = "f32[2,2]") {
+    return fmt::format(
+        "program p\nstate \"m[2:4]\" %0 : {} {{role=\"moment\", shard_of=\"m\", rows=[{}]}}\n",
+        type, rows);
+  };
+  const auto refusal = [&](const std::string& rows, const std::string& type = "f32[2,2]") {
+    const Status s = verify(parsed(of(rows, type)));
+    return s.ok() ? "" : std::string(s.error().what());
+  };
+  EXPECT_EQ(refusal("2,6,2,4"), "");
+  EXPECT_EQ(print(parsed(of("2,6,2,4"))), of("2,6,2,4"));
+  EXPECT_NE(fingerprint(parsed(of("2,6,2,4"))), fingerprint(parsed(of("2,6"))));
+  EXPECT_THAT(refusal("2,6"), HasSubstr("do not follow"));
+  EXPECT_THAT(refusal("2,6,1,4"), HasSubstr("do not follow"));
+  EXPECT_THAT(refusal("2,6,2,5"), HasSubstr("rows of 'm' are in no state"));
+  EXPECT_THAT(refusal("2,6,2,4", "f32[3,2]"), HasSubstr("rows beyond the last"));
+  EXPECT_THAT(refusal("2,6,2,7"), HasSubstr("rows beyond the last"));
+  EXPECT_FALSE(parse_program(of("2,6,2"), table()).ok());
+}
+
 TEST(Text, RoundTrip) {
   Program p = parsed(kCanonical);
   EXPECT_EQ(print(p), kCanonical);

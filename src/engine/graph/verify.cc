@@ -28,7 +28,7 @@ Result<Types> infer(const Program& p, const Node& n) {
   }
 }
 
-// The shards of a tensor hold each of its rows once, in the order of the states.
+// The shards of a tensor hold each of the program's rows of it once, in the order of the states.
 Status verify_shards(const Program& p) {
   std::map<std::string_view, const State*> last;  // shard of a tensor
   const auto end_of = [&](const State& s) { return s.shard.begin + p.type(s.value).shape[0]; };
@@ -41,17 +41,19 @@ Status verify_shards(const Program& p) {
     const Type& type = p.type(s.value);
     if (type.rank() == 0) return say("a scalar has no rows");
     const State*& before = last[s.shard.tensor];
-    if (s.shard.begin != (before ? end_of(*before) : 0))
+    const RowRange held = s.shard.held_rows();
+    if (held.begin < 0 || held.end > s.shard.rows) return say("it has rows beyond the last");
+    if (s.shard.begin != (before ? end_of(*before) : held.begin))
       return say("its rows do not follow those of the shard before it");
     if (before) {
       const Type& other = p.type(before->value);
-      if (before->shard.rows != s.shard.rows || before->role != s.role ||
-          other.dtype != type.dtype ||
+      if (before->shard.rows != s.shard.rows || before->shard.held_rows() != held ||
+          before->role != s.role || other.dtype != type.dtype ||
           !std::equal(type.shape.begin() + 1, type.shape.end(), other.shape.begin() + 1,
                       other.shape.end()))
         return say("it is of another type or role than the shard before it");
     }
-    if (s.shard.rows - s.shard.begin < type.shape[0]) return say("it has rows beyond the last");
+    if (held.end - s.shard.begin < type.shape[0]) return say("it has rows beyond the last");
     before = &s;
   }
   for (const State& s : p.states)
@@ -59,7 +61,7 @@ Status verify_shards(const Program& p) {
       return Error(err::kInvalidProgram,
                    fmt::format("program {}: '{}' is a state and has shards", p.name, s.name));
   for (const auto& [tensor, s] : last)
-    if (end_of(*s) != s->shard.rows)
+    if (end_of(*s) != s->shard.held_rows().end)
       return Error(err::kInvalidProgram,
                    fmt::format("program {}: rows of '{}' are in no state", p.name, tensor));
   return Ok{};

@@ -55,6 +55,7 @@ class Places {
       return p.space(n.in[0]) == p.space(n.out[0])
                  ? n.lane
                  : lane_between(p.space(n.in[0]), p.space(n.out[0]));
+    if (n.op->traffic) return Lane::comm;
     const NodeView view{p, n};
     const bool has_kernel = !n.op->waits && !(n.op->view_offset && n.op->view_offset(view) >= 0);
     return has_kernel && n.lane == Lane::host_compute ? n.lane : Lane::compute;
@@ -114,8 +115,9 @@ class Places {
     const int32_t maker = p.values[static_cast<size_t>(s.next)].node;
     const Node& n = p.nodes[static_cast<size_t>(maker)];
     const int32_t begins = n.op->waits ? issue_of(n.in[0]) : maker;
-    const bool on_host = p.nodes[static_cast<size_t>(begins)].lane == Lane::host_compute;
-    const int32_t until = on_host ? last_read_[static_cast<size_t>(s.value)]
+    const Lane lane = p.nodes[static_cast<size_t>(begins)].lane;
+    const bool by_lane = lane == Lane::host_compute || lane == Lane::comm;
+    const int32_t until = by_lane ? last_read_[static_cast<size_t>(s.value)]
                                   : last_busy_[static_cast<size_t>(s.value)];
     if (until > begins)
       return say("state", s.name,

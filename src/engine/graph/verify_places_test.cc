@@ -15,7 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// neg(x), copy(x) {to}, wait(x), and sum(onto, x), which is written over `onto`.
+// neg(x), copy(x) {to}, wait(x), sum(onto, x), which is written over `onto`, and share(x), a
+// collective.
 const OpTable& places_table() {
   static const OpTable t([] {
     const auto same = [](const NodeView& n) -> Result<Types> { return Types{n.in(0)}; };
@@ -34,7 +35,12 @@ const OpTable& places_table() {
            .operands = {"onto", "x"},
            .infer = same,
            .over = {{.result = 0, .operand = "onto"}}};
-    return std::vector<Op>{neg, copy, wait, sum};
+    Op share{.name = "share",
+             .operands = {"x"},
+             .infer = same,
+             .over = {{.result = 0, .operand = "x"}},
+             .traffic = [](const NodeView& n) { return n.in(0).bytes(); }};
+    return std::vector<Op>{neg, copy, wait, sum, share};
   }());
   return t;
 }
@@ -126,6 +132,46 @@ output "y" = %5
   p.nodes[0].lane = Lane::disk_read;
   p.states[0].home = Space::host;
   EXPECT_NE(fingerprint(p), before);
+}
+
+TEST_F(Places, CollectivesAreOnTheirLane) {
+  const std::string text = R"(program step
+input "x" %0 : f32[4]
+state "w" %1 : f32[4] {role="param"}
+  %2 : f32[4] = share(%0) lane comm
+  %3 : f32[4] = neg(%1)
+  %4 : f32[4] = wait(%2)
+  %5 : f32[4] = share(%1) lane comm
+  %6 : f32[4] = wait(%5)
+next %1 = %6
+output "y" = %4
+)";
+  p = parsed_places(text);
+  EXPECT_EQ(print(p), text);
+  EXPECT_TRUE(verify(p).ok()) << verify(p).error().text();
+  p.nodes[0].lane = Lane::compute;
+  expect_broken("is on lane 'compute', not 'comm'");
+  p = parsed_places(text);
+  p.nodes[2].in[0] = 3;
+  expect_broken("waits for %3, which no other lane makes");
+  p = parsed_places(text);
+  p.nodes[1].in[0] = 2;
+  expect_broken("reads %2, not a wait for it");
+  p = parsed_places(text);
+  EXPECT_TRUE(waits_for_ranks(p, p.nodes[2]));
+  p.nodes.push_back(p.nodes[1]);  // reads w after the collective wrote over it
+  p.nodes.back().out = {p.new_value(p.type(3))};
+  p.renumber_producers();
+  expect_broken("the old version is read by node 5 after node 3 wrote the new one");
+}
+
+TEST_F(Places, TheBuilderPutsCollectivesOnTheirLane) {
+  Program made(places_table());
+  const ValueId x = made.add_input("x", {DType::f32, {4}});
+  Builder b(made);
+  made.outputs.push_back({"y", b.emit1("wait", {b.emit1("share", {x})})});
+  EXPECT_EQ(made.nodes[0].lane, Lane::comm);
+  EXPECT_TRUE(verify(made).ok()) << verify(made).error().text();
 }
 
 TEST_F(Places, TextErrors) {

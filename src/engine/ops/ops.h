@@ -176,5 +176,22 @@ struct UpdateLists {
 };
 Values update(Builder& b, const std::string& rule, const UpdateLists& lists, Attrs attrs);
 
+// ---- collectives: done with the same node of every other rank, on the lane comm ----------------
+// The rows of each tensor that each rank has (collective_parts.h).
+struct Split {
+  Share share;
+  std::vector<int64_t> units = {};  // for each tensor: rows that stay together; empty: 1
+  std::vector<int64_t> owners =
+      {};  // for each tensor: the rank that has all of it, or -1; empty: -1
+};
+Values all_reduce(Builder& b, const Values& tensors, const Share& share);  // sums over all ranks
+Values reduce_scatter(Builder& b, const Values& tensors,
+                      const Split& split);  // this rank's rows of sums
+// This rank's rows of sums + the terms of ranks 0, 1, ..., present - 1, in this order; `sums` may be empty.
+Values fold_units(Builder& b, const Values& terms, const Values& sums, ValueId present,
+                  const Split& split);
+Values all_gather(Builder& b, const Values& parts, const std::vector<int64_t>& rows,
+                  const Split& split);  // the whole tensors, of `rows` rows
+
 }  // namespace ops
 }  // namespace hone

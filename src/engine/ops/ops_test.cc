@@ -38,13 +38,13 @@ TEST(Ops, EveryOpIsComplete) {
     if (!op->grad) without_gradient.push_back(op->name);
   }
   EXPECT_THAT(without_gradient,
-              testing::ElementsAre("activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit",
-                                   "apollo_adamw", "attention_dropout_mask", "attention_grad",
-                                   "cache_write", "clip_scale", "compare", "constant", "copy",
-                                   "dequantize_dynamic", "dropout_mask", "gate_grad", "iota",
-                                   "lamb", "layer_norm_grad", "lion", "lion_8bit",
-                                   "quantize_dynamic", "random_normal", "rms_norm_grad", "rmsprop",
-                                   "round_stochastic", "sgd", "sum_squares", "wait"));
+              testing::ElementsAre(
+                  "activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit", "all_gather",
+                  "all_reduce", "apollo_adamw", "attention_dropout_mask", "attention_grad",
+                  "cache_write", "clip_scale", "compare", "constant", "copy", "dequantize_dynamic",
+                  "dropout_mask", "fold_units", "gate_grad", "iota", "lamb", "layer_norm_grad",
+                  "lion", "lion_8bit", "quantize_dynamic", "random_normal", "reduce_scatter",
+                  "rms_norm_grad", "rmsprop", "round_stochastic", "sgd", "sum_squares", "wait"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {
@@ -72,6 +72,25 @@ TEST(Ops, RefusalsNameOpRuleAndShapes) {
               HasSubstr("[0,0] is not a permutation"));
   EXPECT_THAT(refusal("broadcast", {"f32[3]"}, "{shape=[4,5], axes=[1]}"),
               HasSubstr("dimension 0 does not fit axis 1 of [4,5]"));
+  EXPECT_THAT(refusal("all_reduce", {"f32[3]"}, "{ranks=2, rank=2}"),
+              HasSubstr("rank 2 of 2 ranks"));
+  EXPECT_THAT(refusal("all_reduce", {"f32[3]", "f64[3]"}, "{ranks=2, rank=0}"),
+              HasSubstr("element types differ"));
+  EXPECT_THAT(refusal("reduce_scatter", {"f32[]"}, "{ranks=2, rank=0}"),
+              HasSubstr("a scalar has no rows"));
+  EXPECT_THAT(refusal("reduce_scatter", {"f32[3]"}, "{ranks=2, rank=0, owners=[2]}"),
+              HasSubstr("there is no rank 2"));
+  EXPECT_THAT(refusal("all_gather", {"f32[]"}, "{ranks=2, rank=0, rows=[1], owners=[-2]}"),
+              HasSubstr("there is no rank -2"));
+  EXPECT_EQ(refusal("fold_units", {"f32[]", "i64[]"}, "{ranks=2, rank=0, count=1, owners=[-2]}"),
+            "");
+  EXPECT_THAT(refusal("fold_units", {"f32[]", "i64[]"}, "{ranks=2, rank=0, count=2}"),
+              HasSubstr("count=2 does not fit the operands"));
+  EXPECT_THAT(refusal("reduce_scatter", {"f32[3]"}, "{ranks=2, rank=0, units=[1,1]}"),
+              HasSubstr("units has 2 entries for 1 tensors"));
+  EXPECT_THAT(refusal("all_gather", {"f32[3]"}, "{ranks=2, rank=0, rows=[5]}"),
+              HasSubstr("this rank has 2 of the 5 rows of tensor 0"));
+  EXPECT_EQ(refusal("all_gather", {"f32[2]"}, "{ranks=2, rank=0, rows=[5]}"), "");
   EXPECT_THAT(refusal("compare", {"f32[3]", "f32[3]"}, "{how=\"less\"}"),
               HasSubstr("how='less' is not one of eq, ne"));
   EXPECT_THAT(refusal("embedding", {"f32[9,4]", "i64[3]"}), HasSubstr("the ids must be i32[T]"));

@@ -64,6 +64,10 @@ class Offloading {
   void find_uses() {
     for (size_t i = 0; i < p.nodes.size(); ++i) {
       const Node& n = p.nodes[i];
+      if (waits_for_ranks(p, n)) {  // until which the collective reads and writes
+        const int32_t begun = p.values[index_of(n.in[0])].node;
+        for (ValueId v : p.nodes[static_cast<size_t>(begun)].in) use(root_[index_of(v)], i);
+      }
       if (is_view(p, n)) {
         root_[index_of(n.out[0])] = root_[index_of(n.in[0])];
         continue;
@@ -99,7 +103,7 @@ class Offloading {
     if (to_.gradients == Space::device && to_.activations == Space::device) return;
     for (size_t i = 0; i < p.nodes.size(); ++i) {
       const Node& n = p.nodes[i];
-      if (is_view(p, n) || n.op->copies || n.op->waits) continue;
+      if (is_view(p, n) || is_begun(n) || n.op->waits) continue;
       for (ValueId v : n.out) {
         if (stays[index_of(v)] || !is_large(v) || !has_gap(v)) continue;
         const Phase last = p.nodes[uses_[index_of(v)].back()].phase;
@@ -119,9 +123,10 @@ class Offloading {
     follows_ = on_host_;
     used_at_home_.assign(p.values.size(), false);
     if (to_.host_lane == HostLane::none || to_.moments != Space::host) return;
+    const std::vector<bool> sent = sent_by();
     for (size_t i = 0; i < p.nodes.size(); ++i) {
       const Node& n = p.nodes[i];
-      if (is_view(p, n) || n.op->copies) continue;
+      if (is_view(p, n) || is_begun(n) || sent[i]) continue;
       const bool by_element = n.op->attr("rows") != nullptr;  // ops/update_parts.h
       if (to_.host_lane == HostLane::apart && !by_element) continue;
       bool reads_moments = false, alone = true;
@@ -140,6 +145,20 @@ class Offloading {
       }
     }
     find_followers();
+  }
+  // By node: whether it is before a collective that reads its results, or what is made of them. The
+  // device has these.
+  std::vector<bool> sent_by() const {
+    std::vector<bool> sent(p.nodes.size(), false), read(p.values.size(), false);
+    for (size_t i = p.nodes.size(); i-- > 0;) {
+      const Node& n = p.nodes[i];
+      sent[i] = n.lane == Lane::comm || std::any_of(n.out.begin(), n.out.end(),
+                                                    [&](ValueId v) { return read[index_of(v)]; });
+      if (!sent[i]) continue;
+      for (ValueId v : n.in)
+        if (v != kNoValue) read[index_of(v)] = true;
+    }
+    return sent;
   }
   // Casts of what such an update makes, to states: the host makes them too.
   void find_followers() {

@@ -25,6 +25,7 @@
 #include "engine/passes/precision.h"
 #include "engine/passes/recompute.h"
 #include "engine/passes/schedule.h"
+#include "engine/passes/shard.h"
 #include "engine/passes/simplify.h"
 #include "engine/passes/store_activations.h"
 #include "engine/passes/store_weights.h"
@@ -36,6 +37,11 @@ const std::map<std::string, Pass>& passes_by_name() {
   static const std::map<std::string, Pass> passes{
       {"simplify", {"simplify", PassKind::numeric, simplify}},
       {"schedule", {"schedule", PassKind::placement, schedule}},
+      {"shard",
+       {"shard", PassKind::placement,
+        [](Program& p) {
+          return shard(p, {.share = {1, 2}});
+        }}},
       {"recompute_blocks",
        {"recompute_blocks", PassKind::placement,
         [](Program& p) { return recompute(p, {.blocks = true}); }}},

@@ -53,7 +53,7 @@ void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
                       }});
 }
 void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
-  if (how.copies.empty()) return;
+  if (how.copies.empty() || how.sharding.any()) return;
   passes.push_back({"compute_copies", PassKind::numeric,
                     [weights = how.copies, as = how.copies_as(), resident = how.resident_copies](
                         Program& p) { return compute_copies(p, weights, as, resident); }});
@@ -64,26 +64,33 @@ void add_recompute(std::vector<Pass>& passes, const Recompute& how) {
         {"recompute", PassKind::placement, [how](Program& p) { return recompute(p, how); }});
 }
 
-void add_offload(std::vector<Pass>& passes, const Offload& to) {
-  if (to.any())
-    passes.push_back({"offload", PassKind::placement, [to](Program& p) { return offload(p, to); }});
+// Shards and offloads.
+void add_places(std::vector<Pass>& passes, const TrainPasses& how) {
+  if (how.sharding.any())
+    passes.push_back(
+        {"shard", PassKind::placement, [to = how.sharding](Program& p) { return shard(p, to); }});
+  if (how.offload.any())
+    passes.push_back({"offload", PassKind::placement,
+                      [to = how.offload](Program& p) { return offload(p, to); }});
 }
 
 }  // namespace
 
-std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
+std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how,
+                                 std::function<Result<bool>(Program&)> share) {
   std::vector<Pass> passes = begin(how.precision);
-  const Gradients as = accumulate ? Gradients::sums : Gradients::states;
+  const Gradients as = share ? Gradients::values : accumulate ? Gradients::sums : Gradients::states;
   passes.push_back({"differentiate", PassKind::numeric,
                     [as, kept = how.gradients, in_bf16 = how.in_bf16](Program& p) {
                       return differentiate(p, as, kept, in_bf16);
                     }});
   add_narrow(passes, how);
+  if (share) passes.push_back({"share_gradients", PassKind::numeric, std::move(share)});
   end(passes);
   add_stored(passes, how);
   add_copies(passes, how);
   add_recompute(passes, how.recompute);
-  add_offload(passes, how.offload);
+  add_places(passes, how);
   return passes;
 }
 
@@ -101,7 +108,7 @@ std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
   add_copies(passes, how);
   add_recompute(passes, how.recompute);
   passes.push_back({"schedule", PassKind::placement, schedule});
-  add_offload(passes, how.offload);
+  add_places(passes, how);
   return passes;
 }
 
@@ -109,7 +116,7 @@ std::vector<Pass> update_pipeline(const TrainPasses& how) {
   std::vector<Pass> passes = begin(Precision::f32);
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
   add_copies(passes, how);
-  add_offload(passes, how.offload);
+  add_places(passes, how);
   return passes;
 }
 
@@ -122,7 +129,7 @@ std::vector<Pass> forward_pipeline(WeightStorage weights, const TrainPasses& how
     passes.push_back({"store_weights", PassKind::numeric,
                       [weights](Program& p) { return store_weights(p, weights); }});
   add_copies(passes, how);
-  add_offload(passes, how.offload);
+  add_places(passes, how);
   return passes;
 }
 

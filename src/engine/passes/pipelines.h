@@ -10,6 +10,7 @@
 #include "engine/passes/pass.h"
 #include "engine/passes/precision.h"
 #include "engine/passes/recompute.h"
+#include "engine/passes/shard.h"
 #include "engine/passes/store_activations.h"
 #include "engine/passes/store_weights.h"
 
@@ -38,6 +39,8 @@ struct TrainPasses {
   }
   // Weights that are kept in bf16 alone (narrow_weights); empty: none.
   std::set<std::string> in_bf16 = {};
+  // Rows of weights on each rank. There are no copies then: a copy would be whole on every rank.
+  Sharding sharding = {};
 };
 
 // A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that
@@ -45,7 +48,10 @@ struct TrainPasses {
 std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                                 const TrainPasses& how = {});
 // Forward and backward of one micro-batch. accumulate: gradients are added to those there are.
-std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how = {});
+// `share`: a pass that takes the outputs "grad.<parameter>" away and makes, or adds to, their states,
+// for gradients that ranks share.
+std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how = {},
+                                 std::function<Result<bool>(Program&)> share = {});
 // The update of gradients that are states.
 std::vector<Pass> update_pipeline(const TrainPasses& how = {});
 // Evaluation and generation.

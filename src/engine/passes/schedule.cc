@@ -101,6 +101,9 @@ class Scheduling {
     }
   }
 
+  // An asynchronous node starts where it is, and is waited for where it is.
+  static bool keeps_its_place(const Node& n) { return is_begun(n) || n.op->waits; }
+
   // Bytes that running the node now would add to those alive; less than 0: it frees some.
   int64_t growth(size_t i) {
     const Node& n = p.nodes[i];
@@ -121,6 +124,7 @@ class Scheduling {
   // for it may free much.
   bool is_small_update(size_t i) const {
     const Node& n = p.nodes[i];
+    if (keeps_its_place(n)) return false;
     int64_t bytes = 0;
     for (ValueId v : n.out) bytes += p.type(v).bytes();
     return with_small_ && n.phase == Phase::update && bytes <= kSmallBytes;
@@ -164,7 +168,9 @@ class Scheduling {
       // The earliest first, so that it is taken from the list's end.
       std::sort(candidates.rbegin(), candidates.rend());
       for (size_t j : candidates)
-        if (!done_[j] && (growth(j) < most_growth(j) || is_small_update(j))) next.push_back(j);
+        if (!done_[j] && !keeps_its_place(p.nodes[j]) &&
+            (growth(j) < most_growth(j) || is_small_update(j)))
+          next.push_back(j);
     }
   }
 

@@ -22,11 +22,13 @@ std::vector<int32_t> count_uses(const Program& p) {
 }
 
 bool remove_dead_nodes(Program& p) {
+  p.renumber_producers();
   std::vector<int32_t> uses = count_uses(p);
   std::vector<bool> dead(p.nodes.size(), false);
   bool any = false;
   for (size_t i = p.nodes.size(); i-- > 0;) {
-    bool used = false;
+    // Other ranks may read results that this rank does not.
+    bool used = p.nodes[i].lane == Lane::comm || waits_for_ranks(p, p.nodes[i]);
     for (ValueId v : p.nodes[i].out) used = used || uses[static_cast<size_t>(v)] > 0;
     if (used) continue;
     dead[i] = any = true;
@@ -56,7 +58,7 @@ const double* constant_of(const Program& p, ValueId v) {
 
 // A value equal to the node's output 0, which replaces the node, or kNoValue.
 ValueId same_as(const Program& p, const Node& n) {
-  if (!n.op->view_offset && !n.op->neutral) return kNoValue;
+  if (n.op->waits || (!n.op->view_offset && !n.op->neutral)) return kNoValue;
   const Type& type = p.type(n.out[0]);
   auto keeps_type = [&](ValueId v) { return p.type(v) == type ? v : kNoValue; };
   if (n.op->view_offset) return n.op->view_offset({p, n}) == 0 ? keeps_type(n.in[0]) : kNoValue;
@@ -119,7 +121,7 @@ bool merge_equal_nodes(Program& p) {
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     Node& n = p.nodes[i];
     rename_operands(n, to);
-    bool keep = false;
+    bool keep = n.lane == Lane::comm || n.op->waits;
     for (ValueId v : n.out) keep = keep || pinned[static_cast<size_t>(v)];
     if (keep || n.clone) continue;
     const uint64_t hash = hash_of(n);

@@ -35,12 +35,24 @@ double lane_speed(Lane lane, const Speeds& s) {
 
 // Seconds of a node on a lane other than compute.
 double begun_seconds(const NodeView& n, const Speeds& speeds) {
+  if (n.node.op->traffic) {
+    const auto bytes = static_cast<double>(n.node.op->traffic(n));
+    const double link = speeds.link_bytes_per_second;
+    return bytes > 0 ? speeds.link_seconds + (link > 0 ? bytes / link : 0) : 0;
+  }
   const double speed = lane_speed(n.node.lane, speeds);
   if (n.node.op->copies) return speed > 0 ? static_cast<double>(n.in(0).bytes()) / speed : 0;
   return speed > 0 ? cost_of(n).bytes / speed : seconds_of(n, speeds);
 }
 
 }  // namespace
+
+int64_t traffic_of(const Program& p) {
+  int64_t bytes = 0;
+  for (const Node& n : p.nodes)
+    if (n.op->traffic) bytes += n.op->traffic({p, n});
+  return bytes;
+}
 
 double run_seconds(const Program& p, const Speeds& speeds) {
   std::array<double, kLaneCount> until{};           // when each lane is done with what it was given

@@ -17,6 +17,8 @@ struct Speeds {
   double disk_read_bytes_per_second = 0, disk_write_bytes_per_second = 0;
   // Read and written in the host's memory by kernels on the lane host_compute; 0: the device's.
   double host_memory_bytes_per_second = 0;
+  // Between ranks: sent by one of them, and before a collective begins to send.
+  double link_bytes_per_second = 0, link_seconds = 0;
   double node_seconds = 0;  // before a node begins
   // Measured speeds by kind of node, which replace the first three; they outlive this object.
   const OpSpeeds* ops = nullptr;
@@ -36,9 +38,12 @@ inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
 double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
 
-// The time of a program whose copies run while it computes. Each lane does its work in order. A
-// copy, or a kernel of the host, begins when the compute lane has reached it; the compute lane
-// waits for the results that it reads.
+// The bytes that the collectives of a program send from this rank.
+int64_t traffic_of(const Program& p);
+
+// The time of a program whose copies and collectives run while it computes. Each lane does its work
+// in order. A copy, a collective or a kernel of the host begins when the compute lane has reached it;
+// the compute lane waits for the results that it reads.
 double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

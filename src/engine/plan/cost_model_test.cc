@@ -52,5 +52,21 @@ output "y" = %6
   EXPECT_DOUBLE_EQ(seconds_of(p, s), 1) << "without copies";
 }
 
+TEST(RunSeconds, ACollectiveTakesTheTimeOfItsLink) {
+  const Program p = costed(R"(input "x" %0 : f32[64,64]
+  %1 : f32[64,64] = all_reduce(%0) {rank=0, ranks=4} lane comm
+  %2 : f32[64,64] = matmul(%0, %0)
+  %3 : f32[64,64] = wait(%1)
+output "y" = %2
+output "sum" = %3
+)");
+  EXPECT_EQ(traffic_of(p), 3 * 16384 / 4 + 3 * 16384 / 4) << "three quarters, twice";
+  Speeds s{.f32_flops = 2.0 * 64 * 64 * 64, .link_bytes_per_second = 24576};
+  EXPECT_DOUBLE_EQ(run_seconds(p, s), 1) << "beside the product";
+  s.link_seconds = 0.5;
+  EXPECT_DOUBLE_EQ(run_seconds(p, s), 1.5);
+  EXPECT_DOUBLE_EQ(seconds_of(p, s), 1);
+}
+
 }  // namespace
 }  // namespace hone

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/plan/buffers.h"
+#include "engine/plan/cost_model.h"
 #include "engine/plan/errors.h"
 #include "engine/plan/offsets.h"
 
@@ -238,6 +239,7 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
     ProgramPlan& plan = run.programs.emplace_back(
         plan_program(programs[i], x.buffers, x.regions, x.offsets, base, enough));
     plan.phase = x.phase;
+    plan.traffic_bytes = traffic_of(*programs[i].program);
     plan.phase_bytes = x.held;
     for (const Space space : kSpaces)
       run.program_bytes[space] = std::max(run.program_bytes[space], plan.held_bytes(space));

@@ -43,6 +43,7 @@ struct ProgramPlan {
   PerSpace<int64_t> phase_bytes;          // all states of that phase; 0: none
   PerSpace<int64_t> transient_bytes;      // size of the transient region this program needs
   int64_t held_bytes(Space s) const { return phase_bytes[s] + transient_bytes[s]; }
+  int64_t traffic_bytes = 0;  // that its collectives send from this rank to others
   // On the device:
   int64_t live_bytes = 0;       // lower bound: the most that lives at one node
   int64_t kept_bytes = 0;       // of live_bytes at that node: activations kept for backward

@@ -27,6 +27,8 @@ std::string arenas_text(const Session& session) {
   int64_t launches = 0;
   for (const Choice& c : session.choices(0)) launches += c.launches;
   if (launches > 0) text += fmt::format("{} kernels are launched in a run\n", launches);
+  if (own.traffic_bytes > 0)
+    text += fmt::format("{} bytes are sent to other ranks in a run\n", own.traffic_bytes);
   return text;
 }
 

@@ -43,6 +43,15 @@ std::string kernels_text(const Program& p, const std::vector<Choice>& choices) {
   return text;
 }
 
+// Takes bytes that other ranks hold from the source.
+Status skip(StateSource source, int64_t bytes, int64_t most) {
+  if (bytes == 0) return Ok{};
+  const DiskBuffer block = make_disk_buffer(std::min(bytes, most));
+  for (; bytes > 0; bytes -= std::min(bytes, most))
+    HONE_TRY(source({block.get(), static_cast<size_t>(std::min(bytes, most))}));
+  return Ok{};
+}
+
 }  // namespace
 
 Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend) {
@@ -246,14 +255,25 @@ Type Session::state_type(std::string_view name) const {
   return type;
 }
 
+StateRange Session::held_range(std::string_view name) const {
+  const StateSlot& first = plan_.states[slots(name)[0]];
+  if (first.shard.whole()) return {0, first.type.bytes()};
+  const int64_t row = first.type.bytes() / std::max<int64_t>(first.type.shape[0], 1);
+  const RowRange held = first.shard.held_rows();
+  return {held.begin * row, held.count() * row};
+}
+
 template <class Visit>
 Status Session::in_states(std::string_view name, const StateRange& range, Visit visit) const {
   HONE_BUG_IF(!allocated(), "a state before allocate");
-  const int64_t all = state_type(name).bytes();
-  const int64_t end = range.bytes < 0 ? all : range.begin + range.bytes;
-  HONE_BUG_IF(range.begin < 0 || range.begin > end || end > all,
-              "bytes {} to {} of the {} of state '{}'", range.begin, end, all, name);
-  int64_t before = 0;  // bytes of the tensor
+  const StateRange held = held_range(name);
+  if (range.begin == 0 && range.bytes < 0) return in_states(name, held, visit);
+  const int64_t last = held.begin + held.bytes;
+  const int64_t end = range.bytes < 0 ? last : range.begin + range.bytes;
+  HONE_BUG_IF(range.begin < held.begin || range.begin > end || end > last,
+              "bytes {} to {} of state '{}', which has {} to {} here", range.begin, end, name,
+              held.begin, last);
+  int64_t before = held.begin;  // bytes of the tensor
   for (const size_t i : slots(name)) {
     const StateSlot& s = plan_.states[i];
     const int64_t from = std::max(range.begin, before), to = std::min(end, before + s.type.bytes());
@@ -306,14 +326,22 @@ Status Session::write_state(std::string_view name, StateRange range, StateSource
     }
     return Ok{};
   };
-  return in_states(name, range, write);
+  const StateRange held = held_range(name);
+  const int64_t all = state_type(name).bytes();
+  if (held.bytes == all) return in_states(name, range, write);
+  const int64_t end = range.bytes < 0 ? all : range.begin + range.bytes;
+  const int64_t first = std::clamp(held.begin, range.begin, end),
+                last = std::clamp(held.begin + held.bytes, first, end);
+  HONE_TRY(skip(source, first - range.begin, most));
+  if (first < last) HONE_TRY(in_states(name, {first, last - first}, write));
+  return skip(source, end - last, most);
 }
 
-// For all bytes of a tensor: nothing refuses a block.
+// For all bytes of a tensor that are here: nothing refuses a block.
 void Session::copy_all(
     std::string_view name, int64_t given,
     FunctionRef<void(std::byte* state, int64_t begin, int64_t bytes)> copy) const {
-  const int64_t all = state_type(name).bytes();
+  const int64_t all = held_range(name).bytes;
   HONE_BUG_IF(given != all, "state '{}' has {} bytes, not {}", name, all, given);
   int64_t begin = 0;
   const Status done = in_states(name, {}, [&](const StateSlot&, std::byte* at, int64_t bytes) {
@@ -334,6 +362,9 @@ void Session::read_state(std::string_view name, std::span<std::byte> to) const {
 void Session::write_state(std::string_view name, std::span<const std::byte> from) {
   open_gate();
   note_written(name);
+  const StateRange held = held_range(name);
+  if (static_cast<int64_t>(from.size()) == state_type(name).bytes())
+    from = from.subspan(static_cast<size_t>(held.begin), static_cast<size_t>(held.bytes));
   copy_all(name, static_cast<int64_t>(from.size()),
            [&](std::byte* state, int64_t begin, int64_t bytes) {
              queue().copy(state, from.data() + begin, bytes);
@@ -369,6 +400,7 @@ void Session::write_copies() {
                          });
     };
     const int64_t all = state_type(name).bytes();
+    HONE_BUG_IF(held_range(name).bytes != all, "'{}' has a copy, and not all of its rows", name);
     for (int64_t at = 0; at < all; at += kStateBlock) {
       const Status copied = read_state(name, {at, std::min(kStateBlock, all - at)}, write);
       HONE_BUG_IF(!copied.ok() && check().ok(), "the copy of '{}' is refused", name);

@@ -34,7 +34,7 @@ struct Profile {
 // Bytes [begin, begin + bytes) of a state's tensor, row-major.
 struct StateRange {
   int64_t begin = 0;
-  int64_t bytes = -1;  // -1: to its end
+  int64_t bytes = -1;  // -1: to the end of its rows here, from their begin if `begin` is 0
 };
 using StateSink = FunctionRef<Status(std::span<const std::byte>)>;
 using StateSource = FunctionRef<Status(std::span<std::byte>)>;
@@ -68,9 +68,12 @@ class Session {
   Status check() const { return device_ ? device_->check() : Ok{}; }
 
   // A tensor that several states hold (ShardSpec) has one name and one type; it is read and written
-  // as a whole.
+  // as a whole. Ranges are bytes of the whole also if other ranks hold some of its rows: to read bytes
+  // outside of held_range() is then a Bug, and to write them takes them from the source and ignores
+  // them.
   bool has_state(std::string_view name) const;
   Type state_type(std::string_view name) const;
+  StateRange held_range(std::string_view name) const;
   // Index in plan().states; a tensor of several states is a Bug.
   size_t state_index(std::string_view name) const;
   const StateSlot& state_slot(std::string_view name) const;
@@ -82,12 +85,13 @@ class Session {
   // copy of a parameter (Role::copy) has the new bytes before the next program runs.
   Status write_state(std::string_view name, StateRange range, StateSource source,
                      int64_t most = kStateBlock);
-  // Reads all bytes of a state.
+  // Reads all bytes of a state that are here.
   void read_state(std::string_view name, std::span<std::byte> to) const;
-  void write_state(std::string_view name, std::span<const std::byte> from);
+  void write_state(std::string_view name,
+                   std::span<const std::byte> from);  // all bytes, or all that are here
   template <class T>
   std::vector<T> state_values(std::string_view name) const {
-    std::vector<T> values(static_cast<size_t>(state_type(name).bytes()) / sizeof(T));
+    std::vector<T> values(static_cast<size_t>(held_range(name).bytes) / sizeof(T));
     read_state(name, std::as_writable_bytes(std::span(values)));
     return values;
   }

@@ -7,6 +7,7 @@
 #include "engine/backends/cpu/isa/isa.h"
 #include "engine/device/errors.h"
 #include "engine/device/host_device.h"
+#include "engine/device/rank_kernels.h"
 
 namespace hone {
 namespace cpu {
@@ -70,7 +71,9 @@ class CpuBackend : public Backend {
  public:
   explicit CpuBackend(int threads) : device_(cpu_spec(threads)) {}
   std::string_view name() const override { return "cpu"; }
+  Result<Choice> choose(const NodeView& n) const override { return choose_cpu(n, device_.spec()); }
   Result<Kernel> kernel(const NodeView& n) const override {
+    if (n.node.op->traffic) return rank_kernel(n, &device_);
     return make(n, device_.spec().threads);
   }
   Device& device() const override { return device_; }
@@ -99,7 +102,7 @@ DeviceSpec cpu_spec(int threads) {
 }
 
 Result<Choice> choose_cpu(const NodeView& n, const DeviceSpec& spec) {
-  Kernel k = HONE_TRY(cpu::make(n, spec.threads));
+  Kernel k = n.node.op->traffic ? rank_kernel(n, nullptr) : HONE_TRY(cpu::make(n, spec.threads));
   return Choice{std::move(k.id), k.workspace_bytes};
 }
 

@@ -125,6 +125,10 @@ class FarDevice : public Device {
   ThreadPool& pool() override { return host_.pool(); }
   bool host_memory() const override { return false; }
   Status check() const override { return host_.check(); }
+  void set_group(Group* group) override {
+    Device::set_group(group);
+    host_.set_group(group);  // whose backend makes the kernels
+  }
   std::string disk_access() const override { return host_.disk_access(); }
 
  private:

@@ -3,6 +3,7 @@
 #include "engine/backends/reference/numbers.h"
 #include "engine/device/errors.h"
 #include "engine/device/host_device.h"
+#include "engine/device/rank_kernels.h"
 
 namespace hone {
 namespace reference {
@@ -120,7 +121,13 @@ class ReferenceBackend final : public Backend {
   }
   std::string_view name() const override { return "reference"; }
 
+  Result<Choice> choose(const NodeView& n) const override {
+    if (!n.node.op->traffic) return Backend::choose(n);
+    const Kernel k = rank_kernel(n, nullptr);
+    return Choice{k.id, k.workspace_bytes};
+  }
   Result<Kernel> kernel(const NodeView& n) const override {
+    if (n.node.op->traffic) return rank_kernel(n, &device_);
     auto it = table_.find(n.node.op->name);
     if (it == table_.end())
       return Error(err::kDeclined, fmt::format("{} is not a primitive", n.node.op->name));

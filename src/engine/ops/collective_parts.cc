@@ -1,0 +1,59 @@
+#include "engine/ops/collective_parts.h"
+
+namespace hone {
+
+std::vector<AttrSpec> collective_attrs(bool of_rows) {
+  std::vector<AttrSpec> attrs{required("ranks", 1), required("rank", 0)};
+  if (of_rows) attrs.insert(attrs.end(), {AttrSpec{"units", Shape{}}, AttrSpec{"owners", Shape{}}});
+  return attrs;
+}
+
+void set_split(Attrs& attrs, const ops::Split& split) {
+  attrs.set("ranks", split.share.ranks);
+  attrs.set("rank", split.share.rank);
+  if (!split.units.empty()) attrs.set("units", split.units);
+  if (!split.owners.empty()) attrs.set("owners", split.owners);
+}
+
+Share share_of(const NodeView& n) { return {n.integer("rank"), n.integer("ranks")}; }
+
+RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank) {
+  const std::vector<int64_t>&units = n.integers("units"), &owners = n.integers("owners");
+  if (!owners.empty() && owners[i] == kEverywhere) return {0, rows};
+  if (!owners.empty() && owners[i] >= 0)
+    return rank < owners[i] ? RowRange{0, 0} : RowRange{rank == owners[i] ? 0 : rows, rows};
+  return share_rows(rows, {rank, n.integer("ranks")}, units.empty() ? 1 : units[i]);
+}
+
+Status expect_split(const NodeView& n, size_t tensors, bool everywhere) {
+  const Share share = share_of(n);
+  if (share.ranks < 1 || share.ranks > 1 << 20 || share.rank < 0 || share.rank >= share.ranks)
+    return bad_operands(n, fmt::format("rank {} of {} ranks", share.rank, share.ranks));
+  if (!n.node.op->attr("units")) return Ok{};
+  for (const char* list : {"units", "owners"})
+    if (const size_t size = n.integers(list).size(); size != 0 && size != tensors)
+      return bad_operands(n, fmt::format("{} has {} entries for {} tensors", list, size, tensors));
+  for (const int64_t unit : n.integers("units"))
+    if (unit < 1 || unit > kMostRows)
+      return bad_operands(n, fmt::format("a unit of {} rows", unit));
+  for (const int64_t owner : n.integers("owners"))
+    if (owner >= share.ranks || owner < (everywhere ? kEverywhere : -1))
+      return bad_operands(n, fmt::format("there is no rank {}", owner));
+  const std::vector<int64_t>& owners = n.integers("owners");
+  for (size_t i = 0; i < tensors; ++i) {
+    if (!owners.empty() && owners[i] == kEverywhere) continue;
+    if (n.in(i).rank() == 0) return bad_operands(n, "a scalar has no rows");
+    if (n.in(i).shape[0] > kMostRows) return bad_operands(n, "a tensor has too many rows");
+  }
+  return Ok{};
+}
+
+Status expect_bucket(const NodeView& n, size_t tensors) {
+  for (size_t i = 0; i < tensors; ++i) {
+    HONE_TRY(expect_float(n, i));
+    if (n.in(i).dtype != n.in(0).dtype) return bad_operands(n, "element types differ");
+  }
+  return Ok{};
+}
+
+}  // namespace hone
