@@ -13,6 +13,7 @@
 
 #include "base/core/text.h"
 #include "base/store/errors.h"
+#include "base/store/rename_new.h"
 #include "base/store/store_failure.h"
 
 namespace hone {
@@ -26,6 +27,11 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+Error exists_already(const std::string& path) {
+  return Error(err::kLostRace, fmt::format("'{}' exists already", path))
+      .todo("see whether two runs use the same folder");
+}
 
 class FileReader : public Reader {
  public:
@@ -57,8 +63,13 @@ class FileReader : public Reader {
 class FileWriter : public Writer {
  public:
   // `temporary` is "" when the file is appended to in place.
-  FileWriter(Disk& disk, int64_t handle, std::string path, std::string temporary)
-      : disk_(disk), handle_(handle), path_(std::move(path)), temporary_(std::move(temporary)) {}
+  FileWriter(Disk& disk, int64_t handle, std::string path, std::string temporary,
+             bool is_new = false)
+      : disk_(disk),
+        handle_(handle),
+        path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        is_new_(is_new) {}
   ~FileWriter() override {
     if (handle_ >= 0) disk_.close(handle_);
     if (!temporary_.empty()) disk_.unlink(temporary_);
@@ -89,7 +100,9 @@ class FileWriter : public Writer {
     handle_ = -1;
     if (r < 0) return store_failure(r, "write", path_);
     if (!temporary_.empty()) {
-      if ((r = disk_.rename(temporary_, path_)) < 0) return store_failure(r, "write", path_);
+      r = is_new_ ? rename_new(disk_, temporary_, path_) : disk_.rename(temporary_, path_);
+      if (is_new_ && r == -EEXIST) return exists_already(path_);
+      if (r < 0) return store_failure(r, "write", path_);
       temporary_.clear();
     }
     return Ok{};
@@ -99,6 +112,7 @@ class FileWriter : public Writer {
   Disk& disk_;
   int64_t handle_;
   std::string path_, temporary_;
+  bool is_new_;  // never replaces a file
 };
 
 class FileStore : public Store {
@@ -134,21 +148,17 @@ class FileStore : public Store {
     return out;
   }
   Result<std::unique_ptr<Writer>> create(const std::string& path) override {
-    static std::atomic<int64_t> counter{0};
     Disk::Stat there;
     const int64_t looked = disk_.stat(path, there);
     if (looked < 0 && looked != -ENOENT && looked != -ENOTDIR)
       return store_failure(looked, "write", path);
     if (looked >= 0 && (there.special || path.starts_with("/dev/") || path.starts_with("/proc/")))
       return append(path);  // a pipe or a device is written to, not replaced
-    for (;;) {
-      std::string temporary = fmt::format("{}/.{}.{}-{}{}", parent_of(path), name_of(path),
-                                          ::getpid(), counter++, kTemporary);
-      int64_t h = disk_.open(temporary, Disk::Open::kCreateNew);
-      if (h == -EEXIST) continue;  // left by a program that had our number before
-      if (h < 0) return store_failure(h, "write", path);
-      return std::unique_ptr<Writer>(new FileWriter(disk_, h, path, temporary));
-    }
+    return temporary_for(path, false);
+  }
+  Result<std::unique_ptr<Writer>> create_new(const std::string& path) override {
+    if (HONE_TRY(exists(path))) return exists_already(path);
+    return temporary_for(path, true);
   }
   Result<std::unique_ptr<Writer>> append(const std::string& path) override {
     int64_t h = disk_.open(path, Disk::Open::kAppend);
@@ -199,6 +209,18 @@ class FileStore : public Store {
   }
 
  private:
+  Result<std::unique_ptr<Writer>> temporary_for(const std::string& path, bool is_new) {
+    static std::atomic<int64_t> counter{0};
+    for (;;) {
+      std::string temporary = fmt::format("{}/.{}.{}-{}{}", parent_of(path), name_of(path),
+                                          ::getpid(), counter++, kTemporary);
+      int64_t h = disk_.open(temporary, Disk::Open::kCreateNew);
+      if (h == -EEXIST) continue;  // left by a program that had our number before
+      if (h < 0) return store_failure(h, "write", path);
+      return std::unique_ptr<Writer>(new FileWriter(disk_, h, path, temporary, is_new));
+    }
+  }
+
   int64_t remove_tree(const std::string& path) {
     int64_t r = disk_.unlink(path);
     if (r != -EISDIR) return r;
@@ -238,9 +260,7 @@ Result<std::string> Store::read(const std::string& path, int64_t offset, int64_t
   return out;
 }
 Result<std::unique_ptr<Writer>> Store::create_new(const std::string& path) {
-  if (HONE_TRY(exists(path)))
-    return Error(err::kLostRace, fmt::format("'{}' exists already", path))
-        .todo("see whether two runs use the same folder");
+  if (HONE_TRY(exists(path))) return exists_already(path);
   return create(path);
 }
 Status Store::copy(const std::string& from, const std::string& to) {
