@@ -2,24 +2,19 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
-#include "base/store/store.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/shards/shards.h"
 #include "learn/harness/shard_cache.h"
-#include "learn/train/run_lock.h"
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
+#include "run/commands/prepare_text.h"
+#include "run/commands/prepare_workers.h"
 #include "run/commands/slice_columns.h"
 #include "run/commands/task_choice.h"
 
 namespace hone {
 namespace {
-
-struct PrepareOnly {
-#define HONE_SETTINGS "run/commands/prepare.def"
-#include "base/settings/fields.inc"
-};
 
 Status check_whole(const DataSettings& s) {
   for (const auto& [flag, given] :
@@ -30,38 +25,6 @@ Status check_whole(const DataSettings& s) {
       return Error(err::kSplit, fmt::format("--{} means nothing here: all rows are prepared", flag))
           .todo("give it to hone train, which takes the first rows of the shards");
   return Ok{};
-}
-
-// One process at a time, and nothing half-written by one that was killed stays.
-Result<RunLock> lock_folder(const PrepareOnly& s, const std::string& folder,
-                            const std::vector<PreparedFiles>& splits) {
-  RunLock lock = HONE_TRY(RunLock::take(folder));
-  for (const PreparedFiles& files : splits)
-    if (const std::string split = folder + "/" + files.split; HONE_TRY(file_store().exists(split)))
-      HONE_TRY(RunLock::take(split));
-  if (s.overwrite_output_dir) HONE_TRY(remove_shards(folder));
-  return lock;
-}
-
-Result<Prepared> prepare_text(const PrepareOnly& s, const Task& task, const Pretrained& model,
-                              ThreadPool& pool, PrepareOptions& options) {
-  const TextSource& rows = *task.text;
-  const bool train = !task.settings->train_file.empty() || !task.settings->dataset_name.empty();
-  std::vector<std::string> notes;
-  TextFiles files = HONE_TRY(rows.files(model, {train, true}, notes));
-  files.eval_optional = true;
-  options.settings = rows.shard_settings(model, files.options, true);
-  options.settings["max_shard_size"] = s.max_shard_size.bytes;
-  const std::vector<TextPart> parts = HONE_TRY(find_parts(files, notes));
-  show_notes(notes);
-  const LabelSources sources = HONE_TRY(sources_of(files));
-  HONE_TRY(find_slice_columns(task, sources, s.slice_columns));
-  const RunLock lock =
-      HONE_TRY(lock_folder(s, options.folder, {{"train", {}}, {"validation", {}}}));
-  Prepared done = HONE_TRY(prepare_shards(parts, options, rows.tokenize(model, &pool)));
-  if (!done.stopped)
-    HONE_TRY(keep_slices(options.folder, done.manifest, task, sources, s.slice_columns));
-  return done;
 }
 
 Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const Pretrained& model,
@@ -95,7 +58,7 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   return done;
 }
 
-Result<int> prepare(const Task& task, const PrepareOnly& s) {
+Result<int> prepare(const Task& task, const PrepareOnly& s, const std::vector<std::string>& args) {
   TaskSettings& settings = *task.settings;
   HONE_TRY(check_whole(settings));
   settings.tokenizer_name = s.tokenizer_name;
@@ -118,8 +81,9 @@ Result<int> prepare(const Task& task, const PrepareOnly& s) {
     return stop_requested() ? 1 : 0;
   };
   const Prepared done = HONE_TRY(task.prepared ? prepare_labelled(s, task, model, pool, options)
-                                               : prepare_text(s, task, model, pool, options));
+                                               : prepare_text(s, args, task, model, pool, options));
   show_notes(done.notes);
+  if (done.stopped && is_prepare_worker()) return kExitDone;
   if (done.stopped) {
     log_info("{:<11} the same command {}", "stopped",
              task.prepared ? "starts again" : "continues from here");
@@ -135,18 +99,17 @@ Result<int> prepare(const Task& task, const PrepareOnly& s) {
 
 Result<int> run_prepare(const std::vector<std::string>& args) {
   PrepareOnly s;
-  const auto chosen = HONE_TRY(choose_task(
-      {.name = "hone prepare",
-       .summary = "tokenise data once, for training from shards",
-       .task_help = "what the model will learn",
-       .more = [&](Schema& schema) { s.bind(schema); },
-       .takes = [](const Task& t) { return t.text || t.prepared; },
-       .data_only = true,
-       .check =
-           [&](const ChosenTask& chosen) { return check_slice_columns(chosen, s.slice_columns); }},
-      args));
+  const auto chosen = HONE_TRY(
+      choose_task({.name = "hone prepare",
+                   .summary = "tokenise data once, for training from shards",
+                   .task_help = "what the model will learn",
+                   .more = [&](Schema& schema) { s.bind(schema); },
+                   .takes = [](const Task& t) { return t.text || t.prepared; },
+                   .data_only = true,
+                   .check = [&](const ChosenTask& chosen) { return check_output(s, chosen); }},
+                  args));
   if (!chosen->task) return kExitDone;
-  return in_flags(chosen->schema, prepare(*chosen->task, s));
+  return in_flags(chosen->schema, prepare(*chosen->task, s, args));
 }
 
 }  // namespace

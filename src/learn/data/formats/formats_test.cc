@@ -5,11 +5,13 @@
 #include <zlib.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "base/core/json.h"
 #include "base/store/store.h"
+#include "base/store/temporary_folder.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/test_tables.h"
 
@@ -54,6 +56,88 @@ std::vector<std::string> texts(const Table& table) {
   std::vector<std::string> out;
   for (const auto& row : table.rows) out.push_back(std::get<std::string>(row.at(0)));
   return out;
+}
+
+// A Megatron-LM index of uint16 ids in three sequences, the second empty; its .bin has 8 ids.
+std::string index_of(uint8_t type, std::vector<int32_t> lengths, std::vector<int64_t> places) {
+  std::string out("MMIDIDX\0\0\1\0\0\0\0\0\0\0", 17);
+  out += static_cast<char>(type);
+  const auto put = [&](auto value) { out.append(reinterpret_cast<char*>(&value), sizeof value); };
+  put(static_cast<int64_t>(lengths.size()));
+  put(static_cast<int64_t>(lengths.size() + 1));
+  for (const int32_t length : lengths) put(length);
+  for (const int64_t place : places) put(place);
+  for (int64_t i = 0; i <= static_cast<int64_t>(lengths.size()); ++i) put(i);
+  return out;
+}
+
+class Megatron : public ::testing::Test {
+ protected:
+  Table read_set(const std::string& idx, const std::string& bin, const std::string& named = "a.idx",
+                 RowOptions options = {}) {
+    const std::string stem = folder_.path + "/a";
+    EXPECT_TRUE(file_store().write(stem + ".idx", idx).ok());
+    EXPECT_TRUE(file_store().write(stem + ".bin", bin).ok());
+    auto source = open_file_source(folder_.path + "/" + named);
+    EXPECT_TRUE(source.ok());
+    return read(open_source(std::move(*source), options));
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Megatron, RowsAreSequences) {
+  using Ids = std::vector<int64_t>;
+  // The first id makes the file begin as gzip does.
+  std::string bin("\x1f\x8b\1\0\xff\xff\2\0\3\0\4\0\5\0\6\0", 16);
+  for (const char* named : {"a.idx", "a.bin"}) {
+    const Table table = read_set(index_of(8, {3, 0, 5}, {0, 6, 6}), bin, named);
+    EXPECT_EQ(table.error, "");
+    EXPECT_THAT(table.columns, ElementsAre("input_ids"));
+    ASSERT_EQ(table.rows.size(), 3u);
+    EXPECT_EQ(table.rows[0][0], Cell(Ids{0x8b1f, 1, 65535}));
+    EXPECT_EQ(table.rows[1][0], Cell(Ids{}));
+    EXPECT_EQ(table.rows[2][0], Cell(Ids{2, 3, 4, 5, 6}));
+    EXPECT_THAT(table.lines, ElementsAre(1, 2, 3));
+  }
+  EXPECT_EQ(read_set(index_of(2, {2}, {4}), bin).rows[0][0], Cell(Ids{-1, -1}));
+  EXPECT_EQ(read_set(index_of(3, {1}, {4}), bin).rows[0][0], Cell(Ids{-1}));
+  EXPECT_EQ(read_set(index_of(4, {1}, {6}), bin).rows[0][0], Cell(Ids{(3 << 16) + 2}));
+  EXPECT_EQ(read_set(index_of(5, {2}, {0}), bin).rows.size(), 1u);
+}
+
+TEST_F(Megatron, NumbersBeyondTheFilesAreOneError) {
+  const std::string bin(16, '\1'), good = index_of(8, {3, 5}, {0, 6});
+  const auto error = [&](const std::string& idx) {
+    const Table table = read_set(idx, bin);
+    EXPECT_THAT(table.error, HasSubstr("H2119"));
+    return table.error;
+  };
+  EXPECT_EQ(read_set(good, bin).error, "");
+  EXPECT_EQ(read_set(good + "\1\1", bin).error, "");  // modes of sequences
+  EXPECT_THAT(error("MMIDIDX"), HasSubstr("it does not begin as the index"));
+  EXPECT_THAT(error(good.substr(0, 20)), HasSubstr("it has 20 bytes"));
+  EXPECT_THAT(error(good.substr(0, 60)), HasSubstr("too few for 2 sequences and 3 documents"));
+  EXPECT_THAT(error(good + "\1"), HasSubstr("1 bytes follow its 2 sequences"));
+  std::string changed = good;
+  changed[9] = 2;
+  EXPECT_THAT(error(changed), HasSubstr("it has version 2, not 1"));
+  for (const uint8_t type : {0, 6, 7, 9})
+    EXPECT_THAT(error(index_of(type, {3}, {0})), HasSubstr("is not one of token ids"));
+  changed = good;
+  changed[25] = '\x70';  // sequences
+  EXPECT_THAT(error(changed), HasSubstr("too few for"));
+  changed = good;
+  changed[changed.size() - 8] = 1;
+  EXPECT_THAT(error(changed), HasSubstr("its documents end at sequence 1 of 2"));
+  EXPECT_THAT(error(index_of(8, {3, 6}, {0, 6})), HasSubstr("6 ids of uint16 at byte 6 are named"));
+  EXPECT_THAT(error(index_of(8, {3, -1}, {0, 6})), HasSubstr("-1 ids"));
+  EXPECT_THAT(error(index_of(8, {3, 1}, {0, -2})), HasSubstr("at byte -2"));
+  EXPECT_THAT(error(index_of(8, {3, 1}, {0, INT64_MAX})), HasSubstr("are named"));
+  EXPECT_THAT(read_set(good, bin, "a.idx", {.limits = {.row_bytes = 8}}).error, HasSubstr("H2118"));
+  EXPECT_THAT(read(open("a.idx", good)).error, HasSubstr("is read together with its .bin"));
+  std::filesystem::remove(folder_.path + "/a.bin");
+  auto source = open_file_source(folder_.path + "/a.idx");
+  EXPECT_THAT(read(open_source(std::move(*source), {})).error, HasSubstr("H2101"));
 }
 
 TEST(Csv, ReadsWhatPandasReads) {

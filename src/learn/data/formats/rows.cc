@@ -61,7 +61,7 @@ Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,
   const Format format = HONE_TRY(find_format(source->name(), options));
   const Source* given = source.get();
   source->limit(options.limits);
-  source = HONE_TRY(unpacked(std::move(source)));
+  if (!format.is_never_packed) source = HONE_TRY(unpacked(std::move(source)));
   source->limit(options.limits);
   if (!format.text) {
     if (source.get() != given) source = HONE_TRY(in_memory(std::move(source)));

@@ -94,6 +94,8 @@ struct Format {
   // Characters one after the other: read as RowOptions::encoding says, and unpacked while they are
   // read. Other formats get a whole file: a path, or bytes in memory.
   bool text = false;
+  // Its files are read as they are, even if their first bytes are those of a packed file.
+  bool is_never_packed = false;
 };
 std::vector<Format> all_format();  // generated from the folder
 

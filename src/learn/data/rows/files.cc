@@ -38,8 +38,12 @@ Error no_such_file(const std::string& path) {
 // Files in order; cells are put in the order of columns_ by name.
 class Files final : public RowReader {
  public:
-  Files(std::vector<std::string> names, RowOptions options)
-      : names_(std::move(names)), options_(std::move(options)) {}
+  // `columns`: of a file before the first one; empty: there is none.
+  Files(std::vector<std::string> names, RowOptions options, std::vector<std::string> columns = {})
+      : names_(std::move(names)),
+        options_(std::move(options)),
+        columns_(std::move(columns)),
+        follows_(!columns_.empty()) {}
 
   Status open(size_t file) {
     std::unique_ptr<Source> source = HONE_TRY(open_file_source(names_[file]));
@@ -47,7 +51,7 @@ class Files final : public RowReader {
     std::unique_ptr<RowReader> opened = HONE_TRY(open_source(std::move(source), options_));
     std::vector<size_t> to;
     for (const std::string& name : opened->columns()) to.push_back(place_of(name, file == 0));
-    if (file > 0 && !format.name.starts_with("json"))
+    if ((file > 0 || follows_) && !format.name.starts_with("json"))
       HONE_TRY(check_columns(names_[file], opened->columns()));
     reader_ = std::move(opened);
     to_ = std::move(to);
@@ -121,7 +125,8 @@ class Files final : public RowReader {
     for (const std::string& name : columns_) {
       if (std::find(has.begin(), has.end(), name) == has.end()) {
         return Error(err::kNoColumn,
-                     fmt::format("'{}' has no column '{}', which '{}' has", file, name, names_[0]))
+                     fmt::format("'{}' has no column '{}', which {} has", file, name,
+                                 follows_ ? "the first file" : fmt::format("'{}'", names_[0])))
             .at(file)
             .todo("files that are read together need the same columns");
       }
@@ -153,6 +158,7 @@ class Files final : public RowReader {
   std::vector<std::string> names_;
   RowOptions options_;
   std::vector<std::string> columns_;
+  bool follows_;
   std::unique_ptr<RowReader> reader_;
   std::vector<size_t> to_;    // column of reader_ -> column of columns_
   std::vector<size_t> only_;  // of columns_; empty: all
@@ -205,6 +211,14 @@ Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options) {
   if (files.empty()) return Error(err::kDataMissing, "no data file was given");
   auto reader = std::make_unique<Files>(std::move(files), options);
+  HONE_TRY(reader->open(0));
+  return std::unique_ptr<RowReader>(std::move(reader));
+}
+
+Result<std::unique_ptr<RowReader>> open_rows_after(std::vector<std::string> columns,
+                                                   std::vector<std::string> files,
+                                                   const RowOptions& options) {
+  auto reader = std::make_unique<Files>(std::move(files), options, std::move(columns));
   HONE_TRY(reader->open(0));
   return std::unique_ptr<RowReader>(std::move(reader));
 }

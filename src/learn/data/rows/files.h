@@ -22,6 +22,12 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
 Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options = {});
 
+// The same for files that follow others: `columns` are those of the first of all files, and keep their
+// indices.
+Result<std::unique_ptr<RowReader>> open_rows_after(std::vector<std::string> columns,
+                                                   std::vector<std::string> files,
+                                                   const RowOptions& options);
+
 // Index of the column to train on: `wanted`, or if empty the column `text`, or else the first
 // one (as run_clm). Errors: H2109 with the nearest name, H2113 without rows.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");

@@ -74,8 +74,12 @@ std::string describe(const TextCounts& c, const TextOptions& options) {
                         options.apart_name, dropped);
     return text;
   }
-  text += fmt::format("{} kept apart, of at most {}; {}", count_of(c.rows_kept, "row"),
-                      count_of(options.block_size, "token"), dropped);
+  const bool is_whole = options.block_size == INT32_MAX;
+  text += fmt::format(
+      "{} kept {}; {}", count_of(c.rows_kept, "row"),
+      is_whole ? "whole"
+               : fmt::format("apart, of at most {}", count_of(options.block_size, "token")),
+      dropped);
   if (c.rows_cut > 0) text += fmt::format(", {} cut", count_of(c.rows_cut, "row"));
   if (c.rows_too_short > 0)
     text +=

@@ -40,6 +40,24 @@ Result<TextPosition> position_from_json(const Json& json, const std::string& nam
   return Error(err::kDataRead, "there is no position in the data to continue from").at(name);
 }
 
+Status check_some_rows(const TextCounts& c, const TextOptions& options, int64_t kept) {
+  if (c.rows_read == 0) return Error(err::kNoRows, "the data has no rows").todo("check the file");
+  if (kept > 0) return Ok{};
+  if (options.grouping == Grouping::kRows)
+    return Error(err::kNoRows,
+                 c.rows_read == 1
+                     ? "the one row has fewer than two tokens"
+                     : fmt::format("none of the {} rows has two tokens or more", c.rows_read))
+        .todo("check that the column holds the text");
+  return Error(err::kBlockTooBig,
+               fmt::format("{} in {} do not fill one block of {}", count_of(c.tokens_read, "token"),
+                           count_of(c.rows_read, "row"), options.block_size))
+      .todo(c.tokens_read < 2
+                ? "give more text"
+                : fmt::format("use {} {} or less, or {}, or give more text", options.block_name,
+                              std::min(c.tokens_read, options.block_size - 1), options.apart_name));
+}
+
 TextReader::TextReader(std::unique_ptr<RowReader> rows, const TextOptions& options,
                        Tokenize tokenize)
     : reader_(std::move(rows)),
@@ -108,26 +126,6 @@ Status TextReader::seek(const TextPosition& place) {
   texts_.clear();
   places_.clear();
   return Ok{};
-}
-
-Status TextReader::check_some(int64_t kept) const {
-  const TextCounts& c = counts();
-  if (c.rows_read == 0) return Error(err::kNoRows, "the data has no rows").todo("check the file");
-  if (kept > 0) return Ok{};
-  if (options_.grouping == Grouping::kRows)
-    return Error(err::kNoRows,
-                 c.rows_read == 1
-                     ? "the one row has fewer than two tokens"
-                     : fmt::format("none of the {} rows has two tokens or more", c.rows_read))
-        .todo("check that the column holds the text");
-  return Error(err::kBlockTooBig,
-               fmt::format("{} in {} do not fill one block of {}", count_of(c.tokens_read, "token"),
-                           count_of(c.rows_read, "row"), options_.block_size))
-      .todo(c.tokens_read < 2
-                ? "give more text"
-                : fmt::format("use {} {} or less, or {}, or give more text", options_.block_name,
-                              std::min(c.tokens_read, options_.block_size - 1),
-                              options_.apart_name));
 }
 
 Result<TextData> read_text_rows(std::unique_ptr<RowReader> rows, const TextOptions& options,

@@ -29,6 +29,10 @@ struct TextPosition {
 // `name` (a file) appears in messages. Errors: H2102.
 Result<TextPosition> position_from_json(const Json& json, const std::string& name);
 
+// Checks that text gave rows; `kept`: their number. H2113: the files have no rows. H2114: their tokens
+// do not fill one block.
+Status check_some_rows(const TextCounts& counts, const TextOptions& options, int64_t kept);
+
 class TextReader {
  public:
   TextReader(std::unique_ptr<RowReader> rows, const TextOptions& options, Tokenize tokenize);
@@ -41,9 +45,7 @@ class TextReader {
   TextPosition place() const;
   Status seek(const TextPosition& place);
   const TextCounts& counts() const { return builder_.state().counts; }
-  // Checks that the text gave rows; `kept`: their number. H2113: the files have no rows. H2114:
-  // their tokens do not fill one block.
-  Status check_some(int64_t kept) const;
+  Status check_some(int64_t kept) const { return check_some_rows(counts(), options_, kept); }
 
  private:
   Status flush(TokenRows& out);

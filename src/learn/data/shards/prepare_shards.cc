@@ -7,51 +7,11 @@
 #include "learn/data/rows/files.h"
 #include "learn/data/shards/errors.h"
 #include "learn/data/shards/shard_names.h"
+#include "learn/data/shards/shard_writer.h"
 #include "learn/data/shards/shards.h"
 
 namespace hone {
 namespace {
-
-Result<OrderedJson> sources_of(const std::vector<PreparedFiles>& splits) {
-  OrderedJson sources = OrderedJson::array();
-  for (const auto& [split, files] : splits)
-    for (const std::string& file : files) {
-      const auto bytes = HONE_TRY(file_store().bytes(file));
-      std::string sha256 = HONE_TRY(sha256_of_file(file_store(), file));
-      sources.push_back(
-          {{"split", split}, {"file", file}, {"bytes", bytes}, {"sha256", std::move(sha256)}});
-    }
-  return sources;
-}
-
-// A column as datasets describes it.
-OrderedJson feature(const ShardColumn& column, const ShardSplit& split) {
-  if (column.kind == ShardColumn::Kind::kList)
-    return {{"feature", {{"dtype", "int32"}, {"_type", "Value"}}}, {"_type", "Sequence"}};
-  if (column.kind == ShardColumn::Kind::kFloat) return {{"dtype", "float32"}, {"_type", "Value"}};
-  return {{"names", split.about["names"]}, {"_type", "ClassLabel"}};
-}
-
-// datasets' own files of a split.
-Status write_dataset_files(const std::string& folder, const ShardSplit& split) {
-  OrderedJson files = OrderedJson::array();
-  for (const ShardFile& s : split.shards) files.push_back({{"filename", s.file}});
-  OrderedJson state;
-  state["_data_files"] = std::move(files);
-  state["_fingerprint"] = fmt::format("{:016x}", split.hash);
-  state["_format_columns"] = nullptr;
-  state["_format_kwargs"] = OrderedJson::object();
-  state["_format_type"] = nullptr;
-  state["_output_all_columns"] = false;
-  state["_split"] = split.name;
-  OrderedJson info;
-  for (const char* key : {"citation", "description", "homepage", "license"}) info[key] = "";
-  std::vector<ShardColumn> columns = split.shards[0].beside;
-  columns.insert(columns.begin(), ShardColumn{"input_ids"});
-  for (const ShardColumn& c : columns) info["features"][c.name] = feature(c, split);
-  HONE_TRY(file_store().write(folder + "/state.json", dump_json(state, {.indent = 2}) + "\n"));
-  return file_store().write(folder + "/dataset_info.json", dump_json(info, {.indent = 2}) + "\n");
-}
 
 // The folder while shards are made in it.
 class ShardFolder {
@@ -65,12 +25,16 @@ class ShardFolder {
   // killed (null: there was none).
   Result<bool> begin(const std::vector<PreparedFiles>& files, OrderedJson& killed) {
     out.manifest.settings = options_.settings;
-    out.manifest.sources = HONE_TRY(sources_of(files));
+    out.manifest.sources = HONE_TRY(source_records(files));
     Store& store = file_store();
     const std::string progress = in_folder(kShardProgress);
     if (HONE_TRY(store.exists(progress))) {
       killed = HONE_TRY(parse_ordered_json(HONE_TRY(store.read(progress)), progress));
       const auto has = [&](const char* key) { return killed.is_object() && killed.contains(key); };
+      if (has("items"))
+        return Error(err::kShardsDiffer,
+                     fmt::format("several processes make the shards '{}'", options_.folder))
+            .todo("give the same `workers` and settings as they, or another `output_dir`");
       if (!has("settings") || !has("sources") || !has("splits") || !has("place"))
         return Error(err::kShards, "the progress of the shards cannot be read").at(progress);
       HONE_TRY(same(killed["settings"], killed["sources"]));
@@ -86,39 +50,10 @@ class ShardFolder {
     std::vector<Store::Entry> others;
     if (HONE_TRY(store.exists(options_.folder))) others = HONE_TRY(store.list(options_.folder));
     std::erase_if(others, [](const Store::Entry& e) { return e.name.starts_with('.'); });
-    if (!others.empty())
-      return Error(err::kShards, fmt::format("the folder '{}' holds other files", options_.folder))
-          .todo("give another `output_dir`");
+    if (!others.empty()) return other_files(options_.folder);
     HONE_TRY(store.make_dirs(options_.folder));
     HONE_TRY(save({}));  // the folder is known for what it is from the start
     return false;
-  }
-
-  // All rows into as many shards as they need.
-  Status write(ShardSplit& split, const TokenRows& rows, std::span<const RowColumn> beside) {
-    RowsHash hash(split.hash);
-    for (int64_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-      int64_t tokens = 0;
-      for (; end < rows.size() && (end == begin || tokens < options_.max_shard_tokens); ++end) {
-        const auto row = rows.row(end);
-        tokens += static_cast<int64_t>(row.size());
-        for (const RowColumn& column : beside)
-          if (const auto* lists = std::get_if<TokenRows>(&column.rows))
-            tokens += lists->length(end);
-        hash.add(row);
-        for (const int32_t id : row) {
-          split.min_id = std::min(split.min_id, id);
-          split.max_id = std::max(split.max_id, id);
-        }
-      }
-      ShardFile shard;
-      shard.file = fmt::format("data-{:05}.arrow", split.shards.size());
-      const std::string bytes = shard_bytes(rows, beside, begin, end, shard);
-      HONE_TRY(file_store().write(in_folder(split.name + "/" + shard.file), bytes));
-      split.shards.push_back(std::move(shard));
-    }
-    split.hash = hash.value();
-    return Ok{};
   }
 
   Status save(const TextPosition& place) {
@@ -132,13 +67,8 @@ class ShardFolder {
   }
 
   Status finish() {
-    std::erase_if(splits(), [](const ShardSplit& s) { return s.shards.empty(); });
-    OrderedJson dict;
-    for (const ShardSplit& s : splits()) dict["splits"].push_back(s.name);
-    Store& store = file_store();
-    HONE_TRY(store.write(in_folder("dataset_dict.json"), dump_json(dict)));
-    HONE_TRY(store.write(in_folder(kShardManifest), out.manifest.to_json()));
-    return store.remove(in_folder(kShardProgress));
+    HONE_TRY(write_shard_manifest(options_.folder, out.manifest));
+    return file_store().remove(in_folder(kShardProgress));
   }
 
   Prepared out;
@@ -147,10 +77,7 @@ class ShardFolder {
   Status same(const OrderedJson& settings, const OrderedJson& sources) const {
     const std::string what = fmt::format("the shards '{}'", options_.folder);
     HONE_TRY(check_same_settings(settings, out.manifest.settings, what));
-    if (sources != out.manifest.sources)
-      return Error(err::kShardsDiffer, fmt::format("{} were made of other files", what))
-          .todo("give another `output_dir`, or `overwrite_output_dir` to make them again");
-    return Ok{};
+    return check_same_sources(sources, out.manifest.sources, what);
   }
 
   const PrepareOptions& options_;
@@ -228,7 +155,7 @@ class Preparation {
       more = HONE_TRY(reader.read(rows));
       if (more && rows.tokens() < options_.max_shard_tokens) continue;
       const size_t shards = split.shards.size();
-      HONE_TRY(folder_.write(split, rows, {}));
+      HONE_TRY(write_shards(at, "data", rows, {}, options_.max_shard_tokens, split));
       rows.clear();
       split.counts = reader.counts();
       HONE_TRY(folder_.save(reader.place()));
@@ -258,6 +185,30 @@ class Preparation {
 
 }  // namespace
 
+Result<OrderedJson> source_records(const std::vector<PreparedFiles>& splits) {
+  OrderedJson sources = OrderedJson::array();
+  for (const auto& [split, files] : splits)
+    for (const std::string& file : files) {
+      const auto bytes = HONE_TRY(file_store().bytes(file));
+      std::string sha256 = HONE_TRY(sha256_of_file(file_store(), file));
+      sources.push_back(
+          {{"split", split}, {"file", file}, {"bytes", bytes}, {"sha256", std::move(sha256)}});
+    }
+  return sources;
+}
+
+Status check_same_sources(const OrderedJson& made, const OrderedJson& wanted,
+                          const std::string& what) {
+  if (made == wanted) return Ok{};
+  return Error(err::kShardsDiffer, fmt::format("{} were made of other files", what))
+      .todo("give another `output_dir`, or `overwrite_output_dir` to make them again");
+}
+
+Error other_files(const std::string& folder) {
+  return Error(err::kShards, fmt::format("the folder '{}' holds other files", folder))
+      .todo("give another `output_dir`");
+}
+
 Result<Prepared> prepare_shards(const std::vector<TextPart>& parts, const PrepareOptions& options,
                                 const Tokenize& tokenize) {
   return Preparation(parts, options, tokenize).run();
@@ -278,7 +229,7 @@ Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
     split.hash = RowsHash().value();
     const std::string at = folder.in_folder(split.name);
     HONE_TRY(file_store().make_dirs(at));
-    HONE_TRY(folder.write(split, rows.rows, rows.beside));
+    HONE_TRY(write_shards(at, "data", rows.rows, rows.beside, options.max_shard_tokens, split));
     if (split.shards.empty()) continue;
     HONE_TRY(write_dataset_files(at, split));
     if (options.progress && options.progress(split.name, split.tokens()) != 0) {
@@ -337,7 +288,7 @@ Status remove_shards(const std::string& folder) {
   if (!is_shard_folder(folder)) return Ok{};
   // The file that says that there are shards goes last.
   for (const char* split : kSplits) HONE_TRY(store.remove_all(folder + "/" + split));
-  for (const char* name : {"dataset_dict.json", kShardProgress, kShardManifest})
+  for (const char* name : {kShardWork, "dataset_dict.json", kShardProgress, kShardManifest})
     HONE_TRY(store.remove_all(folder + "/" + name));
   return Ok{};
 }

@@ -64,6 +64,18 @@ Result<ShardSplit> find_split(const ShardManifest& manifest, const std::string& 
 Result<TextData> open_shards(const std::string& folder, const ShardManifest& manifest,
                              const std::string& split);
 
+struct PreparedFiles {
+  std::string split;
+  std::vector<std::string> files;
+};
+// The manifest's record of the files: their sizes and hashes.
+Result<OrderedJson> source_records(const std::vector<PreparedFiles>& splits);
+// Nothing when both are equal; else H2133. `what` begins the message.
+Status check_same_sources(const OrderedJson& made, const OrderedJson& wanted,
+                          const std::string& what);
+// H2132 for an output folder with files that hone prepare does not write.
+Error other_files(const std::string& folder);
+
 struct PrepareOptions {
   std::string folder;
   OrderedJson settings;
@@ -90,10 +102,6 @@ struct RowSplit {
   TokenRows rows;
   std::vector<RowColumn> beside;  // as many rows each
   OrderedJson about;              // for ShardSplit
-};
-struct PreparedFiles {
-  std::string split;
-  std::vector<std::string> files;
 };
 // Prepares rows with a label or a target. `read` is called only if the folder does not hold these
 // rows already. A run that was killed starts again from the first row.
