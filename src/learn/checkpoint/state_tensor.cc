@@ -4,11 +4,42 @@
 #include <limits>
 #include <utility>
 
+#include "learn/checkpoint/ranges.h"
+
 namespace hone {
 
 TensorData state_tensor(const Session& session, const std::string& state, std::string name) {
   TensorData t{std::move(name), session.state_type(state), {}, {}};
   t.blocks = [&session, state](BlockSink sink) { return session.read_state(state, {}, sink); };
+  return t;
+}
+
+std::optional<RowRange> cut_rows(const Session& session, const std::string& state) {
+  for (const StateSlot& slot : session.plan().states) {
+    if (slot.tensor() != state || slot.shard.whole()) continue;
+    const RowRange held = slot.shard.held_rows();
+    return held.count() < slot.shard.rows ? std::optional(held) : std::nullopt;
+  }
+  return {};
+}
+
+namespace {
+
+// The bytes of some rows of a tensor.
+StateRange bytes_of_rows(const Type& type, const RowRange& rows) {
+  const int64_t row = type.bytes() / type.shape[0];
+  return {rows.begin * row, rows.count() * row};
+}
+
+}  // namespace
+
+TensorData rows_tensor(const Session& session, const std::string& state, const RowRange& rows) {
+  TensorData t{range_name(state, rows), session.state_type(state), {}, {}};
+  const StateRange range = bytes_of_rows(t.type, rows);
+  t.type.shape[0] = rows.count();
+  t.blocks = [&session, state, range](BlockSink sink) {
+    return session.read_state(state, range, sink);
+  };
   return t;
 }
 
@@ -44,10 +75,13 @@ Result<std::span<std::byte>> copy_tensors(const Session& session, std::span<Tens
 
 Status load_state(Session& session, const std::string& state, const WeightSource& from,
                   const std::string& tensor) {
-  const DType as = session.state_type(state).dtype;
-  int64_t first = 0;  // element
+  const Type type = session.state_type(state);
+  const DType as = type.dtype;
+  const std::optional<RowRange> rows = cut_rows(session, state);
+  const StateRange range = rows ? bytes_of_rows(type, *rows) : StateRange();
+  int64_t first = range.begin / size_of(as);  // element
   return session.write_state(
-      state, {},
+      state, range,
       [&](std::span<std::byte> to) {
         const auto count = static_cast<int64_t>(to.size()) / size_of(as);
         return from.read_range(tensor, as, std::exchange(first, first + count), to);

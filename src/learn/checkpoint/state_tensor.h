@@ -10,6 +10,12 @@ namespace hone {
 // A state as a tensor to write under that name; the session must outlive it.
 TensorData state_tensor(const Session& session, const std::string& state, std::string name);
 
+// The rows of a state's tensor that this session holds, if other ranks hold the others; none: it holds
+// all of them.
+std::optional<RowRange> cut_rows(const Session& session, const std::string& state);
+// These rows as a tensor to write, under the name of its range (ranges.h).
+TensorData rows_tensor(const Session& session, const std::string& state, const RowRange& rows);
+
 // Bytes that copy_tensors() takes for a tensor.
 int64_t copied_bytes(const Type& type);
 // Copies tensors of the session's states into `memory`, one after another, and lets them be read
@@ -19,8 +25,8 @@ int64_t copied_bytes(const Type& type);
 Result<std::span<std::byte>> copy_tensors(const Session& session, std::span<TensorData> tensors,
                                           std::span<std::byte> memory);
 
-// Fills a state of the tensor's shape with its values, as the state's elements. Errors are those
-// of WeightSource::read.
+// Fills a state of the tensor's shape with its values, as the state's elements; the rows that the session
+// holds. Errors are those of WeightSource::read.
 Status load_state(Session& session, const std::string& state, const WeightSource& from,
                   const std::string& tensor);
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "learn/checkpoint/errors.h"
+#include "learn/checkpoint/ranges.h"
 #include "learn/checkpoint/safetensors/byte_file.h"
 #include "learn/checkpoint/safetensors/safetensors.h"
 #include "learn/checkpoint/safetensors/strict_json.h"
@@ -76,8 +77,11 @@ Result<uint64_t> hash_file(const std::string& path, Store& store) {
 Result<std::unique_ptr<WeightSource>> open_stem(const std::string& path, const std::string& stem,
                                                 Store& store) {
   const std::string single = path + "/" + stem + ".safetensors";
-  if (HONE_TRY(store.exists(single))) return open_safetensors(single, store);
-  return open_safetensors_index(single + ".index.json", store);
+  std::vector<std::unique_ptr<WeightSource>> sources;
+  sources.push_back(HONE_TRY(HONE_TRY(store.exists(single))
+                                 ? open_safetensors(single, store)
+                                 : open_safetensors_index(single + ".index.json", store)));
+  return join_ranges(std::move(sources));
 }
 
 Result<Json> read_json_if_there(const std::string& path, Store& store) {
@@ -142,6 +146,12 @@ Status CheckpointWriter::add_tensors(const std::string& stem, std::span<const Te
   for (WrittenFile& f : HONE_TRY(write_shards(folder(), stem, tensors, max_shard_size, *store_)))
     files_.push_back(std::move(f));
   return Ok{};
+}
+
+Status CheckpointWriter::add_parts(const std::string& stem, const std::vector<PartFile>& parts) {
+  for (const PartFile& part : parts) files_.push_back(part.file);
+  if (parts.size() == 1) return Ok{};
+  return add_file(stem + ".safetensors.index.json", index_of_parts(parts));
 }
 
 Result<std::string> CheckpointWriter::commit() {
@@ -217,8 +227,8 @@ Status verify_checkpoint(const std::string& path, Store& store) {
   return Ok{};
 }
 
-Result<ResumeState> open_checkpoint(const std::string& path, Store& store) {
-  HONE_TRY(verify_checkpoint(path, store));
+Result<ResumeState> open_checkpoint(const std::string& path, Store& store, bool is_whole) {
+  if (!is_whole) HONE_TRY(verify_checkpoint(path, store));
   ResumeState r;
   r.state = HONE_TRY(read_json_if_there(path + "/" + kStateFile, store));
   r.trainer_state = HONE_TRY(read_json_if_there(path + "/" + kTrainerStateFile, store));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/core/json.h"
+#include "learn/checkpoint/parts.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/checkpoint/safetensors/weight_source.h"
 
@@ -47,6 +48,8 @@ class CheckpointWriter {
   Status add_json(const std::string& name, const OrderedJson& value);
   Status add_tensors(const std::string& stem, std::span<const TensorData> tensors,
                      int64_t max_shard_size = kDefaultShardSize);
+  // Adds the files that ranks have written into the folder (write_part), and an index of several.
+  Status add_parts(const std::string& stem, const std::vector<PartFile>& parts);
 
   // Writes the manifest and gives the folder its name in one step, replacing a checkpoint of the
   // same step; durable on return. Returns the path of the checkpoint. H0118: another run, which
@@ -88,8 +91,9 @@ struct ResumeState {
   std::unique_ptr<WeightSource> weights;    // model.safetensors, or adapter_model.safetensors
   std::unique_ptr<WeightSource> optimizer;  // null when there is none
 };
-// Verifies the checkpoint, then opens it.
-Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file_store());
+// Verifies the checkpoint, unless it is known to be whole, then opens it.
+Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file_store(),
+                                    bool is_whole = false);
 
 struct RotateOptions {
   int64_t save_total_limit =

@@ -10,8 +10,7 @@ Result<RowFeed> RowFeed::make(const TaskSettings& s, Examples& examples) {
   feed.stream_rows_.axes.resize(1);
   feed.eval_stream_rows_.axes.resize(1);
   if (examples.train_stream) {
-    HONE_TRY(feed.plan_steps(s.max_steps * s.per_device_train_batch_size *
-                             s.gradient_accumulation_steps));
+    HONE_TRY(feed.plan_steps(s.max_steps * s.batch_rows() * s.gradient_accumulation_steps));
   } else if (examples.train) {
     for (const TokenRows& rows : examples.train->axes) HONE_TRY(rows.check_unchanged());
     const int64_t rows = examples.train->size();
@@ -25,19 +24,16 @@ Result<RowFeed> RowFeed::make(const TaskSettings& s, Examples& examples) {
 // The length of a stream is unknown: as in Transformers, all steps are one epoch of the log.
 Status RowFeed::plan_steps(int64_t rows) {
   train_rows_ = rows;
-  StepOptions o{rows,
-                s_->per_device_train_batch_size,
-                s_->gradient_accumulation_steps,
-                s_->num_train_epochs,
-                s_->max_steps,
-                s_->dataloader_drop_last};
+  StepOptions o{
+      rows,          s_->batch_rows(),        s_->gradient_accumulation_steps, s_->num_train_epochs,
+      s_->max_steps, s_->dataloader_drop_last};
   steps_ = HONE_TRY(StepCount::make(o));
   return Ok{};
 }
 
 Json RowFeed::order_effect() const {
-  const bool leaves_out = s_->dataloader_drop_last &&
-                          (x_->train_stream || train_rows_ % s_->per_device_train_batch_size != 0);
+  const bool leaves_out =
+      s_->dataloader_drop_last && (x_->train_stream || train_rows_ % s_->batch_rows() != 0);
   Json j{{"seed", s_->shuffles() ? Json(s_->data_seed.value_or(s_->seed)) : Json()},
          {"leaves_out", leaves_out}};
   if (!x_->train_stream) return j;
@@ -80,7 +76,7 @@ Result<TakenRows> RowFeed::rows_of_step(int64_t step) {
     if (tries > 0) HONE_TRY(stream.next_epoch());
     HONE_TRY(stream.take(steps_->rows_per_step(), stream_rows_.axes[0], numbers_));
     auto rows = static_cast<int64_t>(numbers_.size());
-    if (s_->dataloader_drop_last) rows -= rows % s_->per_device_train_batch_size;
+    if (s_->dataloader_drop_last) rows -= rows % s_->batch_rows();
     for (int64_t i = 0; i < rows; ++i) rows_.push_back(i);
   }
   if (rows_.empty())

@@ -29,7 +29,7 @@ class RowFeed {
   Json order_effect() const;
   void reserve();  // after it no step allocates
 
-  // Valid until the next call.
+  // The rows of all ranks. Valid until the next call.
   Result<TakenRows> rows_of_step(int64_t step);
   void give_up_step() { given_up_ = true; }  // a stop came: data_place() stays before the step
   Json data_place() const;

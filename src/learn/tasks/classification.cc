@@ -168,6 +168,7 @@ Result<OrderedJson> predict_classification(
   ClassificationEvaluation evaluation(labels, &predictions);
   if (HONE_TRY(run.evaluate_rows(begin, begin + all, evaluation)) < 0)
     return OrderedJson::object();  // stopped
+  if (!run.ranks().leads()) return OrderedJson::object();
   const Json& names = labels->config.config["id2label"];
   const auto write = [&](const std::string& task, int64_t first, int64_t end) {
     std::string text = "index\tprediction\n";

@@ -141,7 +141,8 @@ Result<OrderedJson> predict_ner(const std::shared_ptr<const NerLabels>& labels, 
   const int64_t rows = HONE_TRY(run.evaluate_rows(begin, end, evaluation));
   if (rows < 0) return OrderedJson::object();  // stopped
   const std::string file = folder + "/predictions.txt";
-  HONE_TRY(file_store().write(file, fmt::format("{}\n", join(lines, "\n"))));
+  if (run.ranks().leads())
+    HONE_TRY(file_store().write(file, fmt::format("{}\n", join(lines, "\n"))));
   log_info("{:<11} {}", "predicted", file);
   return labels->test_tagged ? evaluation.values(rows) : OrderedJson::object();
 }

@@ -1,7 +1,9 @@
 #include "learn/tasks/seq2seq_texts.h"
 
 #include <cmath>
+#include <cstring>
 
+#include "base/core/held_stop.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
@@ -101,7 +103,7 @@ Result<OrderedJson> GeneratedTexts::predict(TaskRun& run, int64_t begin, int64_t
     if (!HONE_TRY(generate(run, begin, end, texts, metrics))) return OrderedJson::object();
   }
   const std::string file = folder + "/generated_predictions.txt";
-  HONE_TRY(file_store().write(file, join(texts, "\n")));
+  if (run.ranks().leads()) HONE_TRY(file_store().write(file, join(texts, "\n")));
   log_info("{:<11} {}{}", "predicted", file,
            has_targets ? "" : "; no metrics, because the rows have no targets");
   return metrics;
@@ -119,8 +121,9 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
   const auto metric = HONE_TRY(make_metric(q_.metric, options));
   GeneratedLengths lengths(generation_.pad_token_id.value_or(-1));
   Progress bar("writing", end - begin);
-  // A few batches at a time, so that a stop need not wait for all.
-  const int64_t chunk = 16 * limits.sources;
+  const HostWork work(run.ranks().control(), "writing texts", end - begin);
+  // A few batches of each rank at a time, so that a stop need not wait for all.
+  const int64_t chunk = 16 * limits.sources * run.ranks().share().ranks;
   for (int64_t from = begin; from < end; from += chunk) {
     if (stop_requested()) return false;
     const int64_t to = std::min(from + chunk, end);
@@ -131,9 +134,7 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
     }
     const std::vector<Prompt> prompts =
         HONE_TRY(generator_prompts(rows, generation_, model_.config));
-    auto written = generator_->run(prompts, generation_);
-    HONE_TRY(run.check_device());
-    for (const Generated& g : HONE_TRY(std::move(written))) {
+    for (const Generated& g : HONE_TRY(generate_on_ranks(run, prompts))) {
       const std::string text = targets_.decode(g.tokens, true);
       lengths.add(prompts[g.prompt].tokens, g.tokens);
       texts.push_back(prediction_line(text, targets_));
@@ -147,12 +148,51 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
             add_example(from + static_cast<int64_t>(g.prompt) - begin, text, reference, options));
     }
     bar.update(to - begin, "");
+    work.update(to - begin);
   }
   bar.finish();
   for (const MetricValue& v : compared ? HONE_TRY(metric->values()) : MetricValues())
     metrics[v.name] = std::round(v.value * metric_scale() * 1e4) / 1e4;
   metrics["gen_len"] = lengths.mean();
   return true;
+}
+
+// The texts of all prompts. Each rank generates those of some prompts, one after another in their order;
+// all of them if the ranks gather weights together.
+Result<std::vector<Generated>> GeneratedTexts::generate_on_ranks(TaskRun& run,
+                                                                 std::span<const Prompt> prompts) {
+  RunRanks& ranks = run.ranks();
+  const RowRange own = run.gathers_weights() ? RowRange{0, std::ssize(prompts)}
+                                             : share_rows(std::ssize(prompts), ranks.share());
+  const auto mine =
+      prompts.subspan(static_cast<size_t>(own.begin), static_cast<size_t>(own.count()));
+  Result<std::vector<Generated>> written = std::vector<Generated>();
+  if (!mine.empty()) written = generator_->run(mine, generation_);
+  HONE_TRY(run.check_device());
+  if (run.gathers_weights()) HONE_TRY(ranks.share_stops());
+  if (ranks.alone() || run.gathers_weights()) return written;
+  std::vector<int32_t> message{
+      HeldStops::waiting()};  // then the prompt, the tokens and their number
+  for (const Generated& g : HONE_TRY(std::move(written))) {
+    message.push_back(static_cast<int32_t>(own.begin) + static_cast<int32_t>(g.prompt));
+    message.push_back(static_cast<int32_t>(g.tokens.size()));
+    message.insert(message.end(), g.tokens.begin(), g.tokens.end());
+  }
+  std::vector<Generated> all;
+  for (const std::string& one : HONE_TRY(ranks.gather_bytes(
+           {reinterpret_cast<const char*>(message.data()), message.size() * sizeof message[0]}))) {
+    std::vector<int32_t> words(one.size() / sizeof(int32_t));
+    std::memcpy(words.data(), one.data(), one.size());
+    if (words[0] != 0) request_stop(words[0]);
+    for (size_t at = 1; at < words.size();) {
+      const auto begin = words.begin() + static_cast<std::ptrdiff_t>(at) + 2;
+      Generated& g = all.emplace_back();
+      g.prompt = static_cast<size_t>(words[at]);
+      g.tokens.assign(begin, begin + words[at + 1]);
+      at += 2 + g.tokens.size();
+    }
+  }
+  return all;
 }
 
 // The scores of one row, as if it were the only one.

@@ -39,6 +39,7 @@ class GeneratedTexts {
   // A text for each row of [begin, end); false: a stop was requested.
   Result<bool> generate(TaskRun& run, int64_t begin, int64_t end, std::vector<std::string>& texts,
                         OrderedJson& metrics);
+  Result<std::vector<Generated>> generate_on_ranks(TaskRun& run, std::span<const Prompt> prompts);
   Status add_example(int64_t row, std::string_view text, std::string_view reference,
                      const MetricOptions& options);
   double metric_scale() const { return q_.metric == "rouge" ? 100 : 1; }  // as run_summarization

@@ -13,7 +13,7 @@ namespace {
 // before the run.
 const std::map<std::string, std::vector<std::string>>& effects() {
   static const std::map<std::string, std::vector<std::string>> all = {
-      {"bits", {}},
+      {"bits", {"step_rows"}},
       {"source", {"data", "stream"}},
       {"reading", {"data", "stream"}},
       {"rows", {"data", "stream"}},

@@ -3,13 +3,18 @@
 #include <cmath>
 
 #include "base/core/text.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 
-TrainSettings::TrainSettings() = default;
+TrainSettings::TrainSettings() : ranks(std::make_shared<RunRanks>()) {}
 TrainSettings::TrainSettings(const TrainSettings&) = default;
 TrainSettings& TrainSettings::operator=(const TrainSettings&) = default;
 TrainSettings::~TrainSettings() = default;
+
+int64_t TrainSettings::batch_rows() const {
+  return per_device_train_batch_size * ranks->share().ranks;
+}
 
 double TrainSettings::logging_interval(int64_t total) const {
   constexpr double kEntries = 50;

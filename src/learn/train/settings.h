@@ -1,6 +1,8 @@
 // The settings of every training task as a plain struct.
 #pragma once
 
+#include <memory>
+
 #include "base/settings/settings.h"
 #include "engine/backends/backends.h"
 #include "engine/passes/offload.h"
@@ -14,6 +16,8 @@ std::vector<std::string> optimizer_names();
 std::string optimizer_arguments();  // "sgd: momentum, dampening; ..." of those that have some
 std::vector<std::string> schedule_names();
 
+class RunRanks;
+
 struct TrainSettings {
   TrainSettings();
   TrainSettings(const TrainSettings&);
@@ -22,6 +26,11 @@ struct TrainSettings {
 #define HONE_SETTINGS "learn/train/settings.def"
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
+
+  // The ranks of the run, never null: one alone unless the command sets others.
+  std::shared_ptr<RunRanks> ranks;
+  // Rows of a batch of all ranks together.
+  int64_t batch_rows() const;
 
   // The name of the device to train on.
   std::string device_here() const { return use_cpu ? "cpu" : device; }

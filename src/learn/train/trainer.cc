@@ -6,6 +6,7 @@
 #include "base/core/log.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/train/errors.h"
+#include "learn/train/run_ranks.h"
 #include "learn/train/trainer_support.h"
 
 namespace hone {
@@ -103,17 +104,20 @@ Status Trainer::log_step(double rate, double grad_norm) {
 }
 
 Status Trainer::write_state() {
+  if (!s_.ranks->leads()) return Ok{};
   HONE_TRY(check_folder());
   return file_store().write(s_.output_dir + "/" + kTrainerStateFile, state_text(best_));
 }
 
 Status Trainer::finish() {
+  if (!s_.ranks->leads()) return Ok{};
   HONE_TRY(check_folder());
   HONE_TRY(mark_run(s_.output_dir, true, task_.fingerprint()));
   return check_folder();
 }
 
 Status Trainer::write_results(const std::string& which, const OrderedJson& metrics) {
+  if (!s_.ranks->leads()) return Ok{};
   HONE_TRY(check_folder());
   Store& store = file_store();
   HONE_TRY(store.make_dirs(s_.output_dir));

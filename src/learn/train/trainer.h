@@ -1,6 +1,10 @@
 // The training loop: optimizer steps, logging, evaluation, checkpoints, resume. It knows no task:
 // TrainTask gives it gradients, metrics and the model's files.
 //
+// On several ranks every rank has a Trainer, and all take the same decisions: each follows from values
+// that are equal on all of them, or rank 0 takes it for all. Rank 0 alone writes logs, results and the
+// model; all write checkpoints.
+//
 // A run that is killed at any moment and started again with the same settings ends with the same
 // bits: everything that a step depends on is a function of (seed, step, row) or in the checkpoint.
 #pragma once
@@ -47,7 +51,7 @@ struct StepUpdate {
 
 // The cause of a loss or gradient that is not finite.
 struct NotFiniteStep {
-  std::optional<NotFinite> first;  // none: every value of the step is finite
+  std::string first;  // the value; "": every value of the step is finite
   // Places of the rows that hold it, or of all rows of its micro-batch: "train.csv:7". At most a
   // few; the last one then counts the others.
   std::vector<std::string> rows;
@@ -156,6 +160,8 @@ class Trainer {
   Status finish();
 
  private:
+  static Result<TrainStart> find_in_folder(const TrainSettings& settings);
+  Result<ResumeState> open_verified(const std::string& checkpoint) const;
   Status resume(const std::string& checkpoint);
   Status load_states(const ResumeState& from, const std::string& checkpoint);
   int64_t steps_of(double interval) const;
@@ -180,14 +186,16 @@ class Trainer {
   Status take_folder();
   Status evaluate_first();
   Status run_steps(StepProfile& profile, Progress& p, TrainOutcome& outcome);
+  Result<bool> out_of_time(const Progress& p);  // for one more step
   Result<std::optional<StepSums>> take_step(const StepUpdate& update);
   void count_step(const StepSums& sums, double seconds, Progress& p);
   OrderedJson train_metrics(const Progress& p) const;
   bool stops_early() const;
   StepUpdate next_update() const;
-  Status not_finite(const StepSums& sums);     // Ok: the step counts; an Error ends the run
-  Status roll_back(Error why);                 // the same
-  Error why_not_finite(const StepSums& sums);  // H2406, or why the cause cannot be found
+  Status not_finite(const StepSums& sums);          // Ok: the step counts; an Error ends the run
+  Status roll_back(Error why);                      // the same
+  Result<std::string> newest_to_roll_back() const;  // a checkpoint; "": none
+  Error why_not_finite(const StepSums& sums);       // H2406, or why the cause cannot be found
   // H2403, H2429 with the checkpoint of the current state in another folder.
   Status check_folder();
   Status keep_elsewhere(Error why);
@@ -224,6 +232,7 @@ class Trainer {
   };
   Status after_save(const Saving& saving, Status written, Next next);
   int64_t best_with_this(bool extra) const;  // that best_step
+  Result<int64_t> agreed_best_with_this(bool extra) const;
   // A checkpoint that could not be deleted is logged; the run continues.
   void after_deletion(const Status& deleted);
   Status delete_at_end();

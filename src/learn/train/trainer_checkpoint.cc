@@ -1,12 +1,14 @@
 // The start of a run: new, or from a checkpoint.
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/store/objects/service.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"
+#include "learn/train/run_ranks.h"
 #include "learn/train/step_profile.h"
 #include "learn/train/trainer.h"
 
@@ -58,16 +60,73 @@ std::optional<Split> split_of(const std::string& checkpoint) {
   }
 }
 
+Json json_of(const TrainStart& start) {
+  Json j{{"checkpoint", start.checkpoint},
+         {"finished", start.finished},
+         {"ended", start.ended},
+         {"discard", start.discard}};
+  if (start.split) j["split"] = {{"rows", start.split->rows}, {"whole", start.split->whole}};
+  return j;
+}
+
+TrainStart start_from_json(const Json& j) {
+  TrainStart start;
+  start.checkpoint = j.at("checkpoint").get<std::string>();
+  start.finished = j.at("finished").get<bool>();
+  start.ended = j.at("ended");
+  start.discard = j.at("discard").get<std::vector<std::string>>();
+  if (const Json split = j.value("split", Json()); !split.is_null())
+    start.split = Split{split.at("rows").get<int64_t>(), split.at("whole").get<bool>()};
+  return start;
+}
+
+// Checks that the ranks see one output folder: a file of rank 0 is there.
+Status check_shared(const TrainSettings& s) {
+  RunRanks& ranks = *s.ranks;
+  const Json file = HONE_TRY(ranks.decide("the output folder", [&]() -> Result<Json> {
+    const std::string name = fmt::format("{}/.hone_ranks-{}", s.output_dir, random_name());
+    HONE_TRY(file_store().write(name, "seen by all ranks\n"));
+    return Json{{"name", name}, {"host", ranks.host()}};
+  }));
+  const std::string name = file.at("name").get<std::string>();
+  const Result<bool> seen = file_store().exists(name);
+  const bool shared = seen.ok() && *seen;
+  const Status checked = ranks.agree(
+      "a shared output folder",
+      shared
+          ? Status(Ok{})
+          : Error(err::kOutputFolderNotShared,
+                  fmt::format("rank {} on {} does not see the output folder of rank 0 on {}",
+                              ranks.share().rank, ranks.host(), file.at("host").get<std::string>()))
+                .at("--output_dir " + s.output_dir)
+                .todo("name a folder that all hosts share, or a bucket: --output_dir "
+                      "gs://BUCKET/FOLDER"));
+  if (ranks.leads()) HONE_TRY(file_store().remove(name));
+  return checked;
+}
+
 }  // namespace
 
 std::vector<std::string> Trainer::optimizer_states(const Session& s) {
   std::vector<std::string> names;
   for (const StateSlot& slot : s.plan().states)
-    if (slot.role == Role::moment && slot.shard.begin == 0) names.push_back(slot.tensor());
+    if (slot.role == Role::moment && slot.shard.begin == slot.shard.held_rows().begin)
+      names.push_back(slot.tensor());
   return names;
 }
 
 Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
+  TrainStart start;
+  const Json found = HONE_TRY(s.ranks->decide("the place to continue from", [&]() -> Result<Json> {
+    start = HONE_TRY(find_in_folder(s));
+    return json_of(start);
+  }));
+  if (s.ranks->alone()) return start;
+  HONE_TRY(check_shared(s));
+  return s.ranks->leads() ? std::move(start) : start_from_json(found);
+}
+
+Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
   HONE_TRY(check_strategies(s));
   HONE_TRY(profiled_steps(s));
   const std::string& asked = s.resume_from_checkpoint;
@@ -168,8 +227,18 @@ Status Trainer::load_states(const ResumeState& from, const std::string& checkpoi
   return Ok{};
 }
 
+// Opens a checkpoint that rank 0 verifies.
+Result<ResumeState> Trainer::open_verified(const std::string& checkpoint) const {
+  if (s_.ranks->alone()) return open_checkpoint(checkpoint);
+  HONE_TRY(s_.ranks->decide("a whole checkpoint", [&]() -> Result<Json> {
+    HONE_TRY(verify_checkpoint(checkpoint));
+    return Json();
+  }));
+  return open_checkpoint(checkpoint, file_store(), true);
+}
+
 Status Trainer::resume(const std::string& checkpoint) {
-  ResumeState from = HONE_TRY(open_checkpoint(checkpoint));
+  ResumeState from = HONE_TRY(open_verified(checkpoint));
   if (from.state.is_null() || !from.weights || !from.optimizer)
     return Error(err::kResumeMismatch,
                  "the checkpoint has weights but no optimizer state, so the run cannot be "
@@ -232,7 +301,7 @@ Status Trainer::load_best() {
     return Ok{};
   }
   const std::string checkpoint = checkpoint_path(best_.checkpoint_step);
-  const ResumeState from = HONE_TRY(open_checkpoint(checkpoint));
+  const ResumeState from = HONE_TRY(open_verified(checkpoint));
   Session& s = task_.session();
   for (const std::string& name : task_.weight_names())
     HONE_TRY(read_into(*from.weights, name, s, checkpoint));

@@ -5,6 +5,7 @@
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/log_folder.h"
+#include "learn/train/run_ranks.h"
 #include "learn/train/step_profile.h"
 #include "learn/train/trainer.h"
 #include "learn/train/trainer_support.h"
@@ -13,6 +14,7 @@ namespace hone {
 
 // Takes the output folder for this run and deletes what an earlier one left.
 Status Trainer::take_folder() {
+  if (!s_.ranks->leads()) return Ok{};
   if (!lock_) lock_ = std::make_shared<RunLock>(HONE_TRY(RunLock::take(s_.output_dir)));
   HONE_TRY(mark_run(s_.output_dir, false, task_.fingerprint()));
   HONE_TRY(clean_leftovers(s_.output_dir));
@@ -80,6 +82,7 @@ Result<std::optional<StepSums>> Trainer::take_step(const StepUpdate& update) {
 // Counts the step that was taken, and tells the callbacks.
 void Trainer::count_step(const StepSums& sums, double seconds, Progress& p) {
   ++done_;
+  if (s_.ranks->control()) s_.ranks->control()->set_step(done_);
   p.step_seconds = seconds;
   const double loss =
       sums.without_labels || !std::isfinite(sums.loss) ? loss_.loss_without_labels() : sums.loss;
@@ -94,11 +97,19 @@ void Trainer::count_step(const StepSums& sums, double seconds, Progress& p) {
                              p.step_seconds, p.data_seconds, save_seconds()});
 }
 
+Result<bool> Trainer::out_of_time(const Progress& p) {
+  if (done_ == p.first || std::isinf(deadline_)) return false;
+  const Json late = HONE_TRY(s_.ranks->decide("the time that is left", [&]() -> Result<Json> {
+    return Json(clock_->seconds() + p.step_seconds > deadline_);
+  }));
+  return late.get<bool>();
+}
+
 // Steps to the last one, or until something ends the run early.
 Status Trainer::run_steps(StepProfile& profile, Progress& p, TrainOutcome& outcome) {
   const int64_t total = task_.steps().total_steps();
   while (done_ < total && !outcome.stopped_by && !stops_early()) {
-    if (done_ > p.first && clock_->seconds() + p.step_seconds > deadline_) {
+    if (HONE_TRY(out_of_time(p))) {
       outcome.out_of_time = true;
       return save_in_training(true, true);
     }
@@ -156,7 +167,8 @@ OrderedJson Trainer::train_metrics(const Progress& p) const {
 Result<TrainOutcome> Trainer::train() {
   HONE_TRY(take_folder());
   trained_ = true;
-  StepProfile profile(log_folder(s_), HONE_TRY(profiled_steps(s_)));
+  const ProfiledSteps profiled = HONE_TRY(profiled_steps(s_));
+  StepProfile profile(log_folder(s_), s_.ranks->leads() ? profiled : ProfiledSteps());
   save_seconds_ = last_save_seconds_ = 0;
   Progress p{.first = done_, .begun = clock_->seconds()};
   TrainOutcome outcome;
@@ -183,7 +195,7 @@ Result<TrainOutcome> Trainer::train() {
   HONE_TRY(check_folder());
   HONE_TRY(save_model());
   HONE_TRY(write_state());
-  after_deletion(delete_at_end());
+  if (s_.ranks->leads()) after_deletion(delete_at_end());
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 // A step whose loss or gradients are not finite. Its update changed nothing.
 #include "base/core/log.h"
 #include "learn/train/errors.h"
+#include "learn/train/run_ranks.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
@@ -50,35 +51,46 @@ Status Trainer::not_finite(const StepSums& sums) {
   return Ok{};
 }
 
+Result<std::string> Trainer::newest_to_roll_back() const {
+  const Json path = HONE_TRY(s_.ranks->decide("the newest checkpoint", [&]() -> Result<Json> {
+    std::string newest = continued_from_;
+    int64_t step = -1;
+    for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
+      if (c.by_hone && c.resumable && c.step <= done_ && c.step > step) {
+        newest = c.path;
+        step = c.step;
+      }
+    return Json(newest);
+  }));
+  return path.get<std::string>();
+}
+
 // Weights, optimizer states and loss scale become those of the newest checkpoint; the number of the
 // step stays, and with it the place in the data. So the rows since that checkpoint are not used
 // again (as Chowdhery et al., "PaLM", JMLR 2023, section 5.1, pass over the batches of a spike),
 // and neither the schedule nor the optimizer counts their steps.
 Status Trainer::roll_back(Error why) {
   HONE_TRY(finish_save(Next::steps));
-  std::optional<CheckpointInfo> newest;
-  for (CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
-    if (c.by_hone && c.resumable && c.step <= done_ && (!newest || c.step > newest->step))
-      newest = std::move(c);
-  if (!newest && !continued_from_.empty()) newest = HONE_TRY(inspect_checkpoint(continued_from_));
-  if (!newest) return std::move(why.at("--non_finite rollback: there is no checkpoint yet"));
-  const ResumeState from = HONE_TRY(open_checkpoint(newest->path));
-  const int64_t made = newest->step - from.state.value("skipped_steps", int64_t{0});
+  const std::string path = HONE_TRY(newest_to_roll_back());
+  if (path.empty()) return std::move(why.at("--non_finite rollback: there is no checkpoint yet"));
+  const CheckpointInfo newest = HONE_TRY(inspect_checkpoint(path));
+  const ResumeState from = HONE_TRY(open_verified(path));
+  const int64_t made = newest.step - from.state.value("skipped_steps", int64_t{0});
   rolled_back_.times = made == rolled_back_.to ? rolled_back_.times + 1 : 1;
   rolled_back_.to = made;
   if (rolled_back_.times > s_.non_finite_patience)
     return std::move(
         why.at(fmt::format("--non_finite_patience {}: back at the weights of {} once more",
-                           s_.non_finite_patience, newest->path)));
-  HONE_TRY(load_states(from, newest->path));
+                           s_.non_finite_patience, newest.path)));
+  HONE_TRY(load_states(from, newest.path));
   skipped_ = done_ + 1 - made;
   not_finite_in_row_ = 0;
   if (loss_scale_) loss_scale_->restore(from.state.value("loss_scale", Json()));
   log_warning(
       "{}; weights and optimizer states are those of {} again, and the rows of {} are skipped",
-      in_one_line(why), newest->path,
-      newest->step == done_ ? fmt::format("step {}", done_ + 1)
-                            : fmt::format("the steps {} to {}", newest->step + 1, done_ + 1));
+      in_one_line(why), newest.path,
+      newest.step == done_ ? fmt::format("step {}", done_ + 1)
+                           : fmt::format("the steps {} to {}", newest.step + 1, done_ + 1));
   return Ok{};
 }
 
@@ -91,8 +103,8 @@ Error Trainer::why_not_finite(const StepSums& sums) {
   Error e(err::kNotFinite,
           fmt::format("the {} of step {} is {}; {}", loss ? "loss" : "gradient norm", done_ + 1,
                       std::isnan(value) ? std::abs(value) : value,  // never "-nan"
-                      why.first ? "the first value that is not finite: " + why.first->text()
-                                : "every value before it is finite"));
+                      why.first.empty() ? "every value before it is finite"
+                                        : "the first value that is not finite: " + why.first));
   for (const std::string& row : why.rows) e.at(row);
   return std::move(
       e.todo(fmt::format("use {}a smaller --learning_rate or more --warmup_steps{}",

@@ -5,29 +5,13 @@
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/objects/service.h"
-#include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
+#include "learn/train/saved_run.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
 namespace {
-
-std::vector<TensorData> tensors_of(Session& s, const std::vector<std::string>& names) {
-  std::vector<TensorData> tensors;
-  for (const std::string& name : names) tensors.push_back(state_tensor(s, name, name));
-  return tensors;
-}
-
-// With those that a file holds under two names.
-std::vector<TensorData> with_second_names(const TrainTask& task, std::vector<TensorData> tensors) {
-  for (size_t i = 0, n = tensors.size(); i < n; ++i) {
-    TensorData again = tensors[i];
-    again.name = task.second_name(tensors[i].name);
-    if (!again.name.empty()) tensors.push_back(std::move(again));
-  }
-  return tensors;
-}
 
 constexpr int kSavesMissed = 3;  // in a row, then the run ends
 
@@ -38,50 +22,6 @@ Result<bool> is_extra(const std::string& checkpoint) {
   if (!HONE_TRY(file_store().exists(file))) return false;
   const Json state = HONE_TRY(parse_json(HONE_TRY(file_store().read(file)), file));
   return state.is_object() && state.value(kExtra, false);
-}
-
-// Tensors of the session in a checkpoint.
-struct SavedTensors {
-  std::vector<TensorData> weights, moments;
-
-  bool host_reads(const Session& s) const {
-    const auto reads = [&](const TensorData& t) { return s.host_reads(t.name); };
-    return std::all_of(weights.begin(), weights.end(), reads) &&
-           std::all_of(moments.begin(), moments.end(), reads);
-  }
-  // From now on they are in `memory`.
-  Status copy(const Session& s, std::span<std::byte> memory) {
-    memory = HONE_TRY(copy_tensors(s, weights, memory));
-    HONE_TRY(copy_tensors(s, moments, memory));
-    return Ok{};
-  }
-};
-
-// `moments`: names of the optimizer's states that are saved too.
-SavedTensors saved_tensors(TrainTask& task, const std::vector<std::string>& moments) {
-  Session& s = task.session();
-  return {tensors_of(s, task.weight_names()), tensors_of(s, moments)};
-}
-
-// The content of a checkpoint besides files of the model.
-struct SavedRun {
-  SavedTensors tensors;
-  Json state;                 // null: without what is needed to continue
-  std::string trainer_state;  // the file's text
-};
-
-// Writes checkpoint-<step> into the folder; calls `all_read` when the tensors have been read.
-Result<std::string> write_checkpoint(const std::string& folder, int64_t step, TrainTask& task,
-                                     const SavedRun& saved, const std::function<void()>& all_read) {
-  CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(folder, step));
-  HONE_TRY(w.add_tensors(task.weights_stem(), with_second_names(task, saved.tensors.weights)));
-  // Also without a single one (SGD): a checkpoint without this file cannot be continued.
-  if (!saved.state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, saved.tensors.moments));
-  all_read();
-  HONE_TRY(task.save_model_files(w.folder()));
-  HONE_TRY(w.add_file(kTrainerStateFile, saved.trainer_state));
-  if (!saved.state.is_null()) HONE_TRY(w.add_json(kStateFile, saved.state));
-  return w.commit();
 }
 
 }  // namespace
@@ -159,6 +99,12 @@ int64_t Trainer::best_with_this(bool extra) const {
   return goes.ok() && !*goes ? best_.step : before;
 }
 
+Result<int64_t> Trainer::agreed_best_with_this(bool extra) const {
+  const Json step = HONE_TRY(s_.ranks->decide(
+      "the best checkpoint", [&]() -> Result<Json> { return Json(best_with_this(extra)); }));
+  return step.get<int64_t>();
+}
+
 Status Trainer::save_checkpoint(bool extra, bool last) {
   const bool at_once = extra;
   if (last_saved_ == done_) {
@@ -170,10 +116,11 @@ Status Trainer::save_checkpoint(bool extra, bool last) {
   HONE_TRY(finish_save(last ? Next::last_save : Next::steps));
   Session& s = task_.session();
   BestModel best = best_;
-  best.checkpoint_step = best_with_this(extra);
+  best.checkpoint_step = HONE_TRY(agreed_best_with_this(extra));
   SavedTensors saved =
       saved_tensors(task_, s_.save_only_model ? std::vector<std::string>() : optimizer_states(s));
-  const bool beside = !at_once && !file_store().renames_folders_at_once(s_.output_dir);
+  const bool beside =
+      !at_once && s_.ranks->alone() && !file_store().renames_folders_at_once(s_.output_dir);
   const bool host_reads = saved.host_reads(s);
   const std::span<std::byte> room = beside ? task_.save_copy() : std::span<std::byte>();
   const double begin = system_clock().seconds();
@@ -185,7 +132,7 @@ Status Trainer::save_checkpoint(bool extra, bool last) {
                    const std::function<void()>& all_read) mutable -> Status {
     if (copies_beside) HONE_TRY(run.tensors.copy(task_.session(), room));
     if (!room.empty()) all_read();
-    HONE_TRY(write_checkpoint(s_.output_dir, step, task_, run, all_read));
+    HONE_TRY(write_checkpoint(*s_.ranks, s_.output_dir, step, task_, run, all_read));
     return Ok{};
   };
   last_saved_ = done_;
@@ -221,7 +168,8 @@ Status Trainer::check_folder() {
 
 // Writes the current state beside the folder, or else among temporary files, and adds the place.
 Status Trainer::keep_elsewhere(Error why) {
-  if (done_ == 0) return std::move(why.todo("give the same command again"));
+  // On several ranks the others may see the folder, or have ended.
+  if (done_ == 0 || !s_.ranks->alone()) return std::move(why.todo("give the same command again"));
   const std::string beside = without_end_slash(s_.output_dir);
   std::error_code none;
   const std::string last = std::filesystem::temp_directory_path(none).string() + "/hone-";
@@ -229,7 +177,7 @@ Status Trainer::keep_elsewhere(Error why) {
                                                              : optimizer_states(task_.session())),
                      resume_state(false, best_), state_text(best_)};
   for (const std::string& folder : {beside + ".kept", last + random_name()}) {
-    const Result<std::string> kept = write_checkpoint(folder, done_, task_, run, [] {});
+    const Result<std::string> kept = write_checkpoint(*s_.ranks, folder, done_, task_, run, [] {});
     if (!kept.ok()) {
       why.at(kept.error().what());
       continue;
@@ -295,6 +243,7 @@ Status Trainer::after_save(const Saving& saving, Status written, Next next) {
     after_deletion(saving.done->deleted);
     return Ok{};
   }
+  if (!s_.ranks->leads()) return Ok{};
   Status deleted = drop_extra_checkpoints();
   if (deleted.ok() && !saving.extra) deleted = rotate(step, saving.best_step);
   after_deletion(deleted);
@@ -341,9 +290,8 @@ Status Trainer::drop_extra_but(int64_t step) const {
 }
 
 Status Trainer::save_model() {
-  HONE_TRY(task_.save_model_files(s_.output_dir));
-  return save_safetensors(s_.output_dir, task_.weights_stem(),
-                          with_second_names(task_, saved_tensors(task_, {}).weights));
+  if (s_.ranks->leads()) HONE_TRY(task_.save_model_files(s_.output_dir));
+  return write_model(*s_.ranks, s_.output_dir, task_);
 }
 
 }  // namespace hone

@@ -8,6 +8,19 @@
 //           finite, no state changes. Without clipping and all_or_nothing only groups with such
 //           gradients keep their states
 //
+// With more than one rank (UpdateOptions::share; shared_update.h) also:
+//
+//   inputs  stop f64[] (1 if this rank was asked to stop, else 0); local_loss f64[], the loss of this
+//           rank's micro-batches (in a whole step it is the program's own loss)
+//   outputs loss f64[], the sum of the ranks' losses, and stops f64[], of their stop flags: equal on
+//           all ranks, as grad_norm is. In a whole step the loss is f64[] instead of f32[]
+//
+// With split_invariant local_loss is local_losses f64[units_per_rank], the loss of each of the rank's
+// units, 0 where it has none, and an output losses f64[] has those of all units in their order.
+//
+// Every rank runs the update in every step, even if its loss is not finite: the sum of the losses then
+// keeps all states as they are, on all ranks.
+//
 // The rule is one node for each group of weights of at most 64 MiB. Without clipping (max_grad_norm
 // 0) and all_or_nothing it waits only for the gradients of its group, so the gradients of the whole
 // model need not exist at the same time (as in LOMO, arXiv 2306.09782). A larger weight has a node
@@ -19,31 +32,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph/graph.h"
-#include "learn/train/optimizers/optimizer.h"
-#include "learn/train/settings.h"
+#include "engine/graph/op.h"
+#include "learn/train/update_options.h"
 
 namespace hone {
-
-struct UpdateOptions {
-  std::string optimizer = "adamw_torch";  // a name of the shelf (optimizers/optimizer.h)
-  Attrs attrs = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.0}};
-  double max_grad_norm = 1;          // 0: no clipping
-  bool scaled = false;               // the loss has a scale
-  bool all_or_nothing = false;       // a gradient that is not finite keeps all states as they are
-  uint64_t seed = 42;                // of the rule's random numbers, and of rounding
-  bool stochastic_rounding = false;  // of weights in bf16
-  int64_t group_bytes = int64_t{64} << 20;
-  DType gradients = DType::f32;  // type of gradients that are states (differentiate)
-};
-
-// A value of --optim that the schema has accepted; any other is a Bug.
-const Optimizer& optimizer_named(const std::string& name);
-// The optimizer of --optim or --adafactor.
-const Optimizer& optimizer_of(const TrainSettings& s);
-// --optim, --optim_args and related settings, with the meaning of Transformers' Trainer. Errors:
-// H2409 an argument that the optimizer does not take.
-Result<UpdateOptions> update_options(const TrainSettings& s);
 
 // Checks that an optimizer for some layers has at least one. H2409.
 Status check_targets(const std::vector<UpdateWeight>& weights, const TrainSettings& s);

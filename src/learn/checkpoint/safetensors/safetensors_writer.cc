@@ -74,7 +74,8 @@ Status write_tensor(HashedFile& out, const TensorData& t) {
 
 std::string quoted(const std::string& text) { return json_text(Json(text), -1); }
 
-// Removes files of an earlier save under this stem that are not among `kept`.
+}  // namespace
+
 Status remove_stale(const std::string& folder, const std::string& stem,
                     const std::vector<WrittenFile>& kept, Store& store) {
   for (const Store::Entry& e : HONE_TRY(store.list(folder))) {
@@ -88,8 +89,6 @@ Status remove_stale(const std::string& folder, const std::string& stem,
   }
   return Ok{};
 }
-
-}  // namespace
 
 Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
                          const Metadata& metadata) {

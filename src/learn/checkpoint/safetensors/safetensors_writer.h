@@ -57,6 +57,10 @@ Result<std::vector<WrittenFile>> write_shards(const std::string& folder, const s
                                               std::span<const TensorData> tensors,
                                               int64_t max_shard_size, Store& store);
 
+// Removes files of an earlier save under this stem that are not among `kept`.
+Status remove_stale(const std::string& folder, const std::string& stem,
+                    const std::vector<WrittenFile>& kept, Store& store);
+
 struct ShardPlan {
   std::vector<std::string> files;            // names in order
   std::vector<std::vector<size_t>> members;  // indices of tensors, beside files

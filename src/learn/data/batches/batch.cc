@@ -228,6 +228,13 @@ void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& g
     batch.shape = grid.index(std::span(batch.tokens).first(axes));
 }
 
+void add_empty_batches(size_t count, const BatchGrid& grid, StepPlan& plan) {
+  while (plan.batches.size() < count) {
+    MicroBatchPlan& batch = plan.batches.emplace_back();
+    batch.shape = grid.index(std::span(batch.tokens).first(1));
+  }
+}
+
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan) {
   plan.batches.reserve(rows);
   plan.spare.resize(rows);

@@ -87,6 +87,9 @@ struct StepPlan {
 // by axis those of the step's rows. A row that does not fit grid.largest() is a bug.
 void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                StepPlan& plan);
+// Adds micro-batches without rows, of the smallest shape, until the plan has `count` batches: a rank
+// without rows takes part in the sums of all ranks.
+void add_empty_batches(size_t count, const BatchGrid& grid, StepPlan& plan);
 // Gives the plan the memory that a step of at most `rows` rows can need.
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan);
 

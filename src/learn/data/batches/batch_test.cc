@@ -285,6 +285,27 @@ TEST(PairBatch, EqualPairsFillTheirShape) {
   EXPECT_EQ(grid.shapes[plan.batches[2].shape].text(), "1024+256");
 }
 
+// Rule 4: a rank without rows takes part in the sums with a micro-batch that has none.
+TEST(EmptyBatches, HaveTheSmallestShapeAndOneSequenceOfSlack) {
+  const std::vector<int64_t> lengths = {3, 9, 4, 6, 5, 8};
+  const BatchGrid grid = choose_grid(std::vector<AxisLengths>{{kTokens, lengths}}, 2);
+  StepPlan plan;
+  plan_step(std::vector<std::vector<int64_t>>{{}}, grid, plan);
+  EXPECT_TRUE(plan.batches.empty());
+  add_empty_batches(2, grid, plan);
+  ASSERT_EQ(plan.batches.size(), 2u);
+  EXPECT_EQ(plan.rows, 0);
+  const int64_t size = grid.shapes[plan.batches[1].shape][kTokens];
+  for (const BatchShape& shape : grid.shapes) EXPECT_LE(size, shape[kTokens]);
+  std::vector<int32_t> ids(static_cast<size_t>(size), 9), positions(ids.size()), cu(4);
+  ASSERT_TRUE(pack_rows(TokenRows(), {}, {ids, positions, cu, {}}).ok());
+  EXPECT_EQ(ids, std::vector<int32_t>(ids.size(), 0));
+  const auto all = static_cast<int32_t>(size);
+  EXPECT_THAT(cu, ElementsAre(0, all, all, all));
+  add_empty_batches(1, grid, plan);  // there are enough
+  EXPECT_EQ(plan.batches.size(), 2u);
+}
+
 TEST(LabelledBatch, HasTypesAndLabels) {
   LabelledRows data;
   data.rows.add(std::vector<int32_t>{1, 7, 7, 2, 8, 2});

@@ -8,6 +8,7 @@
 #include "base/core/memory.h"
 #include "base/core/text.h"
 #include "learn/harness/budget/errors.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 namespace {
@@ -41,9 +42,10 @@ ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t da
     l.shared = true;
     const auto& flag = s.device_memory ? s.device_memory : s.host_memory;
     const MemoryReading now = read_memory();  // memory held so far belongs to the runtime
-    l.device =
-        (flag ? size_or(flag, 0) : now.rss_anon_bytes + now.rss_shmem_bytes + now.free_bytes()) -
-        runtime;
+    l.device = (flag ? size_or(flag, 0)
+                     : now.rss_anon_bytes + now.rss_shmem_bytes +
+                           now.free_bytes() / s.ranks->local_ranks()) -
+               runtime;
   }
   return l;
 }

@@ -5,8 +5,11 @@
 #include "engine/backends/null/null.h"
 #include "engine/ops/cost.h"
 #include "engine/session/session.h"
+#include "learn/data/batches/rank_rows.h"
 #include "learn/harness/training_precision.h"
 #include "learn/models/layer_pattern.h"
+#include "learn/train/run_ranks.h"
+#include "learn/train/shared_update.h"
 
 namespace hone {
 
@@ -75,10 +78,15 @@ RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const Ste
   const int64_t eval_batch = m.settings().per_device_eval_batch_size;
   RunShapes shapes;
   if (examples.train) {
-    const StepRows last = steps->rows_of_step(steps->steps_per_epoch() - 1);
-    const int64_t all = examples.train->size(), r = std::min(rows, all);
-    shapes.train =
-        choose_grid(lengths_of(*examples.train, all), r, (last.end - last.begin) % r, whole);
+    // The most rows of a rank: all ranks have the same shapes.
+    const auto most_of_step = [&](int64_t step) {
+      const StepRows at = steps->rows_of_step(step);
+      return most_rows_of_rank(at.end - at.begin, m.settings().batch_rows(),
+                               m.settings().ranks->share().ranks);
+    };
+    const int64_t all = examples.train->size(), r = std::min(rows, most_of_step(0));
+    shapes.train = choose_grid(lengths_of(*examples.train, all), r,
+                               most_of_step(steps->steps_per_epoch() - 1) % r, whole);
     shapes.accumulate = !whole;
   }
   if (examples.eval) {
@@ -147,6 +155,7 @@ namespace {
 // the copies beside the weights.
 Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
                   const BatchShape& train) {
+  if (how.sharding.any()) return Ok{};  // a copy needs all rows
   const Space masters = how.offload.beside_moments();
   const bool resident = masters == Space::device;
   if (how.precision == Precision::f32 || !shapes.copies || !how.in_bf16.empty()) return Ok{};
@@ -165,6 +174,42 @@ Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
   // The device makes copies that are on disk.
   if (how.offload.params == Space::disk) how.offload.host_lane = HostLane::none;
   return Ok{};
+}
+
+struct Trained {
+  const std::vector<UpdateWeight>& weights;
+  const UpdateOptions& update;
+  const TrainPasses& how;
+};
+
+// The programs of steps, by shape.
+void add_train_programs(const TaskModel& m, const RunShapes& shapes, const Trained& t,
+                        std::vector<RunProgram>& programs) {
+  const auto append = [weights = t.weights, update = t.update](Program& p) -> Result<bool> {
+    append_update(p, weights, update);
+    return true;
+  };
+  // From ZeRO stage 2 on, the gradients of a micro-batch are cut between the ranks.
+  const auto cut = [&](bool again) -> std::function<Result<bool>(Program&)> {
+    if (t.update.share.alone() || t.update.stage < 2) return {};
+    return [weights = t.weights, update = t.update, again](Program& p) -> Result<bool> {
+      share_gradients(p, weights, update, again);
+      return true;
+    };
+  };
+  for (const BatchShape& shape : shapes.train_shapes(m.form)) {
+    const auto build = [&](std::string_view kind) {
+      return m.task.program(m.config, shape, program_name(kind, shape), true);
+    };
+    if (!shapes.accumulate) {
+      programs.push_back({build("step"), step_pipeline(append, t.how)});
+      continue;
+    }
+    programs.push_back({build("train"), train_pipeline(false, t.how, cut(false))});
+    programs.push_back({build("accumulate"), train_pipeline(true, t.how, cut(true))});
+  }
+  if (shapes.accumulate)
+    programs.push_back({build_update(t.weights, t.update), update_pipeline(t.how)});
 }
 
 }  // namespace
@@ -191,35 +236,24 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     HONE_TRY(check_weight_types(weights, s));
   }
   update.gradients = precision.gradients;
+  update.share = s.ranks->share();
+  update.stage = static_cast<int>(s.zero_stage);
+  if (!update.share.alone())
+    how.sharding = sharding_of(weights, update, s.offload_persistence_threshold);
   if (!train.empty()) HONE_TRY(add_copies(how, m, shapes, train[0]));
   if (!train.empty() && !shapes.budgets.states.all())
     how.offload.homes =
         homes_beside_host(build_update(weights, update), how, shapes.budgets.states);
-  for (const BatchShape& shape : train) {
-    const auto build = [&](std::string_view kind) {
-      return m.task.program(m.config, shape, program_name(kind, shape), true);
-    };
-    if (shapes.accumulate) {
-      programs.push_back({build("train"), train_pipeline(false, how)});
-      programs.push_back({build("accumulate"), train_pipeline(true, how)});
-      continue;
-    }
-    const auto append = [=](Program& p) -> Result<bool> {
-      append_update(p, weights, update);
-      return true;
-    };
-    programs.push_back({build("step"), step_pipeline(append, how)});
-  }
-  if (!train.empty() && shapes.accumulate)
-    programs.push_back({build_update(weights, update), update_pipeline(how)});
+  if (!train.empty()) add_train_programs(m, shapes, {weights, update, how}, programs);
   for (const BatchShape& shape : shapes.eval.shapes)
     programs.push_back({m.task.program(m.config, shape, program_name("eval", shape), false),
                         forward_pipeline(WeightStorage::f32, how)});
   if (shapes.writes)
     for (const CachedShape& shape : cached_shapes(*shapes.writes))
       programs.push_back({build_cached_program(m.config, shape, cached_name(shape)),
-                          forward_pipeline(shapes.writes->weights,
-                                           {.offload = how.offload, .in_bf16 = how.in_bf16})});
+                          forward_pipeline(shapes.writes->weights, {.offload = how.offload,
+                                                                    .in_bf16 = how.in_bf16,
+                                                                    .sharding = how.sharding})});
   return programs;
 }
 

@@ -82,7 +82,7 @@ std::string RankReport::text() const {
   text += fmt::format(
       "assumed: what is cut is held by rows of the first axis, {} of each tensor; weights are "
       "gathered "
-      "layer by layer; each device has its own micro-batches; hone trains on one device today\n",
+      "layer by layer; each device has its own micro-batches\n",
       n == 1 ? "all" : fmt::format("1/{}", n));
   return text + fmt::format("{:.3g} FLOP in a step, at least {:.3g} s by the data sheet of {}\n",
                             last.flops * static_cast<double>(n), last.seconds, group.device.name);

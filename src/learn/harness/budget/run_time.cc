@@ -103,13 +103,13 @@ double evaluation_seconds(const StepTimes& times, const BatchGrid& grid, int64_t
 
 RunLength length_without_data(const TaskSettings& s, int64_t row_tokens) {
   RunLength length;
-  const int64_t rows_per_step = s.per_device_train_batch_size * s.gradient_accumulation_steps;
+  const int64_t rows_per_step = s.batch_rows() * s.gradient_accumulation_steps;
   length.eval_rows = std::max<int64_t>(s.max_eval_samples, 0);
   if (s.max_train_samples > 0) {
     length.train_rows = s.max_train_samples;
-    const Result<StepCount> count = StepCount::make(
-        {s.max_train_samples, s.per_device_train_batch_size, s.gradient_accumulation_steps,
-         s.num_train_epochs, s.max_steps, s.dataloader_drop_last});
+    const Result<StepCount> count =
+        StepCount::make({s.max_train_samples, s.batch_rows(), s.gradient_accumulation_steps,
+                         s.num_train_epochs, s.max_steps, s.dataloader_drop_last});
     if (!count.ok()) return length;
     length.steps = count->total_steps();
     length.epochs = count->epoch_after(length.steps);

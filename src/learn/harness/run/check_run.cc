@@ -36,7 +36,7 @@ void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& r
         fmt::format("the schedule '{}' has no warm-up: the requested warm-up steps have no effect",
                     s.lr_scheduler_type),
         "--lr_scheduler_type " + s.lr_scheduler_type, "use constant_with_warmup");
-  const int64_t step_rows = s.per_device_train_batch_size * s.gradient_accumulation_steps;
+  const int64_t step_rows = s.batch_rows() * s.gradient_accumulation_steps;
   if (step_rows > rows.train.sequences)
     findings.add(kWarning, "step_larger_than_data",
                  fmt::format("a step takes {}, the training set has {}", count_of(step_rows, "row"),
@@ -175,9 +175,9 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
   check_settings(s, given, limit, model, findings);
   task.check_settings(model, rows, findings);
   if (s.do_train && rows.train.sequences > 0) {
-    const Result<StepCount> steps = StepCount::make(
-        {rows.train.sequences, s.per_device_train_batch_size, s.gradient_accumulation_steps,
-         s.num_train_epochs, s.max_steps, s.dataloader_drop_last});
+    const Result<StepCount> steps =
+        StepCount::make({rows.train.sequences, s.batch_rows(), s.gradient_accumulation_steps,
+                         s.num_train_epochs, s.max_steps, s.dataloader_drop_last});
     if (steps.ok()) {
       report.steps = steps->total_steps();
       check_steps(s, given, rows, report.steps, findings);

@@ -5,6 +5,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
+#include "base/core/held_stop.h"
 #include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/redact.h"
@@ -33,21 +34,27 @@ CollatedRows TaskRun::rows_of(const TakenRows& taken, const MicroBatchPlan& batc
   return {*taken.data, {rows_, taken.rows.numbers}, step};
 }
 
-void TaskRun::run_micro_batch(BoundProgram& program, int64_t step, float scale, double loss_scale,
-                              StepSums& sums) {
+void TaskRun::run_micro_batch(BoundProgram& program, int64_t step, float scale) {
   const auto rng = program.inputs.get<int64_t>("rng");
   rng[0] = s_.seed;
   rng[1] = step;
   program.inputs.get<float>("scale")[0] = scale;
   session_->run(program.index);
-  sums.loss += static_cast<double>(session_->output<float>(program.index, "loss")[0]) / loss_scale;
 }
 
-void TaskRun::put_update(BoundProgram& program, const StepUpdate& update) {
+double TaskRun::loss_of(const BoundProgram& program) const {
+  return static_cast<double>(session_->output<float>(program.index, "loss")[0]);
+}
+
+void TaskRun::put_update(BoundProgram& program, const StepUpdate& update, double loss) {
   program.inputs.get<double>("lr")[0] = update.rate;
   program.inputs.get<int64_t>("step")[0] = update.number;
   if (const auto scale = program.inputs.get_if<double>("loss_scale"); !scale.empty())
     scale[0] = update.loss_scale;
+  if (ranks().alone()) return;
+  if (const auto local = program.inputs.get_if<double>("local_loss"); !local.empty())
+    local[0] = loss;
+  program.inputs.get<double>("stop")[0] = HeldStops::waiting() != 0 ? 1 : 0;
 }
 
 Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
@@ -57,13 +64,19 @@ Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
               plan_.batches.size());
   const CollatedRows rows = rows_of(taken, plan_.batches[0], step);
   BoundProgram* program = &step_programs_[plan_.batches[0].shape];
-  if (HONE_TRY(examples_.collate(rows, program->inputs))) {
+  bool has_more = HONE_TRY(examples_.collate(rows, program->inputs));
+  if (gathers_weights()) has_more = HONE_TRY(on_any_rank(has_more));
+  if (has_more) {
     program = &step_programs_.back();  // the largest, with room for all labels
     const bool more = HONE_TRY(examples_.collate(rows, program->inputs));
     HONE_BUG_IF(more, "step {} has labels that do not fit its program", step);
   }
-  put_update(*program, update);
-  run_micro_batch(*program, step, scale, update.loss_scale, sums);
+  put_update(*program, update, 0);
+  run_micro_batch(*program, step, scale);
+  if (ranks().alone())
+    sums.loss = loss_of(*program) / update.loss_scale;
+  else
+    take_reduced(*program, update.loss_scale, sums);
   if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[0].shape]);
   sums.grad_norm = session_->output<double>(program->index, "grad_norm")[0];
   return sums;
@@ -71,22 +84,23 @@ Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
 
 Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
   const double begin = system_clock().seconds();
-  const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
+  const TakenRows all = HONE_TRY(feed_->rows_of_step(step));
   const double data_seconds = system_clock().seconds() - begin;
-  HONE_TRY(plan_rows(taken, shapes_.train, plan_));
-  const int64_t labels = examples_.normaliser(step, plan_, *taken.data, taken.rows);
+  const TakenRows taken = HONE_TRY(plan_part(all));
+  const StepPlan& whole = whole_step();
+  const int64_t labels = examples_.normaliser(step, whole, *all.data, all.rows);
   const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(labels, 1))) *
                      static_cast<float>(update.loss_scale);
   StepSums sums;
   sums.data_seconds = data_seconds;
-  sums.tokens = plan_.tokens[0];
-  for (const int64_t tokens : plan_.tokens) sums.all_tokens += tokens;
-  sums.rows = plan_.rows;
+  sums.tokens = whole.tokens[0];
+  for (const int64_t tokens : whole.tokens) sums.all_tokens += tokens;
+  sums.rows = whole.rows;
   sums.without_labels = labels == 0;
   if (!step_programs_.empty()) return take_whole_step(taken, step, update, scale, sums);
   bool first = true;
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
-    if (k > 0 && step > 0 && stop_requested()) {
+    if (k > 0 && step > 0 && ranks().alone() && stop_requested()) {
       sums.stopped = true;
       feed_->give_up_step();
       return sums;
@@ -96,53 +110,75 @@ Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
       BoundProgram& program =
           (first ? train_programs_ : accumulate_programs_)[plan_.batches[k].shape];
       again = HONE_TRY(examples_.collate(rows, program.inputs));
-      run_micro_batch(program, step, scale, update.loss_scale, sums);
+      run_micro_batch(program, step, scale);
+      sums.loss += loss_of(program) / update.loss_scale;
       if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[k].shape]);
       first = false;
+      if (reduces_each_batch()) again = HONE_TRY(on_any_rank(again));
     }
   }
-  if (!std::isfinite(sums.loss)) {
+  if (ranks().alone() && !std::isfinite(sums.loss)) {
     sums.grad_norm = std::numeric_limits<double>::quiet_NaN();  // no update takes place
     return sums;
   }
-  put_update(update_program_, update);
+  put_update(update_program_, update, sums.loss * update.loss_scale);
   session_->run(update_program_.index);
+  if (!ranks().alone()) take_reduced(update_program_, update.loss_scale, sums);
   sums.grad_norm = session_->output<double>(update_program_.index, "grad_norm")[0];
   return sums;
 }
 
 Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics) {
   HONE_TRY(feed_->begin_evaluation(begin, end));
-  const int64_t chunk = shapes_.eval.max_rows * 4;
+  const int64_t chunk = shapes_.eval.max_rows * 4, most = chunk * ranks().share().ranks;
   Progress bar("evaluating", feed_->evaluation_rows());
+  const HostWork work(ranks().control(), "evaluation", feed_->evaluation_rows());
   StepPlan plan;
+  std::vector<EvalPart> parts;
   int64_t done = 0;
   const auto loss_text = [&] {  // rows to predict have no loss
     const double loss = metrics.loss();
     return std::isnan(loss) ? std::string() : fmt::format("loss {:.4f}", loss);
   };
-  for (;; bar.update(done, loss_text())) {
+  for (;; bar.update(done, loss_text()), work.update(done)) {
     if (stop_requested()) return -1;
-    const TakenRows taken = HONE_TRY(feed_->next_evaluation(chunk));
-    if (taken.rows.rows.empty()) break;
-    HONE_TRY(plan_rows(taken, shapes_.eval, plan));
-    done += plan.rows;
-    for (const MicroBatchPlan& batch : plan.batches) {
-      CollatedRows rows = rows_of(taken, batch, CollatedRows::kEvaluation);
-      BoundProgram& program = eval_programs_[batch.shape];
-      const Batch outputs = outputs_of(*session_, program.index);
-      for (bool again = true; again; ++rows.pass) {
-        again = HONE_TRY(examples_.collate(rows, program.inputs));
-        session_->run(program.index);
-        if (metrics.add(rows, outputs)) continue;
-        HONE_TRY(check_device());
-        return why_not_finite(program, rows);
-      }
+    const TakenRows taken = HONE_TRY(feed_->next_evaluation(most));
+    const std::span<const int64_t> rows = taken.rows.rows;
+    if (rows.empty()) break;
+    parts.clear();
+    for (size_t at = 0; at < rows.size(); at += static_cast<size_t>(chunk)) {
+      const auto some = rows.subspan(at, std::min(static_cast<size_t>(chunk), rows.size() - at));
+      const TakenRows these{taken.data, {some, taken.rows.numbers}};
+      HONE_TRY(plan_rows(these, shapes_.eval, plan));
+      done += plan.rows;
+      for (MicroBatchPlan& batch : plan.batches) parts.push_back({these, std::move(batch)});
     }
+    if (ranks().alone()) {
+      for (const EvalPart& part : parts) HONE_TRY(evaluate_part(part, metrics));
+      continue;
+    }
+    const auto together = static_cast<size_t>(ranks().share().ranks);
+    for (size_t at = 0; at < parts.size(); at += together)
+      HONE_TRY(evaluate_parts(std::span(parts).subspan(at, std::min(together, parts.size() - at)),
+                              metrics));
   }
   bar.finish();
   HONE_TRY(check_device());
   return done;
+}
+
+Status TaskRun::evaluate_part(const EvalPart& part, EvalMetrics& metrics) {
+  CollatedRows rows = rows_of(part.rows, part.batch, CollatedRows::kEvaluation);
+  BoundProgram& program = eval_programs_[part.batch.shape];
+  const Batch outputs = outputs_of(*session_, program.index);
+  for (bool again = true; again; ++rows.pass) {
+    again = HONE_TRY(examples_.collate(rows, program.inputs));
+    session_->run(program.index);
+    if (metrics.add(rows, outputs)) continue;
+    HONE_TRY(check_device());
+    return why_not_finite(program, rows);
+  }
+  return Ok{};
 }
 
 Result<NotFiniteStep> TaskRun::why_not_finite(int64_t step, const StepUpdate& update) {
@@ -153,7 +189,9 @@ Result<NotFiniteStep> TaskRun::why_not_finite(int64_t step, const StepUpdate& up
   Search done = std::move(*search_);
   search_.reset();
   if (!again.ok()) return again.error();
-  return NotFiniteStep{std::move(done.found), std::move(done.rows)};
+  NotFiniteStep why{done.found ? done.found->text() : "", std::move(done.rows)};
+  HONE_TRY(add_not_finite_of_ranks(why));
+  return why;
 }
 
 // Called after the micro-batch with the first value that is not finite.
@@ -165,7 +203,7 @@ void TaskRun::note_rows(const CollatedRows& rows, const BatchShape& shape) {
   search_->rows = places_of(rows, rows_that_hold(*search_->found, rows, shape, dimensions));
 }
 
-Result<int64_t> TaskRun::why_not_finite(BoundProgram& program, const CollatedRows& rows) {
+Status TaskRun::why_not_finite(BoundProgram& program, const CollatedRows& rows) {
   HONE_TRY(examples_.collate(rows, program.inputs));
   std::optional<NotFinite> found;
   session_->find_not_finite(&found);
@@ -258,6 +296,7 @@ Json TaskRun::fingerprint() const {
           {"split", {{"rows", split_.rows}, {"whole_steps", split_.whole}}},
           {"order", feed_->order_effect()},
           {"total_steps", steps ? steps->total_steps() : 0},
+          {"step_rows", steps ? steps->rows_per_step() : 0},
           {"update", update_effect(s_)},
           {"evaluation", evaluation_effect(s_)},
           {"settings", Json(redact_secrets(OrderedJson(ledger_of(described(task_)))))}};

@@ -11,6 +11,7 @@
 #include "learn/harness/budget/save_copy.h"
 #include "learn/harness/feed.h"
 #include "learn/models/adapter_config.h"
+#include "learn/train/run_ranks.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
@@ -47,11 +48,15 @@ class TaskRun final : public TrainTask {
   Result<OrderedJson> predict(const std::string& folder);
   // The task's own callback, besides those of the settings; null if it has none.
   std::unique_ptr<TrainCallback> callback();
-  Status end() { return examples_.ended(*this); }  // after a run that was not stopped
+  // After a run that was not stopped.
+  Status end() { return ranks().leads() ? examples_.ended(*this) : Status(Ok{}); }
   std::span<std::byte> save_copy() override;
   MemoryReport memory() const;
   // The prediction made before the first step; null if the machine's speed is unknown.
   const std::optional<RunTime>& time() const { return time_; }
+
+  // Refuses ranks with other data, models or programs than rank 0 (H2430). All ranks call it.
+  Status check_ranks() const;
 
   // For the task's functions: evaluates the rows [begin, end) and adds them to the metrics. Returns
   // their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
@@ -61,6 +66,10 @@ class TaskRun final : public TrainTask {
   const Pretrained& model() const { return model_; }
   const Examples& examples() const { return examples_; }
   const RunShapes& shapes() const { return shapes_; }
+  // All ranks evaluate and predict together and have the same metrics; rank 0 writes the files.
+  RunRanks& ranks() const { return *s_.ranks; }
+  // Every program gathers weights, so all ranks run the same ones, as often.
+  bool gathers_weights() const;
 
  private:
   // The inputs of a program, and its index in the session.
@@ -74,6 +83,9 @@ class TaskRun final : public TrainTask {
   Status compile(bool from_scratch);
   // Memory of streams, and of rows above the runtime's budget.
   int64_t data_bytes() const;
+  // The smallest limits and the smallest micro-batch of all ranks.
+  Result<ArenaLimits> limits_of_ranks(const ArenaLimits& own);
+  Status agree_on(Fit& fit, const ArenaLimits& limits, int64_t wanted);
   Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
   PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
   Status choose_placement(const ArenaLimits& limits, int64_t wanted);  // --auto_fit
@@ -92,15 +104,34 @@ class TaskRun final : public TrainTask {
   int64_t row_tokens() const { return made_->form.limits[0].tokens; }
 
   Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
+  // Plans this rank's rows of a step into plan_ and returns them.
+  Result<TakenRows> plan_part(const TakenRows& all);
+  Result<std::vector<AxisTokens>> most_tokens(const TakenRows& all);
+  // The rows of all ranks, after plan_part().
+  const StepPlan& whole_step() const { return ranks().alone() ? plan_ : whole_step_; }
+  bool reduces_each_batch() const;  // collectives in each micro-batch
+  Result<bool> on_any_rank(bool mine);
+  // Adds the update's sums over the ranks, and takes a stop that one of them requests.
+  void take_reduced(const BoundProgram& program, double loss_scale, StepSums& sums);
   CollatedRows rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step);
-  // `scale`: factor of the loss, with the loss scale; the sums are without it.
-  void run_micro_batch(BoundProgram& program, int64_t step, float scale, double loss_scale,
-                       StepSums& sums);
-  void put_update(BoundProgram& program, const StepUpdate& update);
+  // `scale`: factor of the loss, with the loss scale.
+  void run_micro_batch(BoundProgram& program, int64_t step, float scale);
+  double loss_of(const BoundProgram& program) const;  // of a micro-batch, with the loss scale
+  // `loss`: of this rank, as its programs computed it.
+  void put_update(BoundProgram& program, const StepUpdate& update, double loss);
   Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
                                    float scale, StepSums sums);
   // H2406: evaluates the micro-batch again and names the first value that is not finite.
-  Result<int64_t> why_not_finite(BoundProgram& program, const CollatedRows& rows);
+  Status why_not_finite(BoundProgram& program, const CollatedRows& rows);
+  Status add_not_finite_of_ranks(NotFiniteStep& why);
+  // A micro-batch of an evaluation.
+  struct EvalPart {
+    TakenRows rows;
+    MicroBatchPlan batch;
+  };
+  Status evaluate_part(const EvalPart& part, EvalMetrics& metrics);
+  Status evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics);
+  Result<std::string> outputs_of_pass(const EvalPart& part, int64_t pass);
   void note_rows(const CollatedRows& rows, const BatchShape& shape);
 
   const Task& task_;
@@ -131,6 +162,8 @@ class TaskRun final : public TrainTask {
   StepPlan plan_;
   std::vector<std::vector<int64_t>> lengths_;  // by axis
   std::vector<int64_t> rows_;                  // of a micro-batch
+  StepPlan whole_step_;                        // rows and tokens of all ranks, without batches
+  std::vector<int64_t> own_rows_;              // of a step, this rank's
 };
 
 }  // namespace hone

@@ -56,7 +56,8 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   model_ = std::move(model);
   backend_ = HONE_TRY(open_device(s_.device_here(), {.threads = static_cast<int>(s_.threads)}));
   // Must come before the data are in memory: measuring needs some memory.
-  if (s_.do_train) speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
+  if (s_.do_train && ranks().leads())
+    speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
   const ModelConfig& config = model_.config;
   parameters_outside_embeddings_ = parameter_count(config, false);
   log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", model_.name,
@@ -75,7 +76,10 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
     log_warning("--{} {} is more than the model's {} positions: {} is used", limit.flag,
                 limit.given, config.max_positions, limit.tokens);
   set_memory_ceiling(reading_ceiling(s_));
-  examples_ = HONE_TRY(task_.examples(model_, {backend_->device().pool()}));
+  {
+    const HostWork work(ranks().control(), "reading the rows");
+    examples_ = HONE_TRY(task_.examples(model_, {backend_->device().pool()}));
+  }
   set_memory_ceiling(kNoLimit);
   for (const auto* rows : {&examples_.train, &examples_.eval})
     if (*rows) HONE_TRY(check_ids(**rows, config));
@@ -128,7 +132,8 @@ PlacementSearch TaskRun::search_of(const ArenaLimits& limits, int64_t wanted) co
   return {.model = *made_,
           .backend = *backend_,
           .limits = limits,
-          .speeds = speeds_ ? speeds_->speeds : kTypicalCpu,
+          // All ranks choose the same.
+          .speeds = speeds_ && ranks().alone() ? speeds_->speeds : kTypicalCpu,
           .wanted_rows = wanted,
           .shapes = [this](const TaskModel&, int64_t rows, bool whole) {
             return shapes_for(rows, whole);
@@ -284,6 +289,7 @@ void TaskRun::log_micro_batch(int64_t fitting, int64_t wanted) const {
 
 // Takes the memory of the run and of the copy.
 Status TaskRun::allocate(std::vector<Program> programs, const SaveCopy& copy) {
+  backend_->device().set_group(ranks().group());
   session_ = HONE_TRY(Session::compile(std::move(programs), *backend_));
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
@@ -328,23 +334,25 @@ Status TaskRun::compile(bool from_scratch) {
   HONE_TRY(check_memory_flags(s_));
   ArenaLimits limits = limits_of(s_, backend_->spec(), data_bytes());
   limits.disk = free_disk_bytes(s_.offload_folder());
+  limits = HONE_TRY(limits_of_ranks(limits));
   const int64_t wanted =
       s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
   if (s_.auto_fit && s_.do_train) HONE_TRY(choose_placement(limits, wanted));
-  const Fit fit = HONE_TRY(choose_split(limits, wanted));
-  const SaveCopy copy = fit.rows > 0 && saves_beside_training(s_)
+  Fit fit = HONE_TRY(choose_split(limits, wanted));
+  HONE_TRY(agree_on(fit, limits, wanted));
+  const SaveCopy copy = fit.rows > 0 && ranks().alone() && saves_beside_training(s_)
                             ? plan_save_copy(s_, fit.plan, weight_names(), backend_->spec(), limits)
                             : SaveCopy();
   log_memory(fit, limits, copy);
   if (fit.rows == 0) return does_not_fit(fit, limits, wanted);
-  if (s_.do_train) HONE_TRY(check_disk(fit.plan));
+  if (s_.do_train && ranks().leads()) HONE_TRY(check_disk(fit.plan));
   log_micro_batch(fit.rows, wanted);
   shapes_ = shapes_for(split_.rows, split_.whole);
   shapes_.budgets = fit.budgets;
   std::vector<Program> programs = HONE_TRY(run_programs(*made_, shapes_));
   if (const std::string again = recomputed(programs).text(); !again.empty())
     log_info("{:<11} {}", "recompute", again);
-  if (s_.do_train) HONE_TRY(predict_time(fit.plan, programs));
+  if (s_.do_train && ranks().leads()) HONE_TRY(predict_time(fit.plan, programs));
   HONE_TRY(allocate(std::move(programs), copy));
   if (const std::string how = backend_->device().disk_access(); !how.empty())
     log_debug("{:<11} {:<14} {}", "memory", "disk access", how);
@@ -377,6 +385,7 @@ void TaskRun::bind_programs() {
   for (std::vector<int64_t>& lengths : lengths_) lengths.reserve(most);
   rows_.reserve(static_cast<size_t>(shapes_.train.max_rows));
   reserve_step(most, shapes_.train, plan_);
+  own_rows_.reserve(most);
 }
 
 }  // namespace hone

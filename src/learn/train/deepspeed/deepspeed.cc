@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/core/text.h"
+#include "base/ranks/world.h"
 #include "learn/train/deepspeed/block.h"
 
 namespace hone {
@@ -59,7 +60,7 @@ void read_bf16(const Block& top, const std::string& name) {
            pure ? seen() : refused("add \"bf16_master_weights_and_grads\": true, or remove it")}});
 }
 
-// train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps.
+// train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps x ranks.
 void read_batch(const Block& top) {
   Reading& r = top.reading;
   const std::string rows = "per_device_train_batch_size", times = "gradient_accumulation_steps";
@@ -81,18 +82,25 @@ void read_batch(const Block& top) {
   const bool has_rows = r.schema.given(rows), has_times = r.schema.given(times);
   const int64_t rows_now = r.schema.at(rows).value().get<int64_t>(),
                 times_now = r.schema.at(times).value().get<int64_t>();
-  const int64_t product = (has_rows ? rows_now : 1) * (has_times ? times_now : 1);
+  const Result<World> world = read_world();  // its faults are the command's
+  const int64_t ranks = world.ok() ? world->ranks : 1;
+  const int64_t product = (has_rows ? rows_now : 1) * (has_times ? times_now : 1) * ranks;
+  std::vector<std::string> factors;
+  if (has_rows) factors.push_back(rows);
+  if (has_times) factors.push_back(times);
+  if (ranks > 1) factors.push_back(fmt::format("{} ranks", ranks));
   if (batch % product != 0 || (has_rows && has_times && batch != product))
     return r.fail(
-        Error(err::kDeepSpeedValue,
-              fmt::format("train_batch_size is {}, and {}{}{} are {}", batch, has_rows ? rows : "",
-                          has_rows && has_times ? " x " : "", has_times ? times : "", product))
+        Error(err::kDeepSpeedValue, fmt::format("train_batch_size is {}, and {} are {}", batch,
+                                                join(factors, " x "), product))
             .at(r.place(where))
-            .at(fmt::format("{} ({})", r.schema.origin(has_rows ? rows : times).place,
-                            has_rows ? rows_now : times_now))
+            .at(has_rows || has_times
+                    ? fmt::format("{} ({})", r.schema.origin(has_rows ? rows : times).place,
+                                  has_rows ? rows_now : times_now)
+                    : fmt::format("{} ranks", ranks))
             .todo("give the product, or \"auto\""));
-  if (!has_rows) r.imply(rows, has_times ? batch / times_now : batch, where);
-  if (!has_times) r.imply(times, has_rows ? batch / rows_now : 1, where);
+  if (!has_rows) r.imply(rows, batch / product, where);
+  if (!has_times) r.imply(times, has_rows ? batch / product : 1, where);
 }
 
 void read_top(const Block& top) {
@@ -195,9 +203,8 @@ void follow_deepspeed(Schema& schema, std::vector<std::string>& notices,
             .todo("see https://www.deepspeed.ai/docs/config-json/"));
   deepspeed::read_top({reading, json, ""});
   if (!reading.without_effect.empty())
-    notices.push_back(
-        fmt::format("{}: without effect here, where one process trains and reports: {}",
-                    reading.name, join(reading.without_effect, ", ")));
+    notices.push_back(fmt::format("{}: without effect here: {}", reading.name,
+                                  join(reading.without_effect, ", ")));
 }
 
 }  // namespace hone

@@ -7,8 +7,8 @@
 //   scheduler, gradient_clipping
 //   null                               as if the key were absent
 //
-// train_batch_size is train_micro_batch_size_per_gpu times gradient_accumulation_steps: there is
-// one process. Keys for communication or reports do nothing; one line names them.
+// train_batch_size is train_micro_batch_size_per_gpu times gradient_accumulation_steps times the number
+// of ranks (base/ranks/world.h). Keys for communication or reports do nothing; one line names them.
 #pragma once
 
 #include "base/settings/settings.h"

@@ -1,6 +1,5 @@
 // The blocks zero_optimization (ZeRO, arXiv 1910.02054; offload, arXiv 2101.06840 and 2104.07857)
-// and activation_checkpointing. One process partitions nothing, so the stages compute the same;
-// what stays of them is which states may leave the device.
+// and activation_checkpointing.
 #include "learn/train/deepspeed/block.h"
 
 namespace hone::deepspeed {
@@ -31,11 +30,13 @@ Act offloads(const std::string& setting) {
 }
 
 // DeepSpeed offloads weights at stage 3 alone, and optimizer states from stage 1.
-void check_stage(const Block& b) {
+void read_stage(const Block& b) {
   const double stage = b.number("stage", 0);
   if (stage != 0 && stage != 1 && stage != 2 && stage != 3)
     return b.reading.cannot(fmt::format("stage is {}: ZeRO has the stages 0, 1, 2 and 3", stage),
                             b.place_of("stage"), "write one of them");
+  if (!b.at("stage").is_null())
+    b.reading.imply("zero_stage", static_cast<int64_t>(stage), b.place_of("stage"));
   for (const auto& [key, least] : {std::pair("offload_optimizer", 1.0), {"offload_param", 3.0}})
     if (const Json& v = b.at(key);
         v.is_object() && v.value("device", Json("none")) != Json("none") && stage < least)
@@ -47,7 +48,7 @@ void check_stage(const Block& b) {
 }  // namespace
 
 void read_zero(const Block& b) {
-  check_stage(b);
+  read_stage(b);
   const auto offload = [&](const std::string& key, const std::string& setting) {
     return Key{key, [&b, key, setting](Reading&, const Json&, const std::string&) {
                  read_offload(b.block(key), setting);

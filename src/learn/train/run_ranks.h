@@ -1,0 +1,66 @@
+// The ranks that train a model together, as a run sees them: its place among them, and messages by
+// which all decide alike. The ranks make the same calls in the same order.
+//
+//   const Json at = HONE_TRY(ranks.decide("the place to continue from", find));  // by rank 0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/json.h"
+#include "base/core/threads.h"
+#include "base/ranks/control_client.h"
+#include "base/ranks/world.h"
+#include "engine/comm/group.h"
+#include "engine/graph/shard.h"
+
+namespace hone {
+
+class RunRanks {
+ public:
+  RunRanks() = default;  // a run of one rank
+  // `messages` and `group` must outlive it, and so must `control`, which may be null: the progress of
+  // host work goes there.
+  RunRanks(const World& world, KeyValues& messages, Group& group, ControlClient* control = nullptr);
+  RunRanks(const RunRanks&) = delete;
+
+  const Share& share() const { return share_; }
+  bool alone() const { return share_.alone(); }
+  bool leads() const { return share_.rank == 0; }
+  const std::string& host() const { return host_; }
+  int64_t local_ranks() const { return local_ranks_; }  // on this host
+  Group* group() const { return group_; }               // null: alone
+  ControlClient* control() const { return control_; }   // for HostWork; may be null
+
+  // The values of all ranks, by rank. `what` appears in messages. These values go over the control
+  // plane: a rank may be late for any reason, as long as it lives. Errors: those of the control plane.
+  Result<std::vector<Json>> gather(std::string_view what, const Json& mine);
+  // The value that rank 0 makes. If it fails, all ranks return its Error.
+  Result<Json> decide(std::string_view what, FunctionRef<Result<Json>()> make);
+  // Returns the first failure by rank on all of them.
+  Status agree(std::string_view what, const Status& mine);
+  // Requests a stop on all ranks if a signal waits on one (base/core/held_stop.h).
+  Status share_stops();
+
+  // The bytes of all ranks, by rank, of any length. They go where tensors go.
+  Result<std::vector<std::string>> gather_bytes(std::string_view mine);
+
+ private:
+  std::string next_key(std::string_view what);
+  Result<std::vector<std::string>> gather_texts(std::string_view what, const std::string& mine);
+
+  Share share_;
+  std::string host_;
+  int64_t local_ranks_ = 1, epoch_ = 1, calls_ = 0;
+  KeyValues* messages_ = nullptr;
+  Group* group_ = nullptr;
+  ControlClient* control_ = nullptr;
+};
+
+// Facts of a run that all ranks share: an object of names and values. Refuses ranks whose facts differ
+// from those of rank 0, and names the facts. `facts`: by rank, with the name of the host as "host".
+// Errors: H2430.
+Status check_equal_facts(const std::vector<Json>& facts);
+
+}  // namespace hone

@@ -1,0 +1,96 @@
+#include "learn/train/run_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/comm/loopback.h"
+#include "learn/train/errors.h"
+
+namespace hone {
+namespace {
+
+// Calls fn(ranks) on a thread for each rank.
+Status on_ranks(int count, const std::function<Status(RunRanks&)>& fn) {
+  LoopbackWorld loopback(count);
+  LocalKeyValues messages;
+  return loopback.run([&](Group& group) {
+    World world;
+    world.rank = group.rank();
+    world.ranks = count;
+    world.host = fmt::format("host{}", group.rank());
+    RunRanks ranks(world, messages, group);
+    return fn(ranks);
+  });
+}
+
+TEST(RunRanks, ARunOfOneRankAsksNobody) {
+  RunRanks ranks;
+  EXPECT_TRUE(ranks.alone());
+  EXPECT_TRUE(ranks.leads());
+  EXPECT_EQ(ranks.gather("x", 3).value(), std::vector<Json>{3});
+  EXPECT_EQ(ranks.decide("x", [] { return Result<Json>(Json(4)); }).value(), 4);
+  EXPECT_EQ(ranks.gather_bytes("abc").value(), std::vector<std::string>{"abc"});
+}
+
+TEST(RunRanks, GathersValuesAndBytesByRank) {
+  const Status done = on_ranks(3, [](RunRanks& ranks) -> Status {
+    const int64_t rank = ranks.share().rank;
+    for (int64_t call = 0; call < 3; ++call)
+      EXPECT_EQ(HONE_TRY(ranks.gather("x", rank + call)),
+                (std::vector<Json>{call, 1 + call, 2 + call}));
+    const std::string bytes(static_cast<size_t>(rank) * 1000, static_cast<char>('a' + rank));
+    const std::vector<std::string> all = HONE_TRY(ranks.gather_bytes(bytes));
+    EXPECT_EQ(all, (std::vector<std::string>{"", std::string(1000, 'b'), std::string(2000, 'c')}));
+    return Ok{};
+  });
+  EXPECT_TRUE(done.ok()) << done.error().text();
+}
+
+TEST(RunRanks, RankZeroDecides) {
+  const Status done = on_ranks(3, [](RunRanks& ranks) -> Status {
+    const Json chosen = HONE_TRY(
+        ranks.decide("x", [&]() -> Result<Json> { return Json(100 + ranks.share().rank); }));
+    EXPECT_EQ(chosen, 100);
+    return Ok{};
+  });
+  EXPECT_TRUE(done.ok()) << done.error().text();
+}
+
+TEST(RunRanks, AFailureOfOneIsTheFailureOfAll) {
+  const Status done = on_ranks(3, [](RunRanks& ranks) -> Status {
+    const Status mine = ranks.share().rank == 1
+                            ? Status(Error(err::kNotFinite, "the loss is nan").todo("stop"))
+                            : Status(Ok{});
+    const Status all = ranks.agree("x", mine);
+    EXPECT_FALSE(all.ok());
+    EXPECT_STREQ(all.error().code(), "H2406");
+    EXPECT_EQ(all.error().what(), "the loss is nan");
+    const Result<Json> decided = ranks.decide(
+        "y", []() -> Result<Json> { return Error(err::kNoCheckpoint, "there is none"); });
+    EXPECT_FALSE(decided.ok());
+    EXPECT_STREQ(decided.error().code(), "H2408");
+    return Ok{};
+  });
+  EXPECT_TRUE(done.ok()) << done.error().text();
+}
+
+// Rule 2: ranks that would not run the same program are refused before the first step.
+TEST(RunRanks, ARankWithOtherFactsIsNamed) {
+  const Json first{{"host", "a"}, {"learning_rate", 0.1}, {"data", "12"}};
+  EXPECT_TRUE(check_equal_facts({first, first}).ok());
+  Json other = first;
+  other["host"] = "b";
+  EXPECT_TRUE(check_equal_facts({first, other}).ok());
+  other["learning_rate"] = 0.2;
+  const Status refused = check_equal_facts({first, first, other});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_STREQ(refused.error().code(), "H2430");
+  EXPECT_EQ(refused.error().what(), "the ranks of the run differ in learning_rate");
+  EXPECT_EQ(refused.error().where(),
+            std::vector<std::string>{"rank 2 on b: 'learning_rate' is 0.2, rank 0 on a has 0.1"});
+  other.erase("data");
+  EXPECT_EQ(check_equal_facts({first, other}).error().what(),
+            "the ranks of the run differ in data, learning_rate");
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,202 @@
+#include "learn/train/saved_run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/core/hash.h"
+#include "learn/checkpoint/ranges.h"
+#include "learn/checkpoint/safetensors/safetensors.h"
+#include "learn/checkpoint/state_tensor.h"
+
+namespace hone {
+namespace {
+
+std::vector<TensorData> tensors_of(Session& s, const std::vector<std::string>& names) {
+  std::vector<TensorData> tensors;
+  for (const std::string& name : names) tensors.push_back(state_tensor(s, name, name));
+  return tensors;
+}
+
+// With those that a file holds under two names.
+std::vector<TensorData> with_second_names(const TrainTask& task, std::vector<TensorData> tensors) {
+  for (size_t i = 0, n = tensors.size(); i < n; ++i) {
+    TensorData again = tensors[i];
+    again.name = task.second_name(tensors[i].name);
+    if (!again.name.empty()) tensors.push_back(std::move(again));
+  }
+  return tensors;
+}
+
+// Everything besides tensors.
+Status add_files_of_run(CheckpointWriter& w, TrainTask& task, const SavedRun& saved) {
+  HONE_TRY(task.save_model_files(w.folder()));
+  HONE_TRY(w.add_file(kTrainerStateFile, saved.trainer_state));
+  if (!saved.state.is_null()) HONE_TRY(w.add_json(kStateFile, saved.state));
+  return Ok{};
+}
+
+// The values of a tensor of the source, in blocks.
+std::function<Status(BlockSink)> blocks_of(const WeightSource& source, const std::string& name,
+                                           const Type& type) {
+  return [&source, name, type](BlockSink sink) -> Status {
+    const int64_t size = size_of(type.dtype), most = kStateBlock / size;
+    std::vector<std::byte> block(static_cast<size_t>(std::min(most, type.count()) * size));
+    for (int64_t first = 0; first < type.count(); first += most) {
+      const auto bytes = static_cast<size_t>(std::min(most, type.count() - first) * size);
+      HONE_TRY(source.read_range(name, type.dtype, first, std::span(block).first(bytes)));
+      HONE_TRY(sink(std::span(block).first(bytes)));
+    }
+    return Ok{};
+  };
+}
+
+// The tensors that this rank writes: its rows of those that are cut between the ranks, and its share of
+// those that other ranks hold too. Rules for whole tensors give each to one rank.
+Result<std::vector<TensorData>> part_of(RunRanks& ranks, TrainTask& task,
+                                        const std::vector<TensorData>& tensors) {
+  const Session& session = task.session();
+  std::vector<TensorData> mine, whole;
+  Json names = Json::array();  // as hashes: there may be many
+  for (const TensorData& t : tensors) {
+    if (const auto rows = cut_rows(session, t.name)) {
+      mine.push_back(rows_tensor(session, t.name, *rows));
+      continue;
+    }
+    whole.push_back(t);
+    names.push_back(fnv1a(t.name));
+  }
+  std::map<uint64_t, int64_t> holders;
+  for (const Json& of_rank : HONE_TRY(ranks.gather("whole tensors", names)))
+    for (const Json& name : of_rank) ++holders[name.get<uint64_t>()];
+  std::vector<TensorData> shared;
+  std::vector<int64_t> bytes;
+  for (const TensorData& t : whole) {
+    if (holders.at(fnv1a(t.name)) < ranks.share().ranks) {
+      mine.push_back(t);
+      continue;
+    }
+    shared.push_back(t);
+    bytes.push_back(t.type.bytes());
+  }
+  for (const size_t k : divided_tensors(bytes, ranks.share())) mine.push_back(shared[k]);
+  return mine;
+}
+
+// The files of all ranks, by rank; a rank without one has one without a name.
+Result<std::vector<PartFile>> gather_parts(RunRanks& ranks, const Result<PartFile>& mine) {
+  HONE_TRY(ranks.agree("a part of a checkpoint", mine.ok() ? Status(Ok{}) : mine.error()));
+  std::vector<PartFile> parts;
+  for (const Json& one : HONE_TRY(ranks.gather("the parts of a checkpoint", mine->to_json()))) {
+    PartFile part = PartFile::from_json(one);
+    if (!part.file.name.empty()) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// Writes the model's weights into the folder, each rank some of the files. Weights that are cut between
+// the ranks are written twice: as ranges, which each rank then reads to write whole tensors, so that no
+// rank needs memory for them.
+Result<std::vector<PartFile>> write_weights(RunRanks& ranks, const std::string& folder,
+                                            TrainTask& task, std::vector<TensorData> tensors) {
+  const std::string ranges = "ranges";
+  std::vector<PartFile> cut;
+  std::vector<std::unique_ptr<WeightSource>> sources;
+  std::unique_ptr<WeightSource> joined;
+  std::vector<TensorData> own;
+  for (const TensorData& t : tensors)
+    if (const auto rows = cut_rows(task.session(), t.name))
+      own.push_back(rows_tensor(task.session(), t.name, *rows));
+  if (!own.empty()) {
+    cut = HONE_TRY(gather_parts(ranks, write_part(folder, ranges, ranks.share(), own)));
+    for (const PartFile& part : cut)
+      sources.push_back(HONE_TRY(open_safetensors(folder + "/" + part.file.name)));
+    joined = HONE_TRY(join_ranges(std::move(sources)));
+    for (TensorData& t : tensors)
+      if (joined->find(t.name) != nullptr) t.blocks = blocks_of(*joined, t.name, t.type);
+  }
+  tensors = with_second_names(task, std::move(tensors));
+  // PEFT loads an adapter from one file.
+  const bool divides = task.weights_stem() == "model";
+  const Share share = divides ? ranks.share() : Share{};
+  std::vector<int64_t> bytes;
+  for (const TensorData& t : tensors) bytes.push_back(t.type.bytes());
+  std::vector<TensorData> mine;
+  for (const size_t i : divided_tensors(bytes, share)) mine.push_back(tensors[i]);
+  Result<PartFile> written = PartFile();
+  if (divides || ranks.leads()) written = write_part(folder, task.weights_stem(), share, mine);
+  std::vector<PartFile> parts = HONE_TRY(gather_parts(ranks, written));
+  if (ranks.leads())
+    for (const PartFile& part : cut) HONE_TRY(file_store().remove(folder + "/" + part.file.name));
+  return parts;
+}
+
+// Writes a checkpoint on several ranks; the manifest comes last, by rank 0.
+Result<std::string> write_on_ranks(RunRanks& ranks, const std::string& folder, int64_t step,
+                                   TrainTask& task, const SavedRun& saved) {
+  const HostWork work(ranks.control(), fmt::format("saving checkpoint-{}", step));
+  std::optional<CheckpointWriter> writer;
+  const Json place = HONE_TRY(ranks.decide("the folder of a checkpoint", [&]() -> Result<Json> {
+    writer.emplace(HONE_TRY(CheckpointWriter::begin(folder, step)));
+    return Json(writer->folder());
+  }));
+  const auto here = place.get<std::string>();
+  const std::vector<PartFile> weights =
+      HONE_TRY(write_weights(ranks, here, task, saved.tensors.weights));
+  std::vector<PartFile> moments;
+  if (!saved.state.is_null()) {
+    const std::vector<TensorData> mine = HONE_TRY(part_of(ranks, task, saved.tensors.moments));
+    moments = HONE_TRY(gather_parts(ranks, write_part(here, kOptimizerStem, ranks.share(), mine)));
+  }
+  const Json path = HONE_TRY(ranks.decide("a checkpoint", [&]() -> Result<Json> {
+    HONE_TRY(writer->add_parts(task.weights_stem(), weights));
+    if (!saved.state.is_null()) HONE_TRY(writer->add_parts(kOptimizerStem, moments));
+    HONE_TRY(add_files_of_run(*writer, task, saved));
+    return Json(HONE_TRY(writer->commit()));
+  }));
+  return path.get<std::string>();
+}
+
+}  // namespace
+
+bool SavedTensors::host_reads(const Session& s) const {
+  const auto reads = [&](const TensorData& t) { return s.host_reads(t.name); };
+  return std::all_of(weights.begin(), weights.end(), reads) &&
+         std::all_of(moments.begin(), moments.end(), reads);
+}
+
+Status SavedTensors::copy(const Session& s, std::span<std::byte> memory) {
+  memory = HONE_TRY(copy_tensors(s, weights, memory));
+  HONE_TRY(copy_tensors(s, moments, memory));
+  return Ok{};
+}
+
+SavedTensors saved_tensors(TrainTask& task, const std::vector<std::string>& moments) {
+  Session& s = task.session();
+  return {tensors_of(s, task.weight_names()), tensors_of(s, moments)};
+}
+
+Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder, int64_t step,
+                                     TrainTask& task, const SavedRun& saved,
+                                     const std::function<void()>& all_read) {
+  if (!ranks.alone()) return write_on_ranks(ranks, folder, step, task, saved);
+  CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(folder, step));
+  HONE_TRY(w.add_tensors(task.weights_stem(), with_second_names(task, saved.tensors.weights)));
+  // Also without a single one (SGD): a checkpoint without this file cannot be continued.
+  if (!saved.state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, saved.tensors.moments));
+  all_read();
+  HONE_TRY(add_files_of_run(w, task, saved));
+  return w.commit();
+}
+
+Status write_model(RunRanks& ranks, const std::string& folder, TrainTask& task) {
+  const std::vector<TensorData> weights = saved_tensors(task, {}).weights;
+  const bool cut = std::any_of(weights.begin(), weights.end(), [&](const TensorData& t) {
+    return cut_rows(task.session(), t.name).has_value();
+  });
+  if (!cut && !ranks.leads()) return Ok{};
+  if (!cut) return save_safetensors(folder, task.weights_stem(), with_second_names(task, weights));
+  const std::vector<PartFile> parts = HONE_TRY(write_weights(ranks, folder, task, weights));
+  return ranks.leads() ? finish_parts(folder, task.weights_stem(), parts) : Status(Ok{});
+}
+
+}  // namespace hone

@@ -1,0 +1,39 @@
+// The optimizer of a run and what its update program depends on.
+#pragma once
+
+#include <string>
+
+#include "engine/graph/graph.h"
+#include "learn/train/optimizers/optimizer.h"
+#include "learn/train/settings.h"
+
+namespace hone {
+
+struct UpdateOptions {
+  std::string optimizer = "adamw_torch";  // a name of the shelf (optimizers/optimizer.h)
+  Attrs attrs = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.0}};
+  double max_grad_norm = 1;          // 0: no clipping
+  bool scaled = false;               // the loss has a scale
+  bool all_or_nothing = false;       // a gradient that is not finite keeps all states as they are
+  uint64_t seed = 42;                // of the rule's random numbers, and of rounding
+  bool stochastic_rounding = false;  // of weights in bf16
+  int64_t group_bytes = int64_t{64} << 20;
+  DType gradients = DType::f32;  // type of gradients that are states (differentiate)
+  Share share = {};              // this process among those that train the weights together
+  int stage = 0;                 // of ZeRO, 0 to 3: shared_update.h
+  // Sums whose order no number of ranks changes: micro-batches are units of fixed rows, unit k of a
+  // step on rank k mod ranks. Stage 2 or 3, also with one rank.
+  bool split_invariant = false;
+  int64_t units_per_rank = 1;  // of a step: the most that a rank has
+  bool is_shared() const { return split_invariant || !share.alone(); }
+};
+
+// A value of --optim that the schema has accepted; any other is a Bug.
+const Optimizer& optimizer_named(const std::string& name);
+// The optimizer of --optim or --adafactor.
+const Optimizer& optimizer_of(const TrainSettings& s);
+// --optim, --optim_args and related settings, with the meaning of Transformers' Trainer. Errors:
+// H2409 an argument that the optimizer does not take.
+Result<UpdateOptions> update_options(const TrainSettings& s);
+
+}  // namespace hone
