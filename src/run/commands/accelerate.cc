@@ -3,6 +3,7 @@
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/launcher.h"
+#include "run/commands/launcher_config.h"
 
 namespace hone {
 namespace {
@@ -96,7 +97,18 @@ Result<int> run_accelerate(const std::vector<std::string>& args) {
                        .example = "--num_processes N",
                        .flags = accelerate_flags(),
                        .letters = {{"q", "quiet"}, {"t", "tee"}},
-                       .meanings = accelerate_meanings()},
+                       .meanings = accelerate_meanings(),
+                       .config_flag = "config_file",
+                       .usual_config = asks ? "" : usual_launcher_config(),
+                       .ranks = {{"num_processes", "num_processes"},
+                                 {"num_machines", "num_machines"},
+                                 {"machine_rank", "machine_rank"},
+                                 {"main_process_ip", "main_process_ip"},
+                                 {"main_process_port", "main_process_port"},
+                                 {"num_cpu_threads_per_process", "threads"},
+                                 {"gpu_ids", "devices"},
+                                 {"deepspeed_hostfile", "hostfile"},
+                                 {"deepspeed_multinode_launcher", "launcher"}}},
                       asks ? args : std::vector<std::string>(args.begin() + 1, args.end()));
 }
 

@@ -30,7 +30,18 @@ Result<int> run_deepspeed(const std::vector<std::string>& args) {
                                  {"elastic_training", false},
                                  {"enable_each_rank_log"},
                                  {"bind_cores_to_rank", false}},
-                       .letters = {{"H", "hostfile"}, {"i", "include"}, {"e", "exclude"}}},
+                       .letters = {{"H", "hostfile"}, {"i", "include"}, {"e", "exclude"}},
+                       .ranks = {{"num_gpus", "processes_per_machine"},
+                                 {"num_accelerators", "processes_per_machine"},
+                                 {"num_nodes", "num_machines"},
+                                 {"hostfile", "hostfile"},
+                                 {"include", "include"},
+                                 {"exclude", "exclude"},
+                                 {"launcher", "launcher"},
+                                 {"launcher_args", "launcher_args"},
+                                 {"node_rank", "machine_rank"},
+                                 {"master_addr", "main_process_ip"},
+                                 {"master_port", "main_process_port"}}},
                       args);
 }
 

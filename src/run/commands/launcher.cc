@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/launch_ranks.h"
+#include "run/commands/launcher_config.h"
+#include "run/commands/launcher_ranks.h"
 
 namespace hone {
 namespace {
@@ -37,10 +41,13 @@ std::string usage(const Launcher& l) {
 struct Line {
   size_t at = 0;  // of the script, or of the module's name
   bool module = false;
-  std::vector<std::string> flags;  // for the script, in place of the launcher's
+  std::vector<std::string> flags = {};  // for the script, in place of the launcher's
+  std::vector<RankFlag> ranks = {};
+  std::set<std::string> given = {};  // names of the launcher's flags
+  std::string config = {};           // file with values of flags that are not given
 };
 
-// Takes the launcher's flag at args[line.at]; each is named in a line.
+// Takes the launcher's flag at args[line.at]; one without effect is named in a line.
 Status take_flag(const Launcher& l, const std::vector<std::string>& args, Line& line) {
   const std::string& word = args[line.at];
   std::string name = word.substr(word.starts_with("--") ? 2 : 1);
@@ -58,9 +65,14 @@ Status take_flag(const Launcher& l, const std::vector<std::string>& args, Line& 
   for (const LauncherFlag& f : l.flags) {
     names.push_back("--" + f.name);
     if (f.name != name) continue;
+    line.given.insert(name);
     const bool next = f.takes_value && equals == std::string::npos && line.at + 1 < args.size();
     if (next) value = args[line.at + 1];
     line.at += next ? 2 : 1;
+    if (name == l.config_flag) {
+      line.config = value;
+      return Ok{};
+    }
     if (const auto meaning = l.meanings.find(name); meaning != l.meanings.end()) {
       if (const auto any = meaning->second.find(""); any != meaning->second.end()) {
         line.flags.push_back(any->second + value);
@@ -74,13 +86,37 @@ Status take_flag(const Launcher& l, const std::vector<std::string>& args, Line& 
       if (!flag->second.empty()) line.flags.push_back(flag->second);
       return Ok{};
     }
-    log_info("{}{}: has no effect, one process trains", word, next ? " " + value : "");
+    if (const auto meaning = l.ranks.find(name); meaning != l.ranks.end())
+      line.ranks.push_back({"--" + name, meaning->second, value});
+    else
+      log_info("{}{}: has no effect", word, next ? " " + value : "");
     return Ok{};
   }
   const std::string near = nearest_name("--" + name, names);
   return Error(err::kUnknownScript, fmt::format("the {} launcher has no flag '{}'", l.name, word))
       .todo(near.empty() ? usage(l) + "; the script's own flags come after it"
                          : fmt::format("did you mean {}?", near));
+}
+
+// Flags of the launcher's file, unless they are given.
+Status take_config(const Launcher& l, Line& line) {
+  if (line.config.empty()) return Ok{};
+  log_info("{:<11} {}", "launcher", line.config);
+  for (const auto& entry : HONE_TRY(read_launcher_config(line.config))) {
+    const std::string &name = entry.first, &value = entry.second;
+    const bool has_effect = l.meanings.contains(name) || l.ranks.contains(name);
+    const auto flag = std::find_if(l.flags.begin(), l.flags.end(),
+                                   [&](const LauncherFlag& f) { return f.name == name; });
+    if (!has_effect || flag == l.flags.end() || line.given.contains(name)) continue;
+    if (!flag->takes_value && to_lower(value) != "true") continue;
+    Line one;
+    if (Status taken = take_flag(l, {"--" + name + (flag->takes_value ? "=" + value : "")}, one);
+        !taken.ok())
+      return std::move(taken.error().at(line.config));
+    line.flags.insert(line.flags.end(), one.flags.begin(), one.flags.end());
+    line.ranks.insert(line.ranks.begin(), one.ranks.begin(), one.ranks.end());
+  }
+  return Ok{};
 }
 
 bool names_device(const std::vector<std::string>& flags) {
@@ -109,9 +145,10 @@ Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args
     print_out(usage(l) + "\n");
     return kExitDone;
   }
-  Line line;
+  Line line{.config = l.usual_config};
   while (line.at < args.size() && args[line.at].starts_with("-"))
     HONE_TRY(take_flag(l, args, line));
+  HONE_TRY(take_config(l, line));
   if (line.at == args.size())
     return Error(err::kUnknownScript, fmt::format("{} is given no script", l.name)).todo(usage(l));
   const std::string& word = args[line.at];
@@ -121,13 +158,18 @@ Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args
     if (!names_device(flags)) flags.push_back("--device=auto");
     return flags;
   };
-  if (line.module && word == kModule) return run_command_named(kModule, on_a_gpu());
+  const auto run_ranks = [&](const std::string& command) -> Result<int> {
+    std::vector<std::string> words = on_a_gpu();
+    words.insert(words.begin(), command);
+    return launch_ranks(HONE_TRY(ranks_of_flags(line.ranks)), words);
+  };
+  if (line.module && word == kModule) return run_ranks(kModule);
   const std::string script =
       line.module ? word + ".py" : std::filesystem::path(word).filename().string();
   std::vector<std::string> names = script_names();
   for (const auto& [name, command] : scripts())
     if (name == script)
-      return run_command_named(command, name.starts_with("run_") ? on_a_gpu() : flags);
+      return name.starts_with("run_") ? run_ranks(command) : run_command_named(command, flags);
   const std::string near = nearest_name(script, names);
   return Error(err::kUnknownScript,
                fmt::format("hone has nothing in place of the script '{}'", word))

@@ -1,5 +1,5 @@
-// Launchers that start a script on several machines, with the command lines of recipes. The script
-// names hone's command; the launcher's own flags have no effect here.
+// Launchers that start a script as several processes, with the command lines of recipes. The script names
+// hone's command.
 #pragma once
 
 #include <map>
@@ -23,10 +23,14 @@ struct Launcher {
   // Launcher flags that become flags of the script: by flag and value, the text in its place. The
   // text of the value "" is for any other value, which is appended to it.
   std::map<std::string, std::map<std::string, std::string>> meanings = {};
+  // A flag that names a file with values of other flags, and the file without the flag (launcher_config.h).
+  std::string config_flag = {}, usual_config = {};
+  // Launcher flags that request ranks, and their meanings for ranks_of_flags() (launcher_ranks.h).
+  std::map<std::string, std::string> ranks = {};
 };
 
 // Runs the command of the script that follows the launcher's flags: a file run_*.py, or with -m a
-// module. Errors: H3004.
+// module, as the requested number of ranks. Errors: H3004, and those of launch_ranks().
 Result<int> run_launcher(const Launcher& launcher, const std::vector<std::string>& args);
 
 }  // namespace hone

@@ -9,6 +9,7 @@
 #include "learn/tasks/tasks.h"
 #include "learn/train/deepspeed/deepspeed.h"
 #include "learn/train/errors.h"
+#include "learn/train/fsdp.h"
 #include "run/commands/command.h"
 #include "run/commands/task_flags.h"
 #include "run/commands/task_help.h"
@@ -61,7 +62,10 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
   } else {
     s.TrainSettings::bind(schema);
     schema.choices("report_to", report_choices());
-    schema.then(follow_deepspeed);
+    schema.then([](Schema& all, std::vector<std::string>& notices, std::vector<Error>& errors) {
+      follow_deepspeed(all, notices, errors);
+      follow_fsdp(all, notices, errors);
+    });
   }
   s.DataSettings::bind(schema);
   if (own) chosen.task->bind(schema);

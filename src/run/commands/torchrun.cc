@@ -36,7 +36,13 @@ Result<int> run_torchrun(const std::vector<std::string>& args) {
                                  {"signals_to_handle"},
                                  {"virtual_local_rank", false},
                                  {"use_env", false}},
-                       .letters = {{"r", "redirects"}, {"t", "tee"}}},
+                       .letters = {{"r", "redirects"}, {"t", "tee"}},
+                       .ranks = {{"nproc_per_node", "processes_per_machine"},
+                                 {"nnodes", "num_machines"},
+                                 {"node_rank", "machine_rank"},
+                                 {"master_addr", "main_process_ip"},
+                                 {"master_port", "main_process_port"},
+                                 {"rdzv_endpoint", "endpoint"}}},
                       args);
 }
 

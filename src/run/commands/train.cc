@@ -3,16 +3,17 @@
 #include <filesystem>
 
 #include "base/core/clock.h"
+#include "base/core/held_stop.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
-#include "engine/backends/backends.h"
 #include "learn/train/best_model.h"
 #include "learn/train/errors.h"
 #include "learn/train/update.h"
 #include "operate/monitor/monitor.h"
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
+#include "run/commands/joined_ranks.h"
 #include "run/commands/supervise.h"
 #include "run/commands/trained_settings.h"
 #include "run/commands/training.h"
@@ -103,17 +104,23 @@ Result<int> do_parts(const Training& t, bool finished) {
 }
 
 // From the model to the results, which are put together in `results`.
-Result<int> train_task(const Task& task, const TrainStart& start, double begin_s, Monitor& monitor,
+// `monitor`: null on ranks but 0.
+Result<int> train_task(const Task& task, const TrainStart& start, double begin_s, Monitor* monitor,
                        OrderedJson& results) {
   TaskSettings& s = *task.settings;
   install_stop_handlers();
   const auto run = HONE_TRY(open_run(task));
+  HONE_TRY(run->check_ranks());
+  const HeldStops held(!s.ranks->alone());
+  HONE_TRY(s.ranks->share_stops());
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? run->steps().total_steps() : 0));
   Trainer trainer(s, *run, std::move(schedule));
   if (const double most = HONE_TRY(most_seconds(s)); std::isfinite(most))
     trainer.limit_seconds(most - (system_clock().seconds() - begin_s));
-  monitor.ready(run->memory().planned_bytes, &run->session());
-  trainer.add_callback(monitor.callback());
+  if (monitor) {
+    monitor->ready(run->memory().planned_bytes, &run->session());
+    trainer.add_callback(monitor->callback());
+  }
   if (run->time()) trainer.add_callback(make_time_report(*run->time()));
   if (auto listener = run->callback()) trainer.add_callback(std::move(listener));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
@@ -137,37 +144,47 @@ Status check_training(const ChosenTask& chosen) {
   return Ok{};
 }
 
-Result<int> run_train(const std::vector<std::string>& args) {
-  const double begin_s = system_clock().seconds();
-  const auto chosen = HONE_TRY(choose_task(
-      {.name = "hone train", .summary = "fine-tune a model", .check = check_training}, args));
-  if (!chosen->task) return kExitDone;
-  TaskSettings& s = *chosen->task->settings;
-  const Schema& schema = chosen->schema;
-  if (!s.do_train && !s.do_eval && !s.do_predict)
-    return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
-        .todo("add --do_train, --do_eval or both");
-  if (s.restarts > 0 && !is_supervised()) return supervise(args, s);
-  if (!s.do_train) HONE_TRY(use_trained_settings(*chosen));
+// Runs the command on this rank, which has joined the others.
+Result<int> train_on_rank(ChosenTask& chosen, double begin_s) {
+  TaskSettings& s = *chosen.task->settings;
+  const Schema& schema = chosen.schema;
+  if (!s.do_train) HONE_TRY(use_trained_settings(chosen));
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
   s.split = start.split;
   s.continued_from = start.checkpoint;
-  HONE_TRY(check_output_dir(s.output_dir));
-  const auto monitor = HONE_TRY(Monitor::begin(s, info_of(s, chosen->task->name, schema)));
+  std::unique_ptr<Monitor> monitor;
+  if (s.ranks->leads()) {
+    HONE_TRY(check_output_dir(s.output_dir));
+    monitor = HONE_TRY(Monitor::begin(s, info_of(s, chosen.task->name, schema)));
+  }
   log_info("hone {}: {}", version(), schema.command());
   if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
-  if (s.computes_in_bf16() && !HONE_TRY(device_spec("cpu")).multiplies_bf16)
-    log_warning(
-        "this processor has neither AMX nor AVX512_BF16: {} is emulated and slower than float32",
-        s.bf16 ? "--bf16" : "--dtype bfloat16");
+  HONE_TRY(warn_of_emulated_bf16(s));
   OrderedJson results;
   Result<int> status =
-      in_flags(chosen->schema, train_task(*chosen->task, start, begin_s, *monitor, results));
+      in_flags(schema, train_task(*chosen.task, start, begin_s, monitor.get(), results));
+  if (!monitor) return status;
   if (status.ok())
     monitor->end(RunEnd{*status == kExitDone ? "finished" : "stopped", "", "", 0}, results);
   else
     monitor->end(status.error());
   return status;
+}
+
+Result<int> run_train(const std::vector<std::string>& args) {
+  const double begin_s = system_clock().seconds();
+  const auto chosen = HONE_TRY(choose_task(
+      {.name = "hone train", .summary = "fine-tune a model", .check = check_training}, args));
+  if (!chosen->task) return kExitDone;
+  const TaskSettings& s = *chosen->task->settings;
+  if (!s.do_train && !s.do_eval && !s.do_predict)
+    return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
+        .todo("add --do_train, --do_eval or both");
+  // The launcher starts ranks again.
+  const bool one_rank = HONE_TRY(read_world()).is_alone();
+  if (s.restarts > 0 && one_rank && !is_supervised()) return supervise(args, s);
+  const auto ranks = HONE_TRY(JoinedRanks::join(*chosen->task, chosen->schema));
+  return ranks->end(train_on_rank(*chosen, begin_s));
 }
 
 }  // namespace

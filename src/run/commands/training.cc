@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/core/log.h"
 #include "base/settings/errors.h"
 #include "base/store/store.h"
+#include "engine/backends/backends.h"
 #include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
 #include "run/commands/errors.h"
@@ -131,6 +133,14 @@ Status check_output_dir(const std::string& folder) {
   const std::string probe = folder + "/.hone_probe";
   HONE_TRY(store.write(probe, "probe\n"));
   return store.remove_all(probe);
+}
+
+Status warn_of_emulated_bf16(const TrainSettings& s) {
+  if (s.computes_in_bf16() && !HONE_TRY(device_spec("cpu")).multiplies_bf16)
+    log_warning(
+        "this processor has neither AMX nor AVX512_BF16: {} is emulated and slower than float32",
+        s.bf16 ? "--bf16" : "--dtype bfloat16");
+  return Ok{};
 }
 
 std::string results_table(const std::string& which, const OrderedJson& metrics) {

@@ -23,6 +23,9 @@ Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 // the store.
 Status check_output_dir(const std::string& folder);
 
+// Warns if this processor emulates the products that the run computes in bf16.
+Status warn_of_emulated_bf16(const TrainSettings& s);
+
 // "***** train metrics *****" with aligned names and values.
 std::string results_table(const std::string& which, const OrderedJson& metrics);
 

@@ -1,0 +1,8 @@
+// Error codes of the room: H318x.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#include "operate/launch/errors.def"
+}  // namespace hone::err

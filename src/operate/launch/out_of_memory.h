@@ -1,0 +1,24 @@
+// Whether the kernel killed a process because memory ran out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hone {
+
+class OutOfMemoryWatch {
+ public:
+  // Remembers the present counts of killed processes. `root` is put before /proc and /sys, for tests.
+  explicit OutOfMemoryWatch(std::string root = "");
+  // "the limit of its control group (16.0 GiB)", "the memory of its host"; "": nothing was killed
+  // since the start.
+  std::string exhausted() const;
+
+ private:
+  int64_t group_kills() const;
+  int64_t host_kills() const;
+  std::string root_;
+  int64_t group_, host_;
+};
+
+}  // namespace hone

@@ -1,0 +1,69 @@
+#include "operate/launch/remote.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/core/file_descriptor.h"
+#include "base/core/text.h"
+#include "operate/launch/errors.h"
+
+namespace hone {
+
+std::string program_path() {
+  char path[4096];
+  const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path);
+  return bytes > 0 ? std::string(path, static_cast<size_t>(bytes)) : "hone";
+}
+
+Result<std::string> address_towards(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), "1", &hints, &found);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, [](addrinfo* a) {
+    if (a != nullptr) ::freeaddrinfo(a);
+  });
+  for (const addrinfo* a = found; code == 0 && a != nullptr; a = a->ai_next) {
+    const FileDescriptor fd(::socket(a->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    char text[256];
+    // Nothing is sent: the kernel chooses the interface.
+    if (fd && ::connect(fd.get(), a->ai_addr, a->ai_addrlen) == 0 &&
+        ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+        ::getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof text, nullptr, 0,
+                      NI_NUMERICHOST) == 0)
+      return std::string(text);
+  }
+  return Error(err::kLaunchRequest,
+               fmt::format("there is no way to the host '{}'{}", host,
+                           code != 0 ? fmt::format(": {}", ::gai_strerror(code)) : ""))
+      .todo(
+          "check its name, or give the address of this machine as "
+          "--main_process_ip");
+}
+
+std::map<std::string, std::string> control_variables(const std::string& address, int port) {
+  return {{"MASTER_ADDR", address},
+          {"MASTER_PORT", std::to_string(port)},
+          {"HONE_RANKS_SERVED", "1"},
+          {"HONE_RANKS_EPOCH", "1"}};
+}
+
+std::string host_list(const std::vector<HostSlots>& hosts) {
+  std::vector<std::string> parts;
+  for (const HostSlots& h : hosts) parts.push_back(fmt::format("{}:{}", h.host, h.slots.size()));
+  return join(parts, ",");
+}
+
+int slots_of(const std::vector<HostSlots>& hosts) {
+  size_t slots = 0;
+  for (const HostSlots& h : hosts) slots += h.slots.size();
+  return static_cast<int>(slots);
+}
+
+}  // namespace hone

@@ -1,0 +1,16 @@
+// The control plane of a run that a launcher starts.
+#pragma once
+
+#include <memory>
+
+#include "base/ranks/control_server.h"
+#include "operate/launch/launch.h"
+
+namespace hone {
+
+// Serves it, for other hosts too if there are any, and logs missing ranks. Errors: those of
+// ControlServer::open().
+Result<std::unique_ptr<ControlServer>> serve_ranks(const LaunchRequest& request,
+                                                   bool for_other_hosts);
+
+}  // namespace hone

@@ -1,0 +1,68 @@
+#include "run/commands/joined_ranks.h"
+
+#include "base/core/hash.h"
+#include "base/core/log.h"
+#include "base/core/redact.h"
+#include "base/store/hash.h"
+#include "base/store/store.h"
+#include "engine/comm/engines/engines.h"
+#include "engine/comm/errors.h"
+
+namespace hone {
+namespace {
+
+// Settings of one host, which may differ between ranks.
+bool is_of_host(const Setting& s) {
+  return s.secret || (s.group == "Machine" && s.decides.empty());
+}
+
+// A long value has its hash.
+std::string short_text(const std::string& value) {
+  constexpr size_t kMost = 100;
+  if (value.size() <= kMost) return value;
+  return fmt::format("{}... (hash {:016x})", value.substr(0, kMost), fnv1a(value));
+}
+
+// Facts that all ranks share: the program, and the value of each setting by its name.
+Result<Json> facts_of_rank(const Schema& schema) {
+  OrderedJson settings = OrderedJson::object();
+  for (const Setting& s : schema.all())
+    if (!is_of_host(s)) settings[s.name] = short_text(dump_json(s.value()));
+  Json facts = Json(redact_secrets(settings));
+  facts["program"] = HONE_TRY(sha256_of_file(file_store(), "/proc/self/exe"));
+  return facts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JoinedRanks>> JoinedRanks::join(const Task& task, const Schema& schema) {
+  std::unique_ptr<JoinedRanks> joined(new JoinedRanks(task.settings));
+  const World world = HONE_TRY(read_world());
+  if (world.is_alone()) return joined;
+  TaskSettings& s = *task.settings;
+  if (!world.leads()) {
+    set_log_level(LogLevel::kError);
+    s.print = [](std::string_view) {};
+  }
+  joined->control_ = HONE_TRY(Control::open(world, HONE_TRY(facts_of_rank(schema))));
+  ControlClient& client = joined->control_->client();
+  joined->group_ = HONE_TRY(make_group(s.ddp_backend, client.world(), client));
+  s.ranks = std::make_shared<RunRanks>(client.world(), client, *joined->group_, &client);
+  log_info("{:<11} {} of {} on {}, messages by {}, ZeRO stage {}", "rank", world.rank, world.ranks,
+           world.host, joined->group_->name(), s.zero_stage);
+  return joined;
+}
+
+JoinedRanks::~JoinedRanks() { settings_->ranks = std::make_shared<RunRanks>(); }
+
+Result<int> JoinedRanks::end(Result<int> status) {
+  if (alone()) return status;
+  // A rank that lost another one follows it.
+  const bool follows =
+      !status.ok() && (status.error().is(err::kPeerLost) || status.error().is(err::kCommStopped));
+  Status ended = control_->end(status.ok() ? Status(Ok{}) : Status(status.error()), follows);
+  if (!ended.ok()) return std::move(ended.error());
+  return status;
+}
+
+}  // namespace hone
