@@ -46,16 +46,22 @@ def limit_threads(device="cpu"):
 class Answering:
     """A Python script as a process of its own: it loads once, then answers requests one by one, each a line of JSON."""
 
-    def __init__(self, script, *options):
-        self.process = subprocess.Popen([sys.executable, str(script), *options], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+    def __init__(self, script, *options, before=(), environment=None):
+        self.process = subprocess.Popen([*before, sys.executable, str(script), *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
 
     def answer(self, request):
+        self.tell(request)
+        return self.hear()
+
+    def tell(self, request):
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
+
+    def hear(self):
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"the peer ended with status {self.process.wait()} at '{request}'")
+            raise SystemExit(f"{self.process.args}: the peer ended with status {self.process.wait()}")
         return json.loads(line)
 
     def close(self):
