@@ -11,6 +11,7 @@
 
 #include "base/core/child.h"
 #include "base/core/clock.h"
+#include "base/core/text.h"
 
 namespace hone {
 
@@ -19,6 +20,27 @@ bool is_terminal(int fd) { return ::isatty(fd) == 1; }
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string own_program() {
+  std::array<char, 4096> path{};
+  const ssize_t bytes = ::readlink("/proc/self/exe", path.data(), path.size());
+  return bytes > 0 ? std::string(path.data(), static_cast<size_t>(bytes)) : "hone";
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(shell_word(word));
+  return join(quoted, " ");
 }
 
 Result<CommandOutput> run_command(const std::vector<std::string>& argv,

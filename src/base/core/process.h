@@ -11,7 +11,12 @@
 namespace hone {
 
 bool is_terminal(int fd);
-std::string host_name();  // of this machine
+std::string host_name();    // of this machine
+std::string own_program();  // the file of this program, "/usr/bin/hone"
+
+// A word of a shell's command, in quotes if it needs them.
+std::string shell_word(const std::string& word);
+std::string shell_line(const std::vector<std::string>& words);
 
 struct CommandOptions {
   std::string input = {};      // the program's standard input

@@ -127,10 +127,6 @@ Result<FileDescriptor> connect_to(const std::string& host, int port,
   }
 }
 
-bool is_loopback(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
-}
-
 FrameConnection::FrameConnection(FileDescriptor socket, FrameLimits limits)
     : socket_(std::move(socket)), reader_(limits) {
   set_options(socket_.get());

@@ -27,9 +27,6 @@ struct ConnectOptions {
 };
 Result<FileDescriptor> connect_to(const std::string& host, int port, const ConnectOptions& options);
 
-// Whether only processes of this host reach the address: "localhost", "127.0.0.1", "::1".
-bool is_loopback(const std::string& address);
-
 // Frames over a connection, which does not block. A host that no longer answers ends the connection
 // within 5 s: its kernel answers also while its process is stopped.
 class FrameConnection {

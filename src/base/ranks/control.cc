@@ -1,6 +1,7 @@
 #include "base/ranks/control.h"
 
 #include "base/core/log.h"
+#include "base/core/loopback.h"
 #include "base/core/text.h"
 #include "base/ranks/connection.h"
 

@@ -5,21 +5,13 @@
 
 #include "base/core/clock.h"
 #include "base/core/error_report.h"
+#include "base/core/secret.h"
 #include "base/ranks/errors.h"
 
 namespace hone {
 namespace {
 
 constexpr size_t kMostKeyBytes = 1024, kMostStoredBytes = size_t{256} << 20;
-
-// Takes the same time for all tokens of one length.
-bool equal_tokens(std::string_view a, std::string_view b) {
-  unsigned different = a.size() != b.size();
-  for (size_t i = 0; i < a.size(); ++i)
-    different |=
-        static_cast<unsigned>(a[i]) ^ static_cast<unsigned>(b[b.empty() ? 0 : i % b.size()]);
-  return different == 0;
-}
 
 ControlState::Out refusal(int64_t connection, const Error& error) {
   return {connection, {{{"do", "refused"}}, report_line(error)}, true};
@@ -81,7 +73,7 @@ std::vector<ControlState::Out> ControlState::join(int64_t connection, const Json
                           const std::string& remedy) {
     return std::vector<Out>{refusal(connection, Error(code, why).todo(remedy))};
   };
-  if (!equal_tokens(text_at(head, "token"), options_.token))
+  if (!equal_secrets(text_at(head, "token"), options_.token))
     return refuse(err::kRankRefused, "a rank may not join: its token is not that of the run",
                   "give all ranks the same HONE_RANKS_TOKEN");
   const int64_t rank = whole_at(head, "rank"), ranks = whole_at(head, "ranks"),
@@ -122,7 +114,7 @@ std::vector<ControlState::Out> ControlState::join(int64_t connection, const Json
 std::vector<ControlState::Out> ControlState::report(int64_t connection, const Frame& frame,
                                                     double now) {
   std::vector<Out> out;
-  if (equal_tokens(text_at(frame.head, "token"), options_.token) &&
+  if (equal_secrets(text_at(frame.head, "token"), options_.token) &&
       whole_at(frame.head, "epoch") == options_.epoch)
     out = fail(failure_of(frame.head, frame.body), now);
   out.push_back({connection, {{{"do", "heard"}}, ""}, true});

@@ -52,8 +52,4 @@ std::vector<std::string> rank_launcher_names();
 // Error H3181: there is no launcher of this name.
 Result<RankLauncher> rank_launcher_named(const std::string& name);
 
-// A word of a shell's command, in quotes if it needs them.
-std::string shell_word(const std::string& word);
-std::string shell_line(const std::vector<std::string>& words);
-
 }  // namespace hone

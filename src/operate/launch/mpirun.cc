@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/core/process.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/core/threads.h"
@@ -32,7 +33,7 @@ RankChild mpirun_child(const LaunchRequest& r, const std::string& address, int p
   }
   for (const auto& [name, value] : child.spec.environment) words.insert(words.end(), {"-x", name});
   words.insert(words.end(), r.words.begin(), r.words.end());
-  words.push_back(program_path());
+  words.push_back(own_program());
   words.insert(words.end(), r.command.begin() + 1, r.command.end());
   child.has_prefix = false;
   child.is_far = true;

@@ -13,12 +13,6 @@
 
 namespace hone {
 
-std::string program_path() {
-  char path[4096];
-  const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path);
-  return bytes > 0 ? std::string(path, static_cast<size_t>(bytes)) : "hone";
-}
-
 Result<std::string> address_towards(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

@@ -10,9 +10,6 @@
 
 namespace hone {
 
-// The file of this program, "/usr/bin/hone".
-std::string program_path();
-
 // The address of this host that `host` reaches: of the interface on the way there. Error H3181: the name is
 // unknown, or there is no way.
 Result<std::string> address_towards(const std::string& host);

@@ -25,7 +25,7 @@ RankChild srun_child(const LaunchRequest& r, const std::string& address, int por
   if (r.ranks > r.local_ranks)
     child.spec.command.push_back(fmt::format("--ntasks-per-node={}", r.local_ranks));
   child.spec.command.insert(child.spec.command.end(), r.words.begin(), r.words.end());
-  child.spec.command.push_back(program_path());
+  child.spec.command.push_back(own_program());
   child.spec.command.insert(child.spec.command.end(), r.command.begin() + 1, r.command.end());
   child.has_prefix = false;
   child.is_far = true;
@@ -42,7 +42,7 @@ std::string job_script(const LaunchRequest& r) {
   if (r.wants_gpus) script += "#SBATCH --gpus-per-task=1\n";
   script += fmt::format("#SBATCH --signal=B:TERM@{}\n", kNoticeSeconds);
   for (const std::string& word : r.words) script += fmt::format("#SBATCH {}\n", word);
-  std::vector<std::string> words = {program_path(),
+  std::vector<std::string> words = {own_program(),
                                     "launch",
                                     "--launcher",
                                     "slurm",

@@ -42,7 +42,7 @@ std::string host_script(const LaunchRequest& r, size_t at, int first_rank,
   for (const auto& [name, value] : control_variables(address, port))
     if (name.starts_with("HONE_")) script += fmt::format(" {}={}", name, value);
   if (host.chosen) script += fmt::format(" CUDA_VISIBLE_DEVICES={}", fmt::join(host.slots, ","));
-  std::vector<std::string> words = {program_path(),
+  std::vector<std::string> words = {own_program(),
                                     "launch",
                                     "--num_processes",
                                     std::to_string(r.ranks),
@@ -66,7 +66,7 @@ std::string host_script(const LaunchRequest& r, size_t at, int first_rank,
 
 // "" or the reason why a host cannot take ranks.
 std::string probe(const LaunchRequest& r, const std::string& host, const std::string& hash) {
-  const std::string program = shell_word(program_path());
+  const std::string program = shell_word(own_program());
   const auto out =
       run_command(ssh_words(r, host,
                             fmt::format("cd {} || exit 11; test -x {} || exit 12; sha256sum {}",
@@ -76,19 +76,19 @@ std::string probe(const LaunchRequest& r, const std::string& host, const std::st
   if (out->timed_out) return fmt::format("ssh did not answer within {:.0f} s", kProbeSeconds);
   if (out->status == kSshFailed) return "ssh does not reach it: " + std::string(trim(out->err));
   if (out->status == 11) return fmt::format("it has no folder {}", working_folder());
-  if (out->status == 12) return fmt::format("it has no program {}", program_path());
+  if (out->status == 12) return fmt::format("it has no program {}", own_program());
   if (out->status != 0) return std::string(trim(out->err));
   const std::string other = out->out.substr(0, out->out.find(' '));
   return hash == other ? ""
                        : fmt::format(
                              "its {} is another program (SHA-256 "
                              "{:.12} instead of {:.12})",
-                             program_path(), other, hash);
+                             own_program(), other, hash);
 }
 
 // Asks all hosts at the same time.
 Status probe_hosts(const LaunchRequest& r) {
-  const CommandOutput own = HONE_TRY(run_command({"sha256sum", program_path()}));
+  const CommandOutput own = HONE_TRY(run_command({"sha256sum", own_program()}));
   const std::string hash = own.out.substr(0, own.out.find(' '));
   std::vector<std::string> faults(r.hosts.size());
   std::vector<std::thread> threads;

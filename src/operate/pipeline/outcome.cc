@@ -1,6 +1,4 @@
 // The outcome of a run, and its place.
-#include <unistd.h>
-
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "operate/pipeline/artifacts.h"
@@ -73,12 +71,6 @@ std::vector<std::string> lines_of_failure(const std::optional<Error>& error, std
   if (!error->remedy().empty()) text += "\n" + error->remedy();
   for (const std::string& line : split(text, '\n')) lines.emplace_back(trim(line));
   return lines;
-}
-
-std::string own_program() {
-  std::string path(4096, '\0');
-  const ssize_t n = ::readlink("/proc/self/exe", path.data(), path.size());
-  return n > 0 ? path.substr(0, static_cast<size_t>(n)) : "hone";
 }
 
 }  // namespace hone

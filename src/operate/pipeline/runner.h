@@ -59,8 +59,6 @@ std::string link_to_run(const std::string& root, const std::string& run,
 bool may_be_repeated(const std::vector<std::string>& command, int status,
                      const std::optional<Error>& error);
 
-std::string own_program();  // the path of this program
-
 // The reason of a program's failure: the lines of the error that it reported, else the last line of
 // its log.
 std::vector<std::string> lines_of_failure(const std::optional<Error>& error, std::string_view log);

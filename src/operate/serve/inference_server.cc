@@ -1,11 +1,10 @@
 #include "operate/serve/inference_server.h"
 
-#include <openssl/crypto.h>
-
 #include <boost/asio/post.hpp>
 #include <thread>
 
 #include "base/core/log.h"
+#include "base/core/secret.h"
 #include "base/core/text.h"
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/tensor_request.h"
@@ -16,10 +15,6 @@ namespace {
 constexpr const char* kNoKey = "this server asks for a key";
 constexpr const char* kBug = "this is a bug in hone; its log says more";
 constexpr const char* kPreflight = "cors";  // label of metrics
-
-bool equal(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
 
 WebFault no_key() { return {401, kNoKey, "", {{"WWW-Authenticate", "Bearer"}}}; }
 
@@ -133,7 +128,7 @@ bool InferenceServer::allowed(const WebHeaders& headers) const {
       bearer.size() > 7 && to_lower(bearer.substr(0, 7)) == "bearer ")
     key = bearer.substr(7);
   bool found = false;
-  for (const std::string& k : options_.keys) found |= equal(k, key);
+  for (const std::string& k : options_.keys) found |= equal_secrets(k, key);
   return found;
 }
 

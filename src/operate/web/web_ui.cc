@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/core/log.h"
+#include "base/core/loopback.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/web/api.h"
@@ -42,13 +43,6 @@ std::string type_of(std::string_view name) {
   if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
   if (name.ends_with(".svg")) return "image/svg+xml";
   return "text/html; charset=utf-8";
-}
-
-// A name that begins with 127. may be anybody's; an address has digits alone.
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" ||
-         (host.starts_with("127.") &&
-          host.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
 // Host without its port.

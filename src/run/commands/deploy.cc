@@ -4,6 +4,7 @@
 #include "base/core/child.h"
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/store.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/core/process.h"
 #include "base/core/text.h"
 #include "operate/pipeline/display.h"
 
@@ -12,15 +13,6 @@ namespace hone {
 namespace {
 
 constexpr size_t kColumns = 80;
-
-std::string quoted_word(const std::string& text) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 // Lines "# ..." of at most 80 columns.
 std::string comment(const std::string& text) {
@@ -95,15 +87,15 @@ class ShellScript {
     std::string text = "\n" + comment(title);
     std::vector<std::string> conditions;
     for (const std::string& need : step.needs)
-      if (conditional_.contains(need)) conditions.push_back("test -e " + quoted_word(ran(need)));
+      if (conditional_.contains(need)) conditions.push_back("test -e " + shell_word(ran(need)));
     if (!step.when.empty()) conditions.push_back(condition(step.when));
     if (!conditions.empty()) text += "if " + join(conditions, " && ") + "; then\n";
     if (folders_.contains(step.name))
-      text += "mkdir -p " + quoted_word(place_.folder + "/" + step.name) + "\n";
+      text += "mkdir -p " + shell_word(place_.folder + "/" + step.name) + "\n";
     text += command_lines(words(step));
     if (conditions.empty()) return text;
     conditional_.insert(step.name);
-    if (needed_.contains(step.name)) text += "touch " + quoted_word(ran(step.name)) + "\n";
+    if (needed_.contains(step.name)) text += "touch " + shell_word(ran(step.name)) + "\n";
     return text + "fi\n";
   }
 
@@ -113,7 +105,7 @@ class ShellScript {
     return fmt::format("{}/{}.{}", place_.folder, r.name, r.member);
   }
   std::string content(const StepReference& r) const {
-    return "\"$(cat " + quoted_word(file(r)) + ")\"";
+    return "\"$(cat " + shell_word(file(r)) + ")\"";
   }
 
   std::string condition(const std::string& text) const {
@@ -121,16 +113,16 @@ class ShellScript {
     HONE_BUG_IF(!c.ok(), "{}", c.error().text());  // check_pipeline has read it
     // awk compares two numbers as numbers, and other texts as texts.
     return fmt::format("awk -v a={} \\\n    -v b={} 'BEGIN {{ exit !(a {} b) }}'", content(c->left),
-                       quoted_word(c->right), c->op);
+                       shell_word(c->right), c->op);
   }
 
   std::vector<std::string> words(const PipelineStep& step) const {
     std::vector<std::string> out;
     if (const auto members = members_.find(step.name); members != members_.end()) {
-      out = {quoted_word(place_.hone), "pipeline", "exec", "--write"};
+      out = {shell_word(place_.hone), "pipeline", "exec", "--write"};
       for (const std::string& member : members->second) {
         const StepReference r{.kind = StepReference::kResult, .name = step.name, .member = member};
-        out.push_back(quoted_word(member + "=" + file(r)));
+        out.push_back(shell_word(member + "=" + file(r)));
       }
       out.emplace_back("--");
     }
@@ -140,7 +132,7 @@ class ShellScript {
       std::string word;
       for (size_t at = 0; at < given.size();) {
         const size_t begin = std::min(given.find('\1', at), given.size());
-        if (begin > at) word += quoted_word(given.substr(at, begin - at));
+        if (begin > at) word += shell_word(given.substr(at, begin - at));
         if (begin == given.size()) break;
         const size_t end = given.find('\2', begin);
         word += given.substr(begin + 1, end - begin - 1);
@@ -167,8 +159,8 @@ std::string pipeline_script(const Pipeline& p, const ScriptPlace& place,
   std::string text;
   for (const std::string& note : notes) text += comment(note);
   if (!place.project.empty())
-    text += "export GOOGLE_CLOUD_PROJECT=" + quoted_word(place.project) + "\n";
-  text += "mkdir -p " + quoted_word(place.folder) + "\n";
+    text += "export GOOGLE_CLOUD_PROJECT=" + shell_word(place.project) + "\n";
+  text += "mkdir -p " + shell_word(place.folder) + "\n";
   ShellScript script(p, place);
   for (const PipelineStep& step : p.steps) text += script.step(step);
   return text;

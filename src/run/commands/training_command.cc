@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/tasks/tasks.h"
@@ -22,14 +23,8 @@ std::string new_folder(const ModelVersion& v) {
   return name;
 }
 
-std::string shell_word(const OrderedJson& value) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  const std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+std::string word_of(const OrderedJson& value) {
+  return shell_word(value.is_string() ? value.get<std::string>() : dump_json(value));
 }
 
 }  // namespace
@@ -57,9 +52,9 @@ std::string training_command(const ModelVersion& v, const RegisteredRun& run) {
     if (s.name == "output_dir")
       command += " " + shell_word(new_folder(v));
     else if (value->is_array())
-      for (const OrderedJson& word : *value) command += " " + shell_word(word);
+      for (const OrderedJson& word : *value) command += " " + word_of(word);
     else
-      command += " " + shell_word(*value);
+      command += " " + word_of(*value);
   }
   const std::string folder = text_at(run.record, "folder");
   return is_folder(folder) ? fmt::format("cd {} && {}", shell_word(folder), command) : command;
