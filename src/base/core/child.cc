@@ -188,6 +188,10 @@ Result<Child> spawn(const ChildSpec& spec) {
   const bool begins = recorded.ok() && ::write(start.gate.write.get(), "g", 1) == 1;
   const int write_code = errno;
   start.gate.write.close();
+  if (recorded.ok() && !begins && write_code == EPIPE) {  // somebody ended it: its end says how
+    child.report = std::move(start.report);
+    return child;
+  }
   ChildFault fault{};
   const bool failed = begins && read_whole(start.fault.read.get(), &fault, sizeof fault);
   if (begins && !failed) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <chrono>
@@ -86,6 +87,22 @@ TEST_F(ChildTest, NothingBeginsBeforeItIsRecorded) {
   EXPECT_EQ(spawn(spec).error().what(), "not recorded");
   EXPECT_FALSE(child_ended(seen));  // it was waited for
   EXPECT_EQ(read_file(path("out")).value(), "");
+}
+
+// A child that is killed before its program begins has started: its end says what became of it.
+TEST_F(ChildTest, MayBeKilledBeforeItsProgramBegins) {
+  ::signal(SIGPIPE, SIG_IGN);
+  ChildSpec spec = shell("echo ran");
+  spec.record = [](pid_t pid) -> Status {
+    ::kill(pid, SIGKILL);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
+    return Ok{};
+  };
+  const Result<Child> child = spawn(spec);
+  ASSERT_TRUE(child.ok());
+  EXPECT_EQ(wait_for_child(child->pid).signal, SIGKILL);
+  EXPECT_FALSE(child->error());
 }
 
 TEST_F(ChildTest, BeforeStartMayForkAndRefuse) {
