@@ -18,7 +18,7 @@
 # function.
 # SANITIZE: the room reads bytes from outside or places memory; .ci/run has its tests and fuzz
 # corpora under the address sanitizer (label sanitize). make nightly has all rooms.
-# COLD: nothing in it runs for long; compiled with -O1, which takes a fifth less time.
+# COLD: nothing in it runs for long; compiled with HONE_COLD_FLAGS, which take a fifth less time.
 # HOT: files of loops over numbers, compiled each alone with -O3 and without contraction, so that
 # they give the same bits on every processor.
 # ALONE: files with properties of their own, or too large to be compiled with others.
@@ -37,6 +37,13 @@ add_custom_target(all_tests)
 # make nightly has the address sanitizer built, finds a file that lacks an include.
 # The files that include them name no absolute path, so that a compiler cache knows them in every clone.
 option(HONE_UNITY "compile files of a room together" ON)
+# Compilers from GCC 13 on read no precompiled header that was made with other flags of the processor,
+# some of which follow from -O2.
+set(HONE_COLD_FLAGS -O1)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13
+   AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  list(APPEND HONE_COLD_FLAGS -munroll-only-small-loops -mvzeroupper)
+endif()
 set(HONE_UNITY_BYTES 32000)        # of text each time
 set(HONE_UNITY_BYTES_COLD 120000)   # less to optimize
 set(HONE_UNITY_BYTES_TEST 120000)
@@ -172,7 +179,7 @@ ${CALLS}  return shelf;
   hone_together(TOGETHER ${ID} ${BYTES} ${TOGETHER})
   add_library(hone_${ID} STATIC ${TOGETHER} ${R_HOT} ${R_ALONE})
   target_include_directories(hone_${ID} PUBLIC ${CMAKE_SOURCE_DIR}/src)
-  target_compile_options(hone_${ID} PRIVATE $<$<AND:$<BOOL:${R_COLD}>,$<CONFIG:Release>>:-O1>)
+  target_compile_options(hone_${ID} PRIVATE "$<$<AND:$<BOOL:${R_COLD}>,$<CONFIG:Release>>:${HONE_COLD_FLAGS}>")
   target_link_libraries(hone_${ID} PUBLIC hone_flags ${R_LINKS})
   if("engine/session" IN_LIST R_USES)
     target_precompile_headers(hone_${ID} REUSE_FROM hone_pch_high)
