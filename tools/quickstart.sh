@@ -45,7 +45,9 @@ if [ ! -f "$dir/train.jsonl" ]; then
       -o Acquire::Languages=en -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=true \
       update >"$dir/apt/log" 2>&1 || { cat "$dir/apt/log" >&2; exit 1; }
   fi
-  mapfile -t files < <(compgen -G "$lists/*_main_i18n_Translation-en*" | grep -vE 'updates|security' | sort)
+  # Most of Ubuntu's packages are in universe.
+  mapfile -t files < <(find "$lists" -maxdepth 1 -regextype egrep -regex '.*_(main|universe)_i18n_Translation-en.*' |
+    grep -vE 'updates|security' | sort)
   /usr/lib/apt/apt-helper cat-file "${files[@]}" | python3 tools/quickstart_text.py "$dir" 1500 60
   rm -rf "$dir/apt"
 fi
