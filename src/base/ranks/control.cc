@@ -4,12 +4,25 @@
 #include "base/core/loopback.h"
 #include "base/core/text.h"
 #include "base/ranks/connection.h"
+#include "base/ranks/errors.h"
 
 namespace hone {
 namespace {
 
 constexpr double kEndSeconds = 10;  // for other ranks to hear how the run ended
 constexpr double kHearSeconds = 3;  // for the error of the rank that was lost to come
+
+// The error of a start to which not all ranks came, with their names.
+Error incomplete_start(ControlClient& client, double patience_s) {
+  const Result<std::vector<MissingRank>> missing = client.who_is_missing(0);
+  if (!missing.ok()) return missing.error();
+  return Error(err::kRanksMissing, fmt::format("{} of {} ranks have not joined within {}: {}",
+                                               missing->size(), client.world().ranks,
+                                               format_duration(patience_s), missing_text(*missing)))
+      .todo(
+          "read the last lines of these ranks: they ended, were never started, or cannot reach "
+          "rank 0");
+}
 
 }  // namespace
 
@@ -26,7 +39,13 @@ Result<std::unique_ptr<Control>> Control::open(const World& world, Json facts, d
   }
   JoinOptions join{.token = token, .facts = std::move(facts), .patience_s = patience_s};
   control->client_ = HONE_TRY(ControlClient::join(world, std::move(join)));
-  HONE_TRY(control->client_->barrier("the start", patience_s));
+  const Status met = control->client_->barrier("the start", patience_s);
+  if (!met.ok() && met.error().is(err::kRanksMissing)) {
+    // The error goes to the ranks that came.
+    Error error = incomplete_start(*control->client_, patience_s);
+    return std::move(control->end(std::move(error)).error());
+  }
+  HONE_TRY(met);
   return control;
 }
 

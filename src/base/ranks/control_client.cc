@@ -18,6 +18,7 @@
 #include "base/core/signals.h"
 #include "base/ranks/connection.h"
 #include "base/ranks/errors.h"
+#include "base/ranks/tcp_traffic.h"
 
 namespace hone {
 namespace {
@@ -25,6 +26,7 @@ namespace {
 constexpr int64_t kMostUnheard = 10;  // heartbeats without an answer, after which none is sent
 constexpr double kLeastHeartbeatSeconds = 0.1;  // between two steps
 constexpr double kLeaveSeconds = 5;             // for the last messages
+constexpr double kMeasureSeconds = 2;           // of a wait, after which its traffic is measured
 constexpr size_t kMostFactsBytes = 112 << 10;
 constexpr const char* kJsonPrefix = "json/";
 
@@ -53,6 +55,8 @@ struct ControlClient::Joined {
   RankProgress progress_now() const {
     RankProgress p = progress;
     p.since_s = options.clock->seconds() - since;
+    if (measures_traffic && p.waiting && p.since_s >= kMeasureSeconds)
+      p.moved_bytes = tcp_bytes_moved(connection.fd());
     return p;
   }
   // The reason why no wait can succeed; none: it can.
@@ -65,6 +69,9 @@ struct ControlClient::Joined {
   Result<Frame> answer(std::unique_lock<std::mutex>& lock, int64_t id, double patience_s,
                        Missing missing);
 
+  // Sends a request that is answered at once, after the present progress.
+  Result<Frame> ask(std::unique_lock<std::mutex>& lock, Json head);
+
   const World world;
   const JoinOptions options;
   std::mutex mutex;  // of all below
@@ -73,7 +80,7 @@ struct ControlClient::Joined {
   FileDescriptor wake;
   std::map<int64_t, std::optional<Frame>> answers;  // by id of a request that somebody waits for
   int64_t next_id = 1;
-  bool welcome = false, leaving = false, stop = false;
+  bool welcome = false, leaving = false, stop = false, measures_traffic = false;
   double stop_by = 0;
   std::optional<Error> ended;  // why the control plane is of no use
   std::optional<RankFailure> failure;
@@ -297,6 +304,18 @@ void ControlClient::set_step(int64_t step) {
   (void)::eventfd_write(joined_->wake.get(), 1);
 }
 
+void ControlClient::measure_traffic() {
+  const std::lock_guard lock(joined_->mutex);
+  joined_->measures_traffic = true;
+}
+
+void ControlClient::set_busy(int64_t timed_steps, double p50_s, double p99_s) {
+  const std::lock_guard lock(joined_->mutex);
+  joined_->progress.timed_steps = timed_steps;
+  joined_->progress.busy_p50_s = p50_s;
+  joined_->progress.busy_p99_s = p99_s;
+}
+
 void ControlClient::reach(int64_t collective, std::string_view node) {
   const std::lock_guard lock(joined_->mutex);
   joined_->progress.collective = collective;
@@ -319,21 +338,38 @@ void ControlClient::set_work(std::string_view work, int64_t done, int64_t total)
   joined_->progress.work_total = total;
 }
 
-Result<std::vector<MissingRank>> ControlClient::who_is_missing(int64_t collective) {
-  std::unique_lock lock(joined_->mutex);
-  joined_->send_heartbeat();  // the asking rank has reached it
-  const int64_t id = joined_->next_id++;
-  joined_->answers[id];
-  joined_->send({{{"do", "missing"}, {"collective", collective}, {"id", id}}, ""});
-  const Frame frame = HONE_TRY(joined_->answer(lock, id, kLeaveSeconds, [] {
+Result<Frame> ControlClient::Joined::ask(std::unique_lock<std::mutex>& lock, Json head) {
+  send_heartbeat();
+  const int64_t id = next_id++;
+  answers[id];
+  head["id"] = id;
+  send({std::move(head), ""});
+  return answer(lock, id, kLeaveSeconds, [] {
     return Error(err::kControlLost, "the control plane does not answer")
         .todo("look at the process of rank 0 or its launcher");
-  }));
+  });
+}
+
+Result<std::vector<MissingRank>> ControlClient::who_is_missing(int64_t collective) {
+  std::unique_lock lock(joined_->mutex);
+  const Frame frame = HONE_TRY(joined_->ask(lock, {{"do", "missing"}, {"collective", collective}}));
   std::vector<MissingRank> missing;
   for (const Json& m : value_at(frame.head, "ranks"))
     missing.push_back(
         {static_cast<int>(whole_at(m, "rank")), text_at(m, "host"), text_at(m, "doing")});
   return missing;
+}
+
+Result<std::vector<RankTimes>> ControlClient::rank_times() {
+  std::unique_lock lock(joined_->mutex);
+  const Frame frame = HONE_TRY(joined_->ask(lock, {{"do", "times"}}));
+  std::vector<RankTimes> times;
+  for (const Json& one : value_at(frame.head, "ranks")) {
+    const RankProgress p = progress_of(value_at(one, "progress"));
+    times.push_back({static_cast<int>(whole_at(one, "rank")), text_at(one, "host"), p.timed_steps,
+                     p.busy_p50_s, p.busy_p99_s});
+  }
+  return times;
 }
 
 void ControlClient::fail(const Error& error, bool follows) {

@@ -56,6 +56,11 @@ class ControlClient : public KeyValues {
 
   // Progress, sent with the next heartbeat. A step and a meeting make one.
   void set_step(int64_t step);
+  // Heartbeats of waits have the bytes that the other connections of this process move: ranks between which
+  // none moves are stuck (H0131).
+  void measure_traffic();
+  // Seconds of the last steps without those spent waiting for other ranks.
+  void set_busy(int64_t timed_steps, double p50_s, double p99_s);
   // Call them before and after a collective of the run. `collective` counts these, from 1.
   void reach(int64_t collective, std::string_view node);
   void pass();
@@ -63,6 +68,9 @@ class ControlClient : public KeyValues {
 
   // The ranks that have not reached this collective, with their present work.
   Result<std::vector<MissingRank>> who_is_missing(int64_t collective);
+
+  // Times that the steps of each rank compute, in order of ranks.
+  Result<std::vector<RankTimes>> rank_times();
 
   // Reports the error that ends this rank. `follows`: it comes from the loss of another rank.
   void fail(const Error& error, bool follows = false);

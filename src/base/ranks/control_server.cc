@@ -93,7 +93,7 @@ void ControlServer::Serving::take_input(int64_t id, Peer& peer) {
 void ControlServer::Serving::drop_strangers(double now) {
   std::vector<int64_t> strangers;  // oldest first
   for (const auto& [id, peer] : peers)
-    if (!state.has_joined(id)) strangers.push_back(id);
+    if (!state.has_joined(id) && !state.waits_for_place(id)) strangers.push_back(id);
   const size_t surplus = strangers.size() > kMostStrangers ? strangers.size() - kMostStrangers : 0;
   for (size_t i = 0; i < strangers.size(); ++i)
     if (i < surplus || now - peers.at(strangers[i]).since > kStrangerSeconds) close(strangers[i]);
@@ -210,6 +210,21 @@ bool ControlServer::wait_for_ranks(double patience_s) const {
     }
     serving_->options.clock->sleep(0.01);
   }
+}
+
+std::vector<WaitingMachine> ControlServer::waiting_machines() const {
+  const std::lock_guard lock(serving_->mutex);
+  return serving_->state.machines();
+}
+
+void ControlServer::place_machines(const std::vector<MachinePlace>& places) {
+  const std::lock_guard lock(serving_->mutex);
+  serving_->send(serving_->state.place_machines(places));
+}
+
+void ControlServer::end_machines(int status) {
+  const std::lock_guard lock(serving_->mutex);
+  serving_->send(serving_->state.end_machines(status));
 }
 
 std::vector<MissingRank> ControlServer::missing_at(int64_t collective) const {

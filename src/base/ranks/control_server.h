@@ -20,7 +20,7 @@ struct ServeOptions {
   bool loopback = true;  // for processes of this host alone; without a token it must be
   int port = 0;          // 0: the kernel chooses one
   Clock* clock = &system_clock();
-  // Gets lines about missing and silent ranks, on a thread of the server.
+  // Gets lines about missing, silent and slow ranks, on a thread of the server.
   std::function<void(const std::string& line)> say = {};
 };
 
@@ -46,6 +46,10 @@ class ControlServer {
   bool is_silent(int rank) const;
   // Waits until each rank has finished or is lost; false: that took longer.
   bool wait_for_ranks(double patience_s) const;
+  // The launchers of other machines that wait for a place (machines.h).
+  std::vector<WaitingMachine> waiting_machines() const;
+  void place_machines(const std::vector<MachinePlace>& places);
+  void end_machines(int status);  // tells them that the run has ended
   // The ranks that have not reached this collective, with their present work.
   std::vector<MissingRank> missing_at(int64_t collective) const;
 

@@ -12,6 +12,7 @@ namespace hone {
 namespace {
 
 constexpr size_t kMostKeyBytes = 1024, kMostStoredBytes = size_t{256} << 20;
+constexpr int64_t kMostMachineNumber = 65535;
 
 ControlState::Out refusal(int64_t connection, const Error& error) {
   return {connection, {{{"do", "refused"}}, report_line(error)}, true};
@@ -37,6 +38,7 @@ std::vector<ControlState::Out> ControlState::receive(int64_t connection, const F
   const std::string what = text_at(frame.head, "do");
   if (what == "join") return join(connection, frame.head, now);
   if (what == "report") return report(connection, frame, now);
+  if (what == "machine") return add_machine(connection, frame.head);
   const auto known = ranks_.find(connection);
   if (known == ranks_.end())
     return {
@@ -56,6 +58,7 @@ std::vector<ControlState::Out> ControlState::receive(int64_t connection, const F
     for (auto& [name, waiting] : waiting_) waiting.erase({connection, id});
   if (what == "meet") out = meet(connection, rank, frame, now);
   if (what == "missing") out = missing(connection, frame.head, now);
+  if (what == "times") out = times(connection, id, now);
   if (what == "leave") members_.leave(rank);
   if (what == "fail") {
     RankFailure failure = failure_of(frame.head, frame.body);
@@ -97,7 +100,9 @@ std::vector<ControlState::Out> ControlState::join(int64_t connection, const Json
   if (const Json& facts = value_at(head, "facts"); facts.is_object()) request.facts = facts;
   ranks_[connection] = request.rank;
   std::vector<Out> out;
+  bool is_answered = false;
   for (Members::JoinAnswer& answer : members_.join(request, connection, now)) {
+    is_answered = is_answered || answer.connection == connection;
     if (answer.refused) {
       ranks_.erase(answer.connection);
       out.push_back(refusal(answer.connection, *answer.refused));
@@ -107,6 +112,9 @@ std::vector<ControlState::Out> ControlState::join(int64_t connection, const Json
       if (stop_signal_ != 0) out.push_back({answer.connection, stop_frame(stop_signal_)});
     }
   }
+  // Rank 0 may be the one that failed: nobody answers then.
+  if (announced_ && !is_answered)
+    out.push_back({connection, failed_frame(*members_.first_failure())});
   announce_failure(out);
   return out;
 }
@@ -121,8 +129,61 @@ std::vector<ControlState::Out> ControlState::report(int64_t connection, const Fr
   return out;
 }
 
+std::vector<ControlState::Out> ControlState::add_machine(int64_t connection, const Json& head) {
+  if (!equal_secrets(text_at(head, "token"), options_.token))
+    return {refusal(connection, Error(err::kRankRefused,
+                                      "a machine may not join: its token is not that of the run")
+                                    .todo("give all machines the same HONE_RANKS_TOKEN"))};
+  const auto number = [&head](const char* name, int64_t least) {
+    return static_cast<int>(std::clamp<int64_t>(whole_at(head, name), least, kMostMachineNumber));
+  };
+  const MachineRequest request{number("machine", -1), number("slots", 1), text_at(head, "host")};
+  // A launcher that comes again replaces itself.
+  std::vector<Out> out;
+  if (request.machine >= 0)
+    std::erase_if(machines_, [&](const WaitingMachine& m) {
+      const bool is_same = m.request.machine == request.machine;
+      if (is_same) out.push_back({m.connection, {{{"do", "over"}}, ""}, true});
+      return is_same;
+    });
+  machines_.push_back({connection, request});
+  return out;
+}
+
+bool ControlState::waits_for_place(int64_t connection) const {
+  return std::any_of(machines_.begin(), machines_.end(),
+                     [&](const WaitingMachine& m) { return m.connection == connection; });
+}
+
+std::vector<ControlState::Out> ControlState::place_machines(
+    const std::vector<MachinePlace>& places) {
+  std::vector<Out> out;
+  for (const MachinePlace& p : places) {
+    out.push_back({p.connection,
+                   {{{"do", "place"},
+                     {"machine", p.machine},
+                     {"epoch", p.epoch},
+                     {"ranks", p.ranks},
+                     {"full_ranks", p.full_ranks},
+                     {"first_rank", p.first_rank}},
+                    ""},
+                   true});
+    std::erase_if(machines_, [&](const WaitingMachine& m) { return m.connection == p.connection; });
+  }
+  return out;
+}
+
+std::vector<ControlState::Out> ControlState::end_machines(int status) {
+  std::vector<Out> out;
+  for (const WaitingMachine& m : machines_)
+    out.push_back({m.connection, {{{"do", "over"}, {"status", status}}, ""}, true});
+  machines_.clear();
+  return out;
+}
+
 std::vector<ControlState::Out> ControlState::closed(int64_t connection, double now) {
   std::vector<Out> out;
+  std::erase_if(machines_, [&](const WaitingMachine& m) { return m.connection == connection; });
   const auto known = ranks_.find(connection);
   if (known == ranks_.end()) return out;
   for (auto& [name, waiting] : waiting_)
@@ -162,7 +223,9 @@ std::vector<ControlState::Out> ControlState::begin_epoch(int ranks) {
   ++options_.epoch;
   for (const auto& [connection, rank] : ranks_)
     out.push_back({connection, {{{"do", "epoch"}, {"epoch", options_.epoch}}, ""}, true});
+  std::vector<WaitingMachine> machines = std::move(machines_);
   *this = ControlState({ranks, options_.epoch, options_.token, options_.times});
+  machines_ = std::move(machines);
   return out;
 }
 
@@ -238,6 +301,16 @@ std::vector<ControlState::Out> ControlState::missing(int64_t connection, const J
   return {{connection, {{{"do", "missing"}, {"id", whole_at(head, "id")}, {"ranks", ranks}}, ""}}};
 }
 
+std::vector<ControlState::Out> ControlState::times(int64_t connection, int64_t id,
+                                                   double now) const {
+  Json ranks = Json::array();
+  for (int rank = 0; rank < members_.ranks(); ++rank)
+    ranks.push_back({{"rank", rank},
+                     {"host", members_.host(rank)},
+                     {"progress", progress_json(members_.progress(rank, now))}});
+  return {{connection, {{{"do", "times"}, {"id", id}, {"ranks", ranks}}, ""}}};
+}
+
 std::vector<Wait> ControlState::waits(double now) const {
   std::vector<Wait> all = members_.waits(now);
   if (!members_.have_all_joined()) return all;
@@ -273,6 +346,10 @@ std::vector<std::string> ControlState::due_reports(double now) {
        members_.missing([&](int rank) { return !members_.is_silent(rank, now); }, now))
     if (silent_.insert(m.rank).second) lines.push_back(m.text());
   std::erase_if(silent_, [&](int rank) { return !members_.is_silent(rank, now); });
+  const std::map<int, std::string> slow = members_.slow_ranks();
+  for (const auto& [rank, line] : slow)
+    if (slow_.insert(rank).second) lines.push_back(line);
+  std::erase_if(slow_, [&](int rank) { return !slow.contains(rank); });
   return lines;
 }
 

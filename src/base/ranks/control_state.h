@@ -9,10 +9,14 @@
 //   forget {id}                                     -      the answer is no longer awaited
 //   meet {name, id} bytes                           met {id, sizes} bytes, when all have come
 //   missing {collective, id}                        missing {id, ranks: [{rank, host, doing}]}
+//   times {id}                                      times {id, ranks: [{rank, host, progress}]}
 //   fail {follows, progress} report                 -
 //   leave                                           -
 // A launcher of another host has no connection that lasts:
 //   report {token, epoch, rank, host, progress} report    heard, and the end of the connection
+//   machine {token, machine, slots, host}                 place {...}, when the next membership begins,
+//                                                         or over {status}; and the end of the
+//                                                         connection
 // Sent to all ranks: failed {rank, host, progress} report, once; stop {signal}, a request to stop;
 // epoch {epoch}, when a new membership begins.
 #pragma once
@@ -21,6 +25,7 @@
 #include <set>
 
 #include "base/ranks/frame.h"
+#include "base/ranks/machines.h"
 #include "base/ranks/meetings.h"
 #include "base/ranks/members.h"
 
@@ -54,19 +59,29 @@ class ControlState {
   // As if the rank had sent it.
   std::vector<Out> fail(RankFailure failure, double now);
 
+  // The launchers of other machines that wait for the next membership, in the order of their arrival.
+  const std::vector<WaitingMachine>& machines() const { return machines_; }
+  // Answers them; those that get no place stay.
+  std::vector<Out> place_machines(const std::vector<MachinePlace>& places);
+  // Tells them that the run has ended with this exit status.
+  std::vector<Out> end_machines(int status);
+
   bool has_joined(int64_t connection) const { return ranks_.contains(connection); }
+  bool waits_for_place(int64_t connection) const;
   int64_t epoch() const { return options_.epoch; }
   const Members& members() const { return members_; }
-  // Lines about missing and silent ranks that are due; each is returned once.
+  // Lines about missing, silent and slow ranks that are due; each is returned once.
   std::vector<std::string> due_reports(double now);
 
  private:
   std::vector<Out> join(int64_t connection, const Json& head, double now);
   std::vector<Out> report(int64_t connection, const Frame& frame, double now);
+  std::vector<Out> add_machine(int64_t connection, const Json& head);
   std::vector<Out> set(int64_t connection, const std::string& key, const std::string& value);
   std::vector<Out> get(int64_t connection, const std::string& key, int64_t id);
   std::vector<Out> meet(int64_t connection, int rank, const Frame& frame, double now);
   std::vector<Out> missing(int64_t connection, const Json& head, double now) const;
+  std::vector<Out> times(int64_t connection, int64_t id, double now) const;
   // Ranks that wait for one that has finished would wait for ever: that is a failure.
   void end_hopeless_waits(double now);
   // Sent once, when the first error is known.
@@ -81,6 +96,7 @@ class ControlState {
   size_t value_bytes_ = 0;
   std::map<std::string, std::set<std::pair<int64_t, int64_t>>>
       waiting_;  // connections and ids by key
+  std::vector<WaitingMachine> machines_;
   bool announced_ = false;
   int stop_signal_ = 0;  // 0: no request
   struct Report {
@@ -88,7 +104,7 @@ class ControlState {
     double started = 0;  // time at which the wait began
   };
   std::map<std::string, Report> reports_;  // by place
-  std::set<int> silent_;                   // reported
+  std::set<int> silent_, slow_;            // reported
 };
 
 }  // namespace hone

@@ -300,12 +300,132 @@ TEST_F(ControlStateTest, ARankThatJoinsAfterAFailureHearsOfIt) {
   EXPECT_THAT(sent_, ElementsAre("2 welcome", "2 failed"));
 }
 
+TEST_F(ControlStateTest, ARankHearsThatRankZeroDiedBeforeItJoined) {
+  keep(state_.fail({0, "h0", {}, Error(err::kControlMessage, "killed"), false}, now_));
+  join(1);
+  EXPECT_THAT(sent_, ElementsAre("1 failed"));
+}
+
 TEST_F(ControlStateTest, SaysWhoHasNotJoined) {
   join(0);
   join(2);
   pass(3);
   EXPECT_THAT(state_.due_reports(now_),
               ElementsAre("2 of 3 ranks wait at the start for 3s: rank 1: has not joined"));
+}
+
+// Rule 22 of the pains of many ranks: the slow rank is known by name.
+TEST_F(ControlStateTest, rule_22_ASlowRankIsNamedOnce) {
+  join_all();
+  const auto beats = [&](double slowest_s) {
+    for (const int rank : {0, 1, 2})
+      beat(rank, {.step = 40,
+                  .timed_steps = 32,
+                  .busy_p50_s = rank == 2 ? slowest_s : 1.0 + rank / 100.0,
+                  .busy_p99_s = 2});
+    return state_.due_reports(now_);
+  };
+  EXPECT_THAT(beats(1.15), IsEmpty());
+  EXPECT_THAT(beats(1.3),
+              ElementsAre("rank 2 on host h2 is slow: its steps compute for 1.3 s (p99 2 s), 1.29 "
+                          "times the 1.01 s of the median rank"));
+  EXPECT_THAT(beats(1.3), IsEmpty());
+  EXPECT_THAT(beats(1.0), IsEmpty());
+  EXPECT_THAT(beats(1.5), ElementsAre(HasSubstr("rank 2 on host h2 is slow")));
+}
+
+// A link may lose large packets alone: heartbeats arrive, and tensors do not.
+TEST_F(ControlStateTest, RanksBetweenWhichNoByteMovesAreStuck) {
+  join_all();
+  const auto wait = [&](int seconds, int64_t moved_of_rank_1) {
+    for (int k = 0; k < seconds; ++k) {
+      pass(1);
+      for (const int rank : {0, 1, 2})
+        beat(rank, {.step = 4,
+                    .collective = 9,
+                    .node = "all_reduce w",
+                    .waiting = true,
+                    .moved_bytes = rank == 0   ? 100 + k  // writes to a server of metrics
+                                   : rank == 1 ? moved_of_rank_1 + k
+                                               : 7});
+    }
+  };
+  wait(70, 1000);
+  EXPECT_EQ(first(), "");  // ranks 0 and 1 exchange messages
+  const auto no_more = [&](int seconds) {
+    for (int k = 0; k < seconds; ++k) {
+      pass(1);
+      for (const int rank : {0, 1, 2})
+        beat(rank, {.step = 4,
+                    .collective = 9,
+                    .node = "all_reduce w",
+                    .waiting = true,
+                    .moved_bytes = rank == 0 ? 5000 + k : 5000});
+    }
+  };
+  no_more(60);
+  EXPECT_EQ(first(), "");
+  no_more(3);
+  EXPECT_THAT(first(), HasSubstr("H0131 all 3 ranks wait at 'all_reduce w', and no byte has moved "
+                                 "between them for 1m00s: hosts h0, h1, h2"));
+}
+
+TEST_F(ControlStateTest, ARankThatIsSilentIsNotStuck) {
+  join_all();
+  for (int k = 0; k < 100; ++k) {
+    pass(1);
+    for (const int rank : {0, 1})
+      beat(rank, {.collective = 9, .node = "x", .waiting = true, .moved_bytes = 5});
+  }
+  EXPECT_EQ(first(), "");
+}
+
+TEST_F(ControlStateTest, AFewStepsNameNoSlowRank) {
+  join_all();
+  for (const int rank : {0, 1, 2})
+    beat(rank, {.step = 3, .timed_steps = 3, .busy_p50_s = rank + 1.0, .busy_p99_s = 9});
+  EXPECT_THAT(state_.due_reports(now_), IsEmpty());
+}
+
+TEST_F(ControlStateTest, MachinesWaitForTheNextMembership) {
+  const auto ask = [&](int connection, int machine, const std::string& token = "secret") {
+    return send(
+        connection,
+        {{"do", "machine"}, {"token", token}, {"machine", machine}, {"slots", 2}, {"host", "b"}});
+  };
+  EXPECT_THAT(refusal(ask(7, 1, "guessed")), HasSubstr("H0123"));
+  EXPECT_THAT(ask(8, 1), IsEmpty());
+  ask(9, 2);
+  keep(state_.closed(109, now_));  // its launcher has ended
+  ask(10, -1);
+  ASSERT_EQ(state_.machines().size(), 2u);
+  EXPECT_TRUE(state_.waits_for_place(108));
+  EXPECT_EQ(state_.machines()[1].request.machine, -1);
+  EXPECT_EQ(state_.machines()[1].request.slots, 2);
+  keep(state_.begin_epoch(4));
+  ASSERT_EQ(state_.machines().size(), 2u);
+  const auto out = keep(state_.place_machines({{.connection = 108,
+                                                .machine = 1,
+                                                .epoch = 2,
+                                                .ranks = 4,
+                                                .full_ranks = 6,
+                                                .first_rank = 2}}));
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_TRUE(out[0].last);
+  EXPECT_EQ(whole_at(out[0].frame.head, "first_rank"), 2);
+  EXPECT_FALSE(state_.waits_for_place(108));
+  sent_.clear();
+  keep(state_.end_machines(7));
+  EXPECT_THAT(sent_, ElementsAre("10 over"));
+  EXPECT_THAT(state_.machines(), IsEmpty());
+}
+
+TEST_F(ControlStateTest, AMachineThatComesAgainReplacesItself) {
+  for (const int connection : {8, 9})
+    send(connection, {{"do", "machine"}, {"token", "secret"}, {"machine", 1}, {"slots", 1}});
+  EXPECT_THAT(sent_, ElementsAre("8 over"));
+  ASSERT_EQ(state_.machines().size(), 1u);
+  EXPECT_EQ(state_.machines()[0].connection, 109);
 }
 
 TEST(RankStatus, AFailureReadsBack) {

@@ -17,6 +17,7 @@
 #include "base/core/signals.h"
 #include "base/ranks/connection.h"
 #include "base/ranks/errors.h"
+#include "base/ranks/tcp_traffic.h"
 
 namespace hone {
 namespace {
@@ -317,6 +318,121 @@ TEST_F(ControlTest, APortIsChosenByTheKernelOrRefusedByNumber) {
   EXPECT_TRUE(taken.error().is(err::kControlPort));
   EXPECT_THAT(taken.error().what(), HasSubstr(std::to_string(server_->port())));
   EXPECT_TRUE(ControlServer::open({.loopback = false}).error().is(err::kRankRefused));
+}
+
+TEST_F(ControlTest, AMachineAsksForItsPlace) {
+  serve(2);
+  std::optional<MachinePlace> place;
+  std::thread asking([&] {
+    place = ask_place(world(0), "t", {.machine = 1, .slots = 3, .host = "b"}, 5, [] {
+              return false;
+            }).value();
+  });
+  std::vector<WaitingMachine> waiting;
+  while (waiting.empty()) {
+    system_clock().sleep(0.01);
+    waiting = server_->waiting_machines();
+  }
+  EXPECT_EQ(waiting[0].request.slots, 3);
+  EXPECT_EQ(waiting[0].request.host, "b");
+  server_->begin_epoch(5);
+  server_->place_machines({{.connection = waiting[0].connection,
+                            .machine = 1,
+                            .epoch = server_->epoch(),
+                            .ranks = 5,
+                            .full_ranks = 5,
+                            .first_rank = 2}});
+  asking.join();
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->epoch, 2);
+  EXPECT_EQ(place->first_rank, 2);
+}
+
+TEST_F(ControlTest, AMachineHearsOfTheEndAndOfALostServer) {
+  serve(1);
+  const auto ask = [&] {
+    return ask_place(world(0), "t", {.machine = 1}, 5, [] { return false; });
+  };
+  std::optional<Result<std::optional<MachinePlace>>> answer;
+  const auto ask_while = [&](const std::function<void()>& then) {
+    std::thread asking([&] { answer.emplace(ask()); });
+    while (server_->waiting_machines().empty()) system_clock().sleep(0.01);
+    then();
+    asking.join();
+  };
+  ask_while([&] { server_->end_machines(7); });
+  ASSERT_TRUE(answer->ok());
+  EXPECT_TRUE((**answer)->over);
+  EXPECT_EQ((**answer)->status, 7);
+  EXPECT_TRUE(
+      ask_place(world(0), "guessed", {}, 5, [] { return false; }).error().is(err::kRankRefused));
+  const World at = world(0);
+  std::thread asking(
+      [&] { answer.emplace(ask_place(at, "t", {.machine = 1}, 5, [] { return false; })); });
+  while (server_->waiting_machines().empty()) system_clock().sleep(0.01);
+  server_.reset();
+  asking.join();
+  EXPECT_TRUE(answer->error().is(err::kControlLost));
+}
+
+TEST_F(ControlTest, ARankKnowsTheTimesOfAll) {
+  serve(2);
+  run_ranks([&](int rank, ControlClient& client) {
+    client.set_busy(4, rank + 0.5, rank + 1);
+    client.set_step(4);
+    EXPECT_TRUE(client.barrier("all are here").ok());
+    const std::vector<RankTimes> times = client.rank_times().value();
+    ASSERT_EQ(times.size(), 2u);
+    EXPECT_EQ(times[1].host, "h1");
+    EXPECT_EQ(times[1].timed_steps, 4);
+    EXPECT_EQ(times[1].busy_p50_s, 1.5);
+    EXPECT_EQ(times[0].busy_p99_s, 1);
+    EXPECT_TRUE(client.barrier("all have asked").ok());
+  });
+}
+
+TEST(TcpTraffic, CountsTheBytesOfOtherConnections) {
+  const Listener listener = listen_at(0, true).value();
+  const FileDescriptor out = connect_to("127.0.0.1", listener.port, {.patience_s = 5}).value();
+  const FileDescriptor in(::accept(listener.socket.get(), nullptr, nullptr));
+  const int64_t before = tcp_bytes_moved(-1);
+  if (before < 0) GTEST_SKIP() << "the kernel does not count";
+  ASSERT_EQ(::send(out.get(), "0123456789", 10, 0), 10);
+  pollfd arrived{in.get(), POLLIN, 0};
+  ASSERT_EQ(::poll(&arrived, 1, 5000), 1);
+  EXPECT_GE(tcp_bytes_moved(-1), before + 10);
+  EXPECT_LT(tcp_bytes_moved(in.get()), tcp_bytes_moved(-1));
+}
+
+// Rule 25: a rank that compiles for minutes on its only thread is heard all the same.
+TEST_F(ControlTest, rule_25_HeartbeatsDoNotNeedTheThreadOfTheRank) {
+  serve(1, {.silent_s = 0.3});
+  const auto client = join(0).value();
+  client->set_work("compiling", 0, 0);
+  for (int i = 0; i < 20; ++i) {
+    system_clock().sleep(0.05);
+    EXPECT_FALSE(server_->is_silent(0));
+  }
+  EXPECT_EQ(server_->progress(0).work, "compiling");
+  client->leave();
+}
+
+// Nothing is known of a process that died before it joined.
+TEST_F(ControlTest, ARankThatDoesNotJoinInTimeIsNamed) {
+  const int port = listen_at(0, true)->port;
+  std::vector<std::string> errors(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      const World world{
+          .rank = rank, .ranks = 3, .host = "h", .address = "localhost", .port = port};
+      const auto control = Control::open(world, {{"program", "p"}}, 2);
+      ASSERT_FALSE(control.ok());
+      errors[static_cast<size_t>(rank)] = control.error().what();
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_THAT(errors, ::testing::Contains(HasSubstr("1 of 3 ranks have not joined within")));
+  EXPECT_THAT(errors, ::testing::Contains(HasSubstr("rank 2: has not joined")));
 }
 
 TEST_F(ControlTest, RankZeroServesWithoutALauncher) {

@@ -13,6 +13,9 @@ namespace hone {
 namespace {
 
 constexpr size_t kMostDifferences = 4, kMostFactBytes = 120;  // of a message
+constexpr double kSlowRatio = 1.2;                            // to the time of the median rank
+constexpr double kSlowSeconds = 0.005;                        // a smaller difference is noise
+constexpr int64_t kLeastTimedSteps = 16;                      // before a rank is called slow
 
 std::string fact_text(const Json& facts, const std::string& name) {
   const auto it = facts.find(name);
@@ -110,8 +113,41 @@ Members::JoinAnswer Members::answer(int rank, double now) {
 }
 
 void Members::beat(int rank, RankProgress progress, double now) {
-  at(rank).progress = std::move(progress);
-  at(rank).heard = now;
+  Member& m = at(rank);
+  const RankProgress& before = m.progress;
+  if (!progress.waiting || progress.collective != before.collective ||
+      progress.moved_bytes != before.moved_bytes)
+    m.moved = now;
+  m.progress = std::move(progress);
+  m.heard = now;
+}
+
+bool Members::are_stuck(double now) const {
+  int moving = 0;  // one rank may have connections to others than ranks
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const Member& m = at(rank);
+    if (m.presence != Presence::kHere || is_silent(rank, now) || !m.progress.waiting ||
+        m.progress.moved_bytes < 0 || m.progress.collective != at(0).progress.collective)
+      return false;
+    if (now - m.moved < times_.stuck_s) ++moving;
+  }
+  return ranks() > 1 && moving <= 1;
+}
+
+void Members::fail_stuck(double now) {
+  std::set<std::string> hosts;
+  for (const Member& m : members_) hosts.insert(m.host);
+  int rank = ranks() - 1;
+  if (now - at(rank).moved < times_.stuck_s) --rank;
+  fail({rank, at(rank).host, progress(rank, now),
+        Error(err::kMessagesLost,
+              fmt::format("all {} ranks wait at '{}', and no byte has moved between them for {}: "
+                          "hosts {}",
+                          ranks(), at(0).progress.node, format_duration(times_.stuck_s),
+                          hone::join({hosts.begin(), hosts.end()}, ", ")))
+            .todo("test the links between these hosts with large packets: ping -M do -s 1472"),
+        false},
+       now);
 }
 
 void Members::leave(int rank) { at(rank).presence = Presence::kLeft; }
@@ -137,6 +173,7 @@ void Members::fail(RankFailure failure, double now) {
 }
 
 void Members::tick(double now) {
+  if (!first_ && !candidate_ && are_stuck(now)) fail_stuck(now);
   if (first_ || !candidate_) return;
   if (order_of(*candidate_) == 0 || now - candidate_time_ >= times_.grace_s)
     first_ = std::move(candidate_);
@@ -159,7 +196,7 @@ bool Members::have_all_joined() const {
 
 bool Members::have_all_ended() const {
   return std::all_of(members_.begin(), members_.end(), [](const Member& m) {
-    return m.presence == Presence::kLeft || m.presence == Presence::kLost;
+    return m.presence != Presence::kAsked && m.presence != Presence::kHere;
   });
 }
 
@@ -197,6 +234,27 @@ std::vector<MissingRank> Members::missing_at(int64_t collective, double now) con
         return m.presence == Presence::kHere && m.progress.collective >= collective;
       },
       now);
+}
+
+std::map<int, std::string> Members::slow_ranks() const {
+  std::map<int, std::string> lines;
+  std::vector<double> times;
+  for (const Member& m : members_) {
+    if (m.presence != Presence::kHere || m.progress.timed_steps < kLeastTimedSteps) return lines;
+    times.push_back(m.progress.busy_p50_s);
+  }
+  const auto median = times.begin() + (std::ssize(times) - 1) / 2;
+  std::nth_element(times.begin(), median, times.end());
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const RankProgress& p = at(rank).progress;
+    if (p.busy_p50_s < kSlowRatio * *median || p.busy_p50_s < *median + kSlowSeconds) continue;
+    lines[rank] = fmt::format(
+        "{} is slow: its steps compute for {:.3g} s (p99 {:.3g} s), {:.2f} times the {:.3g} s of "
+        "the median rank",
+        rank_name(rank, at(rank).host), p.busy_p50_s, p.busy_p99_s, p.busy_p50_s / *median,
+        *median);
+  }
+  return lines;
 }
 
 Wait Members::start_wait(double now) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct ControlTimes {
       1;  // in which a rank's own error takes precedence over those that follow from it
   double report_s =
       3;  // of a wait, after which missing ranks are reported; then at three times this, ...
+  double stuck_s = 60;  // in which no byte moves while all ranks wait in one collective
 };
 
 // Ranks that wait for others.
@@ -49,7 +51,8 @@ class Members {
   void leave(int rank);             // it has finished
   void lose(int rank, double now);  // its connection ended: H0130, unless its own error comes
   void fail(RankFailure failure, double now);
-  void tick(double now);  // call at least once a second
+  // Call it at least once a second. Error H0131: no byte moves while all ranks wait in one collective.
+  void tick(double now);
 
   int ranks() const { return static_cast<int>(members_.size()); }
   const std::string& host(int rank) const { return at(rank).host; }
@@ -57,13 +60,15 @@ class Members {
   RankProgress progress(int rank, double now) const;
   bool is_silent(int rank, double now) const;
   bool have_all_joined() const;
-  bool have_all_ended() const;  // finished or lost
+  bool have_all_ended() const;  // finished or lost, or they never came
   const std::optional<RankFailure>& first_failure() const { return first_; }
 
   // The ranks that are not `there`.
   std::vector<MissingRank> missing(const std::function<bool(int rank)>& there, double now) const;
   // The ranks that have not reached this collective.
   std::vector<MissingRank> missing_at(int64_t collective, double now) const;
+  // Lines about the ranks whose steps compute longer than those of the others, by rank.
+  std::map<int, std::string> slow_ranks() const;
   // The ranks that wait for others to join or to reach a collective.
   std::vector<Wait> waits(double now) const;
 
@@ -75,12 +80,16 @@ class Members {
     Json facts = Json::object();
     int64_t connection = 0;
     double heard = 0, lost = 0;  // time of the last heartbeat, and of the end of its connection
+    double moved = 0;            // time at which the last byte moved, or its wait began
     RankProgress progress = {};
   };
   const Member& at(int rank) const;
   Member& at(int rank) { return const_cast<Member&>(std::as_const(*this).at(rank)); }
   JoinAnswer answer(int rank, double now);
   std::string doing(int rank, double now) const;
+  // All ranks wait in one collective, and no byte moves between them.
+  bool are_stuck(double now) const;
+  void fail_stuck(double now);
   Wait start_wait(double now) const;
   Wait collective_wait(double now) const;
 

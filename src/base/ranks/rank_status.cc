@@ -38,9 +38,10 @@ std::string RankProgress::text() const {
 }
 
 Json progress_json(const RankProgress& p) {
-  return {{"step", p.step},        {"collective", p.collective}, {"node", short_name(p.node)},
-          {"waiting", p.waiting},  {"work", short_name(p.work)}, {"done", p.work_done},
-          {"total", p.work_total}, {"since", p.since_s}};
+  return {{"step", p.step},         {"collective", p.collective}, {"node", short_name(p.node)},
+          {"waiting", p.waiting},   {"work", short_name(p.work)}, {"done", p.work_done},
+          {"total", p.work_total},  {"since", p.since_s},         {"moved", p.moved_bytes},
+          {"timed", p.timed_steps}, {"p50", p.busy_p50_s},        {"p99", p.busy_p99_s}};
 }
 
 RankProgress progress_of(const Json& json) {
@@ -52,8 +53,15 @@ RankProgress progress_of(const Json& json) {
   p.work = text_at(json, "work");
   p.work_done = whole_at(json, "done");
   p.work_total = whole_at(json, "total");
-  if (const Json& since = value_at(json, "since"); since.is_number())
-    p.since_s = since.get<double>();
+  p.moved_bytes = whole_at(json, "moved");
+  p.timed_steps = whole_at(json, "timed");
+  const auto seconds = [&json](const char* name) {
+    const Json& value = value_at(json, name);
+    return value.is_number() ? value.get<double>() : 0.0;
+  };
+  p.since_s = seconds("since");
+  p.busy_p50_s = seconds("p50");
+  p.busy_p99_s = seconds("p99");
   return p;
 }
 

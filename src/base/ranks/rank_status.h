@@ -20,6 +20,11 @@ struct RankProgress {
   std::string work = {};   // work of the host: "evaluation", "tokenizing train.csv"; "": none
   int64_t work_done = 0, work_total = 0;
   double since_s = 0;  // seconds since it waits, computes or does that work
+  // While it waits in a collective, by its connections to other ranks; -1: not measured.
+  int64_t moved_bytes = -1;
+  // Seconds of its last steps without those in which it waited for other ranks.
+  int64_t timed_steps = 0;
+  double busy_p50_s = 0, busy_p99_s = 0;
 
   std::string text() const;  // "evaluation, 312 of 872, for 14s, after step 7"
 };
@@ -54,6 +59,14 @@ struct MissingRank {
   bool ended = false;  // it has finished, so nobody needs to wait for it
 
   std::string text() const;  // "rank 2 on host b: evaluation, 312 of 872, for 14s"
+};
+
+// Times that the steps of a rank compute (RankProgress).
+struct RankTimes {
+  int rank = 0;
+  std::string host = {};
+  int64_t timed_steps = 0;
+  double busy_p50_s = 0, busy_p99_s = 0;
 };
 
 // "rank 3 on host b".

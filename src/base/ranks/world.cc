@@ -115,6 +115,8 @@ Result<World> read_world(const Variables& variable) {
       !node.empty() && (names == &kSlurm || names == &kSlurmJob))
     world.host = node;
   world.epoch = reader.number("HONE_RANKS_EPOCH", 1, INT64_MAX).value_or(1);
+  world.full_ranks = static_cast<int>(
+      reader.number("HONE_RANKS_FULL", world.ranks, kMostRanks).value_or(world.ranks));
   world.served = variable("HONE_RANKS_SERVED") == "1";
   if (!world.is_alone()) {
     world.address = variable("MASTER_ADDR");
@@ -140,6 +142,8 @@ std::map<std::string, std::string> world_variables(const World& world) {
       {"LOCAL_RANK", std::to_string(world.local_rank)},
       {"LOCAL_WORLD_SIZE", std::to_string(world.local_ranks)},
       {"HONE_RANKS_EPOCH", std::to_string(world.epoch)}};
+  if (world.full_ranks > world.ranks)
+    variables["HONE_RANKS_FULL"] = std::to_string(world.full_ranks);
   if (world.served) variables["HONE_RANKS_SERVED"] = "1";
   if (!world.address.empty()) {
     variables["MASTER_ADDR"] = world.address;

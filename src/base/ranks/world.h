@@ -19,9 +19,10 @@ struct World {
   int local_rank = 0, local_ranks = 1;  // on this host
   std::string host = {};                // name of this host
   int64_t epoch = 1;                    // number of the membership: rises when ranks are replaced
-  std::string address = {};             // host of the control plane; "": none is needed
-  int port = 0;                         // its port
-  bool served = false;                  // true: a launcher serves it; false: rank 0 does
+  int full_ranks = 1;        // of the whole run: more than `ranks` while hosts are missing
+  std::string address = {};  // host of the control plane; "": none is needed
+  int port = 0;              // its port
+  bool served = false;       // true: a launcher serves it; false: rank 0 does
 
   bool is_alone() const { return ranks == 1; }
   bool leads() const { return rank == 0; }
@@ -38,7 +39,8 @@ using Variables = std::function<std::string(const char* name)>;
 //   Open MPI    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
 //   Slurm       SLURM_PROCID, SLURM_STEP_NUM_TASKS or SLURM_NTASKS, SLURM_LOCALID, in a step of srun
 // MASTER_ADDR and MASTER_PORT are the address of the control plane for all of them; hone's own
-// HONE_RANKS_SERVED=1 says that a launcher serves it, and HONE_RANKS_EPOCH numbers the membership.
+// HONE_RANKS_SERVED=1 says that a launcher serves it, HONE_RANKS_EPOCH numbers the membership, and
+// HONE_RANKS_FULL is the number of ranks of the whole run.
 // Error H0121: a value is missing, is not a number, or contradicts another one.
 Result<World> read_world(const Variables& variable = environment);
 

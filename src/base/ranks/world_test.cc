@@ -62,6 +62,18 @@ TEST(World, ABatchScriptIsAlone) {
   EXPECT_TRUE(world_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}})->is_alone());
 }
 
+TEST(World, KnowsTheFullWorldWhileMachinesAreMissing) {
+  VariableMap v = {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"HONE_RANKS_FULL", "3"}};
+  const World world = world_of(v).value();
+  EXPECT_TRUE(world.is_alone());
+  EXPECT_EQ(world.full_ranks, 3);
+  EXPECT_EQ(world_variables(world).at("HONE_RANKS_FULL"), "3");
+  v["HONE_RANKS_FULL"] = "0";
+  EXPECT_EQ(place_of(v), "HONE_RANKS_FULL=0 is not a number from 1 to 65536");
+  v.erase("HONE_RANKS_FULL");
+  EXPECT_EQ(world_of(v)->full_ranks, 1);
+}
+
 TEST(World, RefusesContradictions) {
   const VariableMap good = {
       {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}};
