@@ -24,6 +24,15 @@
 
 namespace hone {
 
+// Hears of the collectives of one rank. All ranks have the same ones in the same order.
+class CollectiveWatch {
+ public:
+  virtual ~CollectiveWatch() = default;
+  // This rank begins to wait for the others at `node`: "all_reduce gradients.wte.weight".
+  virtual void reach(const std::string& node) = 0;
+  virtual void pass() = 0;
+};
+
 class Group {
  public:
   virtual ~Group() = default;
@@ -43,6 +52,10 @@ class Group {
 
   // Ends a running exchange() and every later one with H1503, whose text names `why`.
   void stop(const std::string& why);
+
+  // Hears of collectives from now on, and outlives them; null: nobody. Set before the first one.
+  void set_watch(CollectiveWatch* watch) { watch_ = watch; }
+  CollectiveWatch* watch() const { return watch_; }
 
   // Bytes of messages to and from other ranks, since the group was made.
   int64_t bytes_sent() const { return total(sent_.get()); }
@@ -68,6 +81,7 @@ class Group {
   Counts sent_, received_;   // by peer
   std::vector<Send> sends_;  // of the running exchange
   std::vector<Receive> receives_;
+  CollectiveWatch* watch_ = nullptr;
   mutable std::mutex mutex_;
   std::optional<Error> closed_;  // the reason why no exchange runs any longer
 };

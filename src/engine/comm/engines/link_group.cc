@@ -7,6 +7,7 @@
 #include "base/core/module.h"
 #include "base/ranks/errors.h"
 #include "engine/comm/engines/errors.h"
+#include "engine/comm/engines/link_greeting.h"
 #include "engine/comm/errors.h"
 #include "engine/comm/faults.h"
 
@@ -125,7 +126,7 @@ Result<std::unique_ptr<Group>> make_link_group(const LinkModule& m, const std::s
                                     .exchange_s = options.exchange_s,
                                     .clock = &system_clock()},
                                    prefixed, why));
-  if (link)
+  if (link && greet_peers(*link, world.rank, world.ranks, prefixed, options.connect_s, why))
     return std::unique_ptr<Group>(new LinkGroup(m.what, world, std::move(link), keys,
                                                 fmt::format("{}watch/{}", prefix, world.rank)));
   if (prefixed.error()) return *prefixed.error();

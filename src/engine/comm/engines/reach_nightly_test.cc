@@ -69,7 +69,7 @@ std::vector<int> statuses_of_hosts() {
   return statuses;
 }
 
-TEST(Networks, ABridgeThatLeadsNowhereIsSkipped) {
+TEST(Networks, rule_9_ABridgeThatLeadsNowhereIsSkipped) {
   HONE_NEEDS_ENGINE("gloo");
   Hosts hosts;
   hosts.add_link(1);
@@ -77,7 +77,7 @@ TEST(Networks, ABridgeThatLeadsNowhereIsSkipped) {
   EXPECT_EQ(statuses_of_hosts(), (std::vector<int>{0, 0}));
 }
 
-TEST(Networks, ALinkThatLosesLargePacketsIsSkipped) {
+TEST(Networks, rule_9_ALinkThatLosesLargePacketsIsSkipped) {
   HONE_NEEDS_ENGINE("gloo");
   Hosts hosts;
   hosts.add_link(1);
@@ -87,7 +87,7 @@ TEST(Networks, ALinkThatLosesLargePacketsIsSkipped) {
   EXPECT_EQ(statuses_of_hosts(), (std::vector<int>{0, 0}));
 }
 
-TEST(Networks, WithoutAGoodLinkEachRankSaysSo) {
+TEST(Networks, rule_9_WithoutAGoodLinkEachRankSaysSo) {
   HONE_NEEDS_ENGINE("gloo");
   Hosts hosts;
   hosts.add_link(1);
