@@ -1,5 +1,7 @@
 #include "engine/device/device.h"
 
+#include "engine/comm/group.h"
+
 namespace hone {
 
 void Device::keep_failure(Error failure) {
@@ -13,8 +15,13 @@ std::string Device::collective() const {
 }
 
 void Device::begin_collective(const std::string* name) {
-  const std::lock_guard lock(mutex_);
-  collective_ = name;
+  {
+    const std::lock_guard lock(mutex_);
+    collective_ = name;
+  }
+  CollectiveWatch* const watch = group_ ? group_->watch() : nullptr;
+  if (watch != nullptr && name != nullptr) watch->reach(*name);
+  if (watch != nullptr && name == nullptr) watch->pass();
 }
 
 Status Device::check_group() const {

@@ -102,6 +102,14 @@ Pieces elements_on(const NodeView& n, int64_t rank) {
   return cut(all, on.begin * size, on.end * size);
 }
 
+// Bytes of a round from each other rank, if the rank with the most sums `most` bytes. Whole elements of
+// every type; cells of the workspace are aligned.
+int64_t chunk_bytes(int64_t most, int64_t ranks) {
+  const int64_t others = std::max<int64_t>(ranks - 1, 1);
+  return std::min<int64_t>(std::max<int64_t>(kRoundBytes / others / 64, 1) * 64,
+                           (most + 63) / 64 * 64);
+}
+
 // Rounds in which each rank sums its pieces of every rank's tensors. `first`: of this rank's pieces,
 // by tensor, the byte of the operand with which the result begins.
 void add_sums(Work& w, const std::vector<Pieces>& on, const Share& share,
@@ -109,10 +117,7 @@ void add_sums(Work& w, const std::vector<Pieces>& on, const Share& share,
   const auto rank = static_cast<size_t>(share.rank);
   int64_t most = 0;
   for (const Pieces& p : on) most = std::max(most, bytes_of(p));
-  // Whole elements of every type; cells of the workspace are aligned.
-  const int64_t others = std::max<int64_t>(share.ranks - 1, 1);
-  const int64_t chunk = std::min<int64_t>(std::max<int64_t>(kRoundBytes / others / 64, 1) * 64,
-                                          (most + 63) / 64 * 64);
+  const int64_t chunk = chunk_bytes(most, share.ranks);
   w.workspace_bytes = chunk * (share.ranks - 1);
   for (int64_t begin = 0; begin < most; begin += chunk) {
     Round reduce, gather;
@@ -271,7 +276,26 @@ Status do_work(Work& w, Group* group, const KernelArgs& a) {
   return Ok{};
 }
 
+// The most bytes that one rank sums.
+int64_t most_summed(const NodeView& n, const Share& share) {
+  if (n.node.op->name == "all_reduce") return bytes_of(elements_on(n, share.ranks - 1));
+  Types whole;
+  const bool folds = n.node.op->name == "fold_units";
+  const size_t count = folds ? static_cast<size_t>(n.integer("count")) : n.inputs();
+  for (size_t i = 0; i < count; ++i) whole.push_back(n.in(i));
+  int64_t most = 0;
+  for (int64_t q = 0; q < share.ranks; ++q) most = std::max(most, bytes_of(rows_on(n, whole, q)));
+  return most;
+}
+
 }  // namespace
+
+Choice rank_choice(const NodeView& n) {
+  const Share share = share_of(n);
+  const bool sums = !n.node.op->gathers && (!share.alone() || n.node.op->name == "fold_units");
+  return {"ranks." + n.node.op->name,
+          sums ? chunk_bytes(most_summed(n, share), share.ranks) * (share.ranks - 1) : 0};
+}
 
 Kernel rank_kernel(const NodeView& n, Device* device) {
   const Share share = share_of(n);

@@ -6,12 +6,11 @@
 
 namespace hone {
 
-// The scratch of one collective holds at most this number of received bytes; more come in rounds.
-inline constexpr int64_t kRoundBytes = int64_t{8} << 20;
-
-// `device`: the one whose group exchanges the messages and which keeps a failure; null for a choice
+// `device`: the one whose group exchanges the messages and which keeps a failure; null for a kernel
 // that is never run. A node for other ranks than the device's group is a Bug; without a group there
 // is one rank.
 Kernel rank_kernel(const NodeView& n, Device* device);
+// Its id and its scratch alone, in a time that does not grow with the bytes.
+Choice rank_choice(const NodeView& n);
 
 }  // namespace hone

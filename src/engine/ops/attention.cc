@@ -1,5 +1,5 @@
 // attention(q, k?, v?, cu_q, cu_k, block_table?, rng?, sample_ids?, bias?): per head h, query i,
-//   s_ij = scale q_i . k_j + bias[h, reach-1-b] over the allowed keys j of i's segment,
+//   s_ij = cap(scale q_i . k_j) + bias[h, reach-1-b] over the allowed keys j of i's segment,
 //   lse_i = log sum_j exp s_ij,
 //   p_ij = exp(s_ij - lse_i),   out_i = sum_j dropout(p_ij) v_j;   no allowed key: 0 and -inf.
 // With the ends of a segment's queries and keys aligned, key j is b = (position of i) - (position
@@ -7,6 +7,7 @@
 // causal).
 // bias f32[H,2*reach-1] has a value for each head and distance -b (T5, arXiv 1910.10683, section
 // 2.1); no segment may be longer than reach.
+// Attribute softcap c: cap(s) = c tanh(s / c); 0: cap(s) = s.
 // Attribute longest: no segment has more tokens (0: nobody knows); only the decomposition
 // "by_row_gather" asks, whose rows are that long.
 // With attribute bf16, or f16, a device may round the operands of its products to it, where that is
@@ -83,6 +84,7 @@ ops::Attention ops::attention(Builder& b, const AttentionInputs& in, const Atten
   Attrs attrs{
       {"heads", o.heads}, {"kv_heads", o.kv_heads}, {"causal", o.causal}, {"scale", o.scale}};
   if (o.window > 0) attrs.set("window", o.window);
+  if (o.softcap > 0) attrs.set("softcap", o.softcap);
   bool random = o.dropout > 0;
   if (random) {
     attrs.set("dropout", o.dropout);

@@ -4,6 +4,7 @@
 //   p_ij = exp(s_ij - lse_i),   dv_j = sum_i dropout(p_ij) dout_i,   dp_ij = dropout(dout_i . v_j),
 //   ds_ij = scale p_ij (dp_ij - out_i . dout_i),   dq_i = sum_j ds_ij k_j,   dk_j = sum_i ds_ij
 //   q_i,   dbias[h, r] = sum of p_ij (dp_ij - out_i . dout_i) over the pairs at distance r.
+// With a softcap c, ds_ij is also multiplied by 1 - tanh(scale q_i . k_j / c)^2.
 // -> dq, dk, dv in the shapes of q, k, v; for a fused q one dqkv; dbias where there is a bias.
 // Pages have no gradient.
 #include "engine/ops/attention_parts.h"
@@ -42,6 +43,8 @@ Values decompose_attention_grad(Builder& b, const NodeView& n) {
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
   ValueId dscore = ops::mul(b, p, ops::sub(b, dp, over_keys(delta)));
   ValueId ds = ops::mul(b, dscore, number(b, n.real("scale"), p));
+  if (a.capped != kNoValue)
+    ds = ops::mul(b, ds, ops::sub(b, number(b, 1, ds), ops::mul(b, a.capped, a.capped)));
   ValueId dq = ops::matmul(b, ds, a.k), dk = ops::matmul(b, ds, a.q, true);
   auto join = [&](ValueId x) { return ops::cast(b, join_heads(b, x), d.dtype); };
   auto sum_groups = [&](ValueId x) {

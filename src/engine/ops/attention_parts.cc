@@ -75,6 +75,21 @@ void add_bias(Builder& b, AttentionParts& a, ValueId bias, ValueId distance, Val
 
 }  // namespace
 
+PackedPairs packed_pairs(Builder& b, ValueId cu, int64_t count, int64_t segments) {
+  const Segments s = packed_segments(b, cu, count, segments);
+  AttentionDims d;
+  d.tq = d.tk = count;
+  d.segments = segments;
+  const ValueId distance = distances(b, s, s, {count, count});
+  return {distance, allowed_pairs(b, d, s, s, distance, false, 0)};
+}
+
+ValueId cap_scores(Builder& b, ValueId scores, double softcap, ValueId* tangent) {
+  const ValueId t = ops::tanh(b, ops::div(b, scores, number(b, softcap, scores)));
+  if (tangent != nullptr) *tangent = t;
+  return ops::mul(b, t, number(b, softcap, t));
+}
+
 ValueId packed_places(Builder& b, ValueId cu, int64_t count, int64_t segments, int64_t width) {
   const Segments s = packed_segments(b, cu, count, segments);
   auto whole = [&](int64_t x) { return ops::constant(b, static_cast<double>(x), kScalarInt); };
@@ -92,6 +107,7 @@ std::vector<AttrSpec> attention_attrs() {
                         {"window", 0},
                         {"longest", 0},
                         {"scale", 1.0},
+                        {"softcap", 0.0},
                         {"dropout", 0.0},
                         {"key", ""}});
 }
@@ -136,6 +152,8 @@ Result<AttentionDims> attention_dims(const NodeView& n) {
                           fmt::format("pages need k, v and a block table i32[{},B]", a.segments));
     a.tk = table.count() * n.in("k").shape[1];
   }
+  if (n.real("softcap") < 0)
+    return bad_operands(n, fmt::format("softcap={} is negative", n.real("softcap")));
   double p = n.real("dropout");
   if (!(p >= 0 && p < 1)) return bad_operands(n, fmt::format("dropout={} is outside [0, 1)", p));
   if (p > 0) {
@@ -207,6 +225,8 @@ AttentionParts attention_parts(Builder& b, const NodeView& n) {
   a.v = repeat(v);
   ValueId scores = ops::matmul(b, a.q, a.k, false, true);
   a.scores = ops::mul(b, scores, number(b, n.real("scale"), scores));
+  if (const double cap = n.real("softcap"); cap > 0)
+    a.scores = cap_scores(b, a.scores, cap, &a.capped);
   Segments keys = d.paged ? paged_segments(b, cu_k, d.tk, d.segments)
                           : packed_segments(b, cu_k, d.tk, d.segments);
   Segments queries = packed_segments(b, cu_q, d.tq, d.segments);

@@ -22,18 +22,28 @@ Result<AttentionDims> attention_dims(const NodeView& n);
 struct AttentionParts {
   AttentionDims dims;
   ValueId q, k, v;               // [H,Tq,D], [H,Tk,D]: kv heads repeated, in the wide type
-  ValueId scores;                // scale * q k^T + bias, [H,Tq,Tk]
+  ValueId scores;                // cap(scale * q k^T) + bias, [H,Tq,Tk]
+  ValueId capped = kNoValue;     // tanh(scale * q k^T / softcap), if there is a softcap
   ValueId distances = kNoValue;  // i32[Tq*Tk]: the column of the bias; < 0: no allowed pair
   ValueId allowed;               // bool [H,Tq,Tk]: one segment, causal, window
   ValueId keep = kNoValue;       // dropout's mask, bool [H,Tq,Tk]
 };
 AttentionParts attention_parts(Builder& b, const NodeView& n);
 
+// softcap * tanh(scores / softcap); `tangent`, if given, receives the tanh.
+ValueId cap_scores(Builder& b, ValueId scores, double softcap, ValueId* tangent = nullptr);
 // The decomposition "by_row_gather" of attention.
 Values attention_by_row(Builder& b, const NodeView& n);
 // i32[count]: of each packed token its place when every segment has a row of `width` places; -1
 // past the last segment.
 ValueId packed_places(Builder& b, ValueId cu, int64_t count, int64_t segments, int64_t width);
+
+// Pairs of `count` packed tokens: how many places the second comes before the first, i32[T,T], where
+// both are of one segment, bool[T,T].
+struct PackedPairs {
+  ValueId distance, together;
+};
+PackedPairs packed_pairs(Builder& b, ValueId cu, int64_t count, int64_t segments);
 
 ValueId split_heads(Builder& b, ValueId x, int64_t heads);               // [T,H*D] -> [H,T,D]
 ValueId join_heads(Builder& b, ValueId x);                               // [H,T,D] -> [T,H*D]

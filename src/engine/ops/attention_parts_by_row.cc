@@ -105,6 +105,7 @@ Values attention_by_row(Builder& b, const NodeView& n) {
   const ValueId values = gather(v_all, k_tokens, d.kv_heads);
   ValueId scores = ops::matmul(b, queries, keys, false, true);  // [S, H, Lq, Lk]
   scores = ops::mul(b, scores, number(b, n.real("scale"), scores));
+  if (const double cap = n.real("softcap"); cap > 0) scores = cap_scores(b, scores, cap);
 
   // With the ends of queries and keys aligned, a key comes left_k - left_q before its query.
   const Shape pairs{d.segments, q.width, k.width}, all = b.type(scores).shape;

@@ -15,6 +15,8 @@
 namespace hone {
 
 inline constexpr int64_t kMostRows = int64_t{1} << 40;
+// The scratch of one collective holds at most this number of received bytes; more come in rounds.
+inline constexpr int64_t kRoundBytes = int64_t{8} << 20;
 inline constexpr int64_t kEverywhere = -2;  // owner of a tensor that every rank has whole
 
 std::vector<AttrSpec> collective_attrs(bool of_rows);

@@ -1,18 +1,22 @@
-// linear_cross_entropy(x, w, labels, scale, dw_acc?, bias?): the loss of a language-model head
-// whose logits x w^T + bias are never held whole by a fused kernel:
+// linear_cross_entropy(x, w, labels, scale, dw_acc?, bias?, weights?): the loss of a language-model
+// head whose logits x w^T + bias are never held whole by a fused kernel:
 //   nll[t] = logsumexp_v(logits[t,:]) - logits[t, labels[t]], 0 where labels[t] < 0 (ignored),
-//   loss = scale * sum nll,   correct[t] = (first largest logit is the label),
+//   loss = scale * sum weights[t] nll[t],   correct[t] = (first largest logit is the label),
 // and with attributes dw, dx, dbias, all made in the same visit (p = softmax, onehot of the label,
 // ignored rows 0):
-//   dlogits = scale (p - onehot),   dw = dw_acc + dlogits^T x,   dx = dlogits w,
+//   dlogits = scale weights[t] (p - onehot),   dw = dw_acc + dlogits^T x,   dx = dlogits w,
 //   dbias = column sums of dlogits.
+// Without weights each is 1. A gradient of nll makes the node again, with that gradient as weights:
+// a loss of any form of nll costs one product more than a sum of it.
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
+// Attribute softcap c (0: none): logits z become c tanh(z / c), and dlogits is multiplied by
+// 1 - tanh(z / c)^2.
 // With attribute bf16, or f16, the operands of the three products are rounded to it, and x and w may
 // be kept in that type. Attribute logits: the type that x w^T is rounded to before all else; `as`:
 // the type of dx. With attribute scheme w is u8 in blocks that hold their scales
-// (block_schemes.h), frozen. x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll
-// [T], correct i32[T], and as asked for dw [V,C], dx [T,C], dbias [V].
+// (block_schemes.h), frozen. x [T,C], w [V,C], labels i32[T], scale [], bias [V], weights [T] -> loss
+// [], nll [T], correct i32[T], and as asked for dw [V,C], dx [T,C], dbias [V].
 #include <algorithm>
 
 #include "engine/ops/block_schemes.h"
@@ -58,7 +62,11 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   HONE_TRY(expect_type(n, n.slot("labels"), {DType::i32, {x.shape[0]}}));
   const DType own = own_type(n), sums = wide(own);
   HONE_TRY(expect_type(n, n.slot("scale"), {sums, {}}));
-  Types t{{sums, {}}, {sums, {x.shape[0]}}, {DType::i32, {x.shape[0]}}};
+  const Type by_row{sums, {x.shape[0]}};
+  if (n.has("weights")) HONE_TRY(expect_type(n, n.slot("weights"), by_row));
+  Types t{{sums, {}}, by_row, {DType::i32, {x.shape[0]}}};
+  if (n.real("softcap") < 0)
+    return bad_operands(n, fmt::format("softcap={} is negative", n.real("softcap")));
   const double smoothing = n.real("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1))
     return bad_operands(n, fmt::format("smoothing={} is not a share", smoothing));
@@ -72,6 +80,19 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   if (n.has("bias")) HONE_TRY(expect_type(n, n.slot("bias"), bias));
   if (n.flag("dbias") && !n.has("bias")) return bad_operands(n, "attribute dbias needs a bias");
   return t;
+}
+
+// Whether the first column that holds the largest logit is the label.
+ValueId correct_of(Builder& b, ValueId logits, ValueId largest, ValueId labels, ValueId valid) {
+  const Type type = b.type(logits), index{DType::i32, type.shape};
+  const ValueId zero = ops::constant(b, 0, {DType::i32, {}});
+  // It is the largest of -column over those.
+  const ValueId hit = ops::compare(b, logits, along_rows(b, largest, type), "eq");
+  const ValueId none = ops::constant(b, -static_cast<double>(type.shape[1]), {DType::i32, {}});
+  const ValueId negative = ops::sub(b, zero, ops::iota(b, index, 1));
+  const ValueId first = ops::reduce_max(b, ops::select(b, hit, negative, none), {1});
+  const ValueId is_label = ops::compare(b, first, ops::sub(b, zero, labels), "eq");
+  return ops::cast(b, ops::minimum(b, valid, is_label), DType::i32);
 }
 
 Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
@@ -92,6 +113,12 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
     logits = ops::add(b, logits,
                       ops::broadcast(b, ops::cast(b, n.input("bias"), logits_type.dtype),
                                      logits_type.shape, {1}));
+  const double softcap = n.real("softcap");
+  ValueId tangent = kNoValue;
+  if (softcap > 0) {
+    tangent = ops::tanh(b, ops::div(b, logits, number(b, softcap, logits)));
+    logits = ops::mul(b, tangent, number(b, softcap, tangent));
+  }
   ValueId largest = ops::reduce_max(b, logits, {1});
   ValueId e = ops::exp(b, ops::sub(b, logits, along_rows(b, largest, logits_type)));
   ValueId sum = ops::reduce_sum(b, e, {1});
@@ -109,17 +136,11 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   }
   ValueId valid = ops::compare(b, n.input("labels"), ops::constant(b, 0, {DType::i32, {}}), "ge");
   ValueId nll = ops::select(b, valid, ops::sub(b, lse, picked), zero);
-  ValueId loss = ops::mul(b, ops::reduce_sum(b, nll, {0}), n.input("scale"));
+  const bool weighs = n.has("weights");
+  const ValueId weighted = weighs ? ops::mul(b, nll, n.input("weights")) : nll;
+  ValueId loss = ops::mul(b, ops::reduce_sum(b, weighted, {0}), n.input("scale"));
 
-  // The first column that holds the largest logit is the largest of -column over those.
-  ValueId hit = ops::compare(b, logits, along_rows(b, largest, logits_type), "eq");
-  ValueId none = ops::constant(b, -static_cast<double>(w.shape[0]), {DType::i32, {}});
-  ValueId negative = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), column);
-  ValueId first = ops::reduce_max(b, ops::select(b, hit, negative, none), {1});
-  ValueId label = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), n.input("labels"));
-  ValueId correct =
-      ops::cast(b, ops::minimum(b, valid, ops::compare(b, first, label, "eq")), DType::i32);
-  Values out{loss, nll, correct};
+  Values out{loss, nll, correct_of(b, logits, largest, n.input("labels"), valid)};
   if (!place_of(n, "dw") && !place_of(n, "dx") && !place_of(n, "dbias")) return out;
 
   ValueId p = ops::div(b, e, along_rows(b, sum, logits_type));
@@ -128,7 +149,10 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
     q = ops::add(b, ops::mul(b, q, number(b, 1 - smoothing, q)), number(b, share, q));
   ValueId d = ops::sub(b, p, q);
   ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
-  d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input("scale")), own);
+  d = ops::mul(b, ops::select(b, rows, d, zero), n.input("scale"));
+  if (softcap > 0) d = ops::mul(b, d, ops::sub(b, number(b, 1, d), ops::mul(b, tangent, tangent)));
+  if (weighs) d = ops::mul(b, d, along_rows(b, n.input("weights"), logits_type));
+  d = ops::cast(b, d, own);
   if (place_of(n, "dw")) {
     const ValueId dw = ops::matmul(b, d, x, true, false, by);
     out.push_back(n.has("dw_acc") ? ops::add(b, n.input("dw_acc"), dw) : dw);
@@ -147,18 +171,40 @@ bool is_frozen(const Program& p, ValueId v) {
                      [v](const State& s) { return s.value == v && !s.trainable; });
 }
 
+// Those of x, w and bias for a gradient `by` of nll.
+Values grads_of_nll(Builder& b, const NodeView& n, ValueId by) {
+  Attrs attrs = n.attrs();
+  const bool wanted[] = {!is_frozen(n.program, n.input("w")), true,
+                         n.has("bias") && !is_frozen(n.program, n.input("bias"))};  // dw, dx, dbias
+  for (size_t i = 0; i < std::size(wanted); ++i)
+    wanted[i] ? attrs.set(kGradients[i], true) : attrs.erase(kGradients[i]);
+  Values in(n.slot("weights") + 1, kNoValue);
+  for (const char* operand : {"x", "w", "labels", "bias"})
+    if (n.has(operand)) in[n.slot(operand)] = n.input(operand);
+  in[n.slot("scale")] = number(b, 1, by);
+  in[n.slot("weights")] = by;
+  Values g(n.inputs(), kNoValue);
+  const size_t slots[] = {n.slot("w"), n.slot("x"), n.slot("bias")};
+  const Values made = b.emit("linear_cross_entropy", in, attrs);
+  for (size_t i = 0, at = kReports; i < std::size(wanted); ++i)
+    if (wanted[i]) g[slots[i]] = made[at++];
+  return g;
+}
+
 Values grad_linear_cross_entropy(Builder& b, const NodeView& n, const Values& d) {
+  if (d[0] == kNoValue) return grads_of_nll(b, n, d[1]);
   const auto missing = [&](const char* operand, const char* gradient) {
     return n.has(operand) && !place_of(n, gradient) && !is_frozen(n.program, n.input(operand));
   };
   HONE_BUG_IF(!place_of(n, "dx") || missing("w", "dw") || missing("bias", "dbias"),
               "linear_cross_entropy needs dw, dx and with a bias dbias for its gradient");
-  HONE_BUG_IF(d[1] != kNoValue, "linear_cross_entropy: nll is a report without a gradient");
+  HONE_BUG_IF(d[1] != kNoValue, "linear_cross_entropy: a gradient of loss or of nll, not of both");
   HONE_BUG_IF(n.has("dw_acc"), "linear_cross_entropy: dw is already accumulated");
   Values g(n.inputs(), kNoValue);
   g[n.slot("x")] = n.output(place_of(n, "dx"));
   if (place_of(n, "dw")) g[n.slot("w")] = n.output(place_of(n, "dw"));
   if (place_of(n, "dbias")) g[n.slot("bias")] = n.output(place_of(n, "dbias"));
+  if (n.has("weights")) g[n.slot("weights")] = ops::mul(b, n.output(1), n.input("scale"));
   if (is_constant(b, d[0], 1)) return g;
   ValueId by = ops::cast(b, d[0], b.type(g[n.slot("x")]).dtype);
   for (ValueId& v : g)
@@ -178,11 +224,12 @@ Cost cost_linear_cross_entropy(const NodeView& n) {
 
 Op define_linear_cross_entropy() {
   return {.name = "linear_cross_entropy",
-          .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?"},
+          .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?", "weights?"},
           .attrs = with_rounding({{"dw", false},
                                   {"dx", false},
                                   {"dbias", false},
                                   {"smoothing", 0.0},
+                                  {"softcap", 0.0},
                                   {"scheme", "", scheme_choices(true)},
                                   {"logits", "", {"bf16", "f16"}},
                                   kept_attr()}),
@@ -197,8 +244,9 @@ Op define_linear_cross_entropy() {
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,
                                             ValueId scale, bool grads, double smoothing,
-                                            ValueId bias) {
+                                            ValueId bias, double softcap) {
   Attrs attrs;
+  if (softcap > 0) attrs.set("softcap", softcap);
   if (smoothing != 0) attrs.set("smoothing", smoothing);
   // dw, dx, dbias
   const bool wanted[] = {grads && !is_frozen(b.program(), w), grads,

@@ -120,7 +120,8 @@ ValueId rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t
 // the lengths come from cu_k. Causal aligns the ends of q and k. Outputs: out [Tq,H*D], lse [H,Tq].
 // bias [H,2*reach-1]: bias[h, (position of key) - (position of query) + reach - 1] is added to the
 // scaled score; positions count so that the ends of a segment's queries and keys are aligned. No
-// segment may be longer than reach.
+// segment may be longer than reach. softcap c > 0: scaled scores s become c tanh(s / c) before the
+// bias.
 struct AttentionInputs {
   ValueId q, k = kNoValue, v = kNoValue, cu_q, cu_k;
   ValueId block_table = kNoValue, rng = kNoValue, sample_ids = kNoValue;  // sample_ids i64[Tq]
@@ -131,11 +132,27 @@ struct AttentionOptions {
   bool causal = true;
   double scale = 1, dropout = 0;
   std::string key;  // place for dropout
+  double softcap = 0;
 };
 struct Attention {
   ValueId out, lse;
 };
 Attention attention(Builder& b, const AttentionInputs& in, const AttentionOptions& o);
+// Attention with relative positions apart from contents (DeBERTa, arXiv 2006.03654): q, k, v [T,H*D];
+// position_keys, position_queries [R,H*D], one of them may be absent; row_of i32[2*reach-1]: their row
+// for a key d places before its query is row_of[d + reach - 1]. cu i32[S+1]; no segment may be longer
+// than reach. Outputs: out [T,H*D], lse [H,T].
+struct DisentangledInputs {
+  ValueId q, k, v, position_keys = kNoValue, position_queries = kNoValue, row_of, cu;
+  ValueId rng = kNoValue, sample_ids = kNoValue;  // of dropout
+};
+struct DisentangledOptions {
+  int64_t heads = 1;
+  double scale = 1, dropout = 0;
+  std::string key;  // place for dropout
+};
+Attention disentangled_attention(Builder& b, const DisentangledInputs& in,
+                                 const DisentangledOptions& o);
 // Writes rows of x [T,C] into cache [pages, page, C] at slots i32[T] (page*size + offset; < 0:
 // skipped).
 ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
@@ -144,12 +161,14 @@ ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
 // requested, dx, dw and dbias are computed in the same pass (three matmuls); input 4 accumulates
 // dw. Outputs: loss [], nll [T], correct i32[T] (argmax = label), and with the attributes of these
 // names dw [V,C], dx [T,C], dbias [V]. smoothing e: the label stands for (1-e) onehot + e/V, the
-// rule of Transformers' LabelSmoother.
+// rule of Transformers' LabelSmoother. softcap c > 0: logits z become c tanh(z / c), with its
+// gradient.
 struct CrossEntropy {
   ValueId loss, nll, correct, dx, dw, dbias;
 };
 CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale,
-                                  bool grads, double smoothing = 0, ValueId bias = kNoValue);
+                                  bool grads, double smoothing = 0, ValueId bias = kNoValue,
+                                  double softcap = 0);
 // Sums of squares of n tensors -> f64[n]; of one -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
 ValueId sum_squares(Builder& b, ValueId tensor);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/ops/ops.h"
+#include "engine/passes/moved_views.h"
 #include "engine/passes/offload_host.h"
 #include "engine/plan/buffers.h"
 
@@ -32,7 +33,7 @@ struct Group {
 class Offloading {
  public:
   Offloading(Program& program, const Offload& to)
-      : p(program), to_(to), b_(program), host_(program, b_, to.host_lane) {
+      : p(program), to_(to), b_(program), host_(program, b_, to.host_lane), views_(program) {
     const size_t values = p.values.size();
     root_.resize(values);
     for (size_t v = 0; v < values; ++v) root_[v] = static_cast<ValueId>(v);
@@ -41,7 +42,6 @@ class Offloading {
     uses_.resize(values);
     here_.assign(values, kNoValue);
     coming_ = away_ = here_;
-    views_.assign(values, {kNoValue, kNoValue});
   }
 
   bool run() {
@@ -283,18 +283,10 @@ class Offloading {
     if (home_[index_of(root)] == Space::device) return v;
     const ValueId base = here_[index_of(root)];
     if (v == root) return base;
-    auto& [of, view] = views_[index_of(v)];
-    if (of == base) return view;
-    Node n = (*old_)[static_cast<size_t>(p.values[index_of(v)].node)];
-    n.phase = b_.phase();
-    n.in[0] = now(n.in[0]);
-    if (std::exchange(of, base) != kNoValue) {
-      n.clone = true;
-      n.out[0] = p.new_value(Type(p.type(v)));
-    }
-    view = n.out[0];
-    p.nodes.push_back(std::move(n));
-    return view;
+    if (const ValueId view = views_.of(v, base); view != kNoValue) return view;
+    const Node& made = (*old_)[static_cast<size_t>(p.values[index_of(v)].node)];
+    const ValueId operand = now(made.in[0]);
+    return views_.make(v, base, made, operand, b_.phase());
   }
 
   // The value of v that an update by the host reads: at home, the result of an earlier update, or
@@ -379,7 +371,7 @@ class Offloading {
   std::vector<bool> follows_;                        // by node
   std::map<size_t, std::vector<size_t>> followers_;  // by such an update
   std::vector<ValueId> here_, coming_, away_;        // on the device, on the way, at home
-  std::vector<std::pair<ValueId, ValueId>> views_;   // of what, and the view
+  MovedViews views_;
 };
 
 }  // namespace

@@ -176,7 +176,7 @@ class Recomputing {
     const Node& n = node(i);
     Knot& k = nodes_[at(i)];
     k.view = is_view(p, n);
-    k.stays = n.op->copies || n.op->waits;
+    k.stays = n.op->copies || n.op->waits || n.op->traffic;  // other ranks do a collective once
     if (k.view) return;
     k.seconds = seconds_of({p, n}, speeds_);
     for (ValueId v : n.out) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/ops/ops.h"
+#include "engine/passes/moved_views.h"
 #include "engine/passes/offload.h"
 #include "engine/plan/buffers.h"
 
@@ -38,10 +39,9 @@ struct Gather {
 class Sharder {
  public:
   Sharder(Program& program, const Sharding& how)
-      : p(program), how_(how), b_(program), weight_of_(program.values.size(), -1) {
+      : p(program), how_(how), b_(program), weight_of_(program.values.size(), -1), views_(program) {
     root_.resize(p.values.size());
     for (size_t v = 0; v < root_.size(); ++v) root_[v] = static_cast<ValueId>(v);
-    views_.assign(p.values.size(), {kNoValue, kNoValue});
   }
 
   bool run() {
@@ -217,18 +217,10 @@ class Sharder {
     if (w < 0) return v;
     const ValueId base = here_[static_cast<size_t>(w)];
     if (root_[id_of(v)] == v) return base;
-    auto& [of, view] = views_[id_of(v)];
-    if (of == base) return view;
-    Node n = (*old_)[static_cast<size_t>(p.values[id_of(v)].node)];
-    n.phase = b_.phase();
-    n.in[0] = now(n.in[0]);
-    if (std::exchange(of, base) != kNoValue) {
-      n.clone = true;
-      n.out[0] = p.new_value(Type(p.type(v)));
-    }
-    view = n.out[0];
-    p.nodes.push_back(std::move(n));
-    return view;
+    if (const ValueId view = views_.of(v, base); view != kNoValue) return view;
+    const Node& made = (*old_)[static_cast<size_t>(p.values[id_of(v)].node)];
+    const ValueId operand = now(made.in[0]);
+    return views_.make(v, base, made, operand, b_.phase());
   }
 
   Program& p;
@@ -242,8 +234,8 @@ class Sharder {
   std::vector<WeightStay> stays_;
   std::vector<int64_t> ordinal_;
   std::vector<Gather> gathers_;
-  Values here_;                                     // by weight: all of it, by now
-  std::vector<std::pair<ValueId, ValueId>> views_;  // of what, and the view
+  Values here_;  // by weight: all of it, by now
+  MovedViews views_;
   const std::vector<Node>* old_ = nullptr;
 };
 

@@ -83,7 +83,9 @@ class Storing {
   }
   void read_stored(Node& n) {
     std::vector<std::pair<ValueId, ValueId>> wide;  // stored value, in f32
-    const bool as_it_is = n.phase == Phase::backward && rounds(n);
+    // The head reads x in f32, with which every backend has it fused.
+    const bool as_it_is =
+        n.phase == Phase::backward && rounds(n) && n.op->name != "linear_cross_entropy";
     for (size_t i = 0; i < n.in.size(); ++i) {
       ValueId& v = n.in[i];
       if (v == kNoValue || at(v) >= stored_.size() || stored_[at(v)] == kNoValue) continue;

@@ -154,7 +154,7 @@ class Sharing {
       if (v != kNoValue) ++users_of(v);
     for (size_t k = 0; k < n.out.size(); ++k) {
       bool joined = false;
-      for (size_t operand : inplace_inputs(view, k)) {
+      for (size_t operand : own_state_first(inplace_inputs(view, k), n, n.out[k])) {
         if (!may_overwrite(n.in[operand], i, n.out[k])) continue;
         join(n.out[k], n.in[operand], 0);
         ++users_of(n.out[k]);
@@ -165,6 +165,19 @@ class Sharing {
     }
     for (ValueId v : n.in)
       if (v != kNoValue) users_of(v) = 0;
+  }
+
+  // Operands that `out` may be written over. The state whose new version `out` becomes comes first: its
+  // place could not be taken later, since this node reads it.
+  template <class Operands>
+  std::vector<size_t> own_state_first(const Operands& operands, const Node& n, ValueId out) {
+    std::vector<size_t> order(operands.begin(), operands.end());
+    const int32_t chain = state_chain_[static_cast<size_t>(out)];
+    if (chain >= 0)
+      std::stable_partition(order.begin(), order.end(), [&](size_t operand) {
+        return n.in[operand] != kNoValue && buffer(n.in[operand]).state == chain;
+      });
+    return order;
   }
 
   // The number of operands and results of the node being placed that use the buffer of v.

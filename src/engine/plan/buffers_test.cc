@@ -62,6 +62,24 @@ next %1 = %3
   EXPECT_TRUE(together(b, 1, 3));
 }
 
+// dx could be written over dy too, but then the old version, which the node reads, could not give its
+// place.
+TEST(Buffers, NewVersionPrefersTheOldOnesPlaceToThatOfADyingOperand) {
+  const Buffers b = share_storage(parsed(R"(
+input "x" %0 : f32[4,8]
+input "gamma" %1 : f32[8]
+input "row" %2 : f32[4]
+state "g" %3 : f32[4,8] {role="grad"}
+  %4 : f32[4,8] = exp(%0)
+  %5 : f32[4,8], %6 : f32[8], %7 : f32[8] = layer_norm_grad(%0, %1, %2, %2, %4, %3)
+next %3 = %5
+output "dgamma" = %6
+output "dbeta" = %7
+)"));
+  EXPECT_TRUE(together(b, 3, 5));
+  EXPECT_FALSE(together(b, 4, 5));
+}
+
 TEST(Buffers, NewVersionMayBeginAsTheOldOneInAnotherShape) {
   const Buffers b = share_storage(parsed(R"(
 input "x" %0 : f32[8]

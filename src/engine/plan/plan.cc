@@ -50,14 +50,17 @@ PerSpace<int64_t> alignments(std::span<const PlanInput> programs) {
   return a;
 }
 
-// Whether a copy reads or writes the buffer, by buffer.
+// Whether a copy reads or writes the buffer, or other ranks send it, by buffer.
 std::vector<bool> staging(const Program& p, const Buffers& buffers) {
   std::vector<bool> is(buffers.all.size(), false);
+  const auto add = [&](ValueId v) {
+    if (const int32_t b = buffers.of[static_cast<size_t>(v)].buffer; b >= 0)
+      is[static_cast<size_t>(b)] = true;
+  };
   for (const Node& n : p.nodes) {
-    if (!n.op->copies) continue;
-    for (ValueId v : {n.in[0], n.out[0]})
-      if (const int32_t b = buffers.of[static_cast<size_t>(v)].buffer; b >= 0)
-        is[static_cast<size_t>(b)] = true;
+    if (n.op->copies) add(n.in[0]);
+    if (n.op->copies || n.op->gathers)
+      for (const ValueId v : n.out) add(v);
   }
   return is;
 }

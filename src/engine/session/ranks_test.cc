@@ -73,6 +73,17 @@ Program three_collectives(const RankCase& c, const Share& share) {
   return p;
 }
 
+// A plan takes the scratch of a collective from its choice.
+void expect_planned_scratch(const Program& p) {
+  for (const Node& n : p.nodes) {
+    if (!n.op->traffic) continue;
+    const Kernel kernel = rank_kernel({p, n}, nullptr);
+    const Choice choice = rank_choice({p, n});
+    EXPECT_EQ(choice.id, kernel.id);
+    EXPECT_EQ(choice.workspace_bytes, kernel.workspace_bytes) << n.op->name;
+  }
+}
+
 Status check_rank(const RankCase& c, Group& group, MakeBackend make) {
   const Share share{group.rank(), group.ranks()};
   const std::unique_ptr<Backend> backend = make();
@@ -81,6 +92,7 @@ Status check_rank(const RankCase& c, Group& group, MakeBackend make) {
   programs.push_back(three_collectives(c, share));
   HONE_TRY(verify(programs[0]));
   Session s = HONE_TRY(Session::compile(std::move(programs), *backend));
+  expect_planned_scratch(s.programs()[0]);
   HONE_TRY(s.allocate());
   for (int run = 0; run < 2; ++run) {
     for (size_t i = 0; i < c.types.size(); ++i)
@@ -149,6 +161,7 @@ Status check_fold(Group& group) {
   p.outputs = {{"sum", ops::wait(b, sums[0])}, {"sum_one", ops::wait(b, sums[1])}};
   HONE_TRY(verify(p));
   Session s = HONE_TRY(Session::compile(std::move(programs), *backend));
+  expect_planned_scratch(s.programs()[0]);
   HONE_TRY(s.allocate());
   const auto term = [](int64_t rank, int64_t k) {
     return 0.1f * static_cast<float>(rank * 3 + k + 1);
@@ -190,6 +203,31 @@ TEST(Ranks, LargeTensorsComeInRounds) {
   LoopbackWorld world(2);
   const Status done = world.run([&](Group& g) { return check_rank(large, g, rank_cpu); });
   EXPECT_TRUE(done.ok()) << done.error().text();
+}
+
+// The collectives that a rank reaches and passes.
+class HeardCollectives : public CollectiveWatch {
+ public:
+  void reach(const std::string& node) override { names.push_back(node); }
+  void pass() override { names.back() += " passed"; }
+  std::vector<std::string> names;
+};
+
+TEST(Ranks, AWatchHearsEachCollectiveByName) {
+  for (const MakeBackend make : {rank_cpu, rank_far, MakeBackend(make_reference_backend)}) {
+    LoopbackWorld world(2);
+    HeardCollectives heard[2];
+    const Status done = world.run([&](Group& g) {
+      g.set_watch(&heard[g.rank()]);
+      Status checked = check_rank({{{DType::f32, {4}}}}, g, make);
+      g.set_watch(nullptr);
+      return checked;
+    });
+    EXPECT_TRUE(done.ok()) << done.error().text();
+    ASSERT_EQ(heard[0].names.size(), 6u);  // of two runs
+    EXPECT_EQ(heard[0].names[0], "all_reduce sums passed");
+    EXPECT_EQ(heard[0].names, heard[1].names);
+  }
 }
 
 // A rank that is gone ends the step of the others with its error, and the name of the collective.

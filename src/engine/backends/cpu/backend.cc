@@ -18,8 +18,8 @@ using Table = std::map<std::string, Makers, std::less<>>;
 const Table& table() {
   static const Table all = [] {
     Table t;
-    for (const Makers& list :
-         {matrix_makers(), attention_makers(), row_makers(), update_makers(), loop_makers()})
+    for (const Makers& list : {matrix_makers(), attention_makers(), disentangled_makers(),
+                               row_makers(), update_makers(), loop_makers()})
       for (const Maker& m : list) t[std::string(m.op)].push_back(m);
     return t;
   }();
@@ -102,7 +102,8 @@ DeviceSpec cpu_spec(int threads) {
 }
 
 Result<Choice> choose_cpu(const NodeView& n, const DeviceSpec& spec) {
-  Kernel k = n.node.op->traffic ? rank_kernel(n, nullptr) : HONE_TRY(cpu::make(n, spec.threads));
+  if (n.node.op->traffic) return rank_choice(n);
+  Kernel k = HONE_TRY(cpu::make(n, spec.threads));
   return Choice{std::move(k.id), k.workspace_bytes};
 }
 

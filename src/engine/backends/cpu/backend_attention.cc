@@ -61,6 +61,7 @@ Attention describe(const NodeView& n, const Shapes& s) {
   a.scale = static_cast<float>(n.real("scale"));
   a.causal = n.flag("causal");
   a.window = n.integer("window");
+  a.softcap = static_cast<float>(n.real("softcap"));
   a.reach = s.reach;
   a.dropout = s.random ? n.real("dropout") : 0;
   return a;
@@ -175,6 +176,7 @@ Result<Kernel> paged(const NodeView& n, int threads) {
   base.head_dim = s.head_dim;
   base.scale = static_cast<float>(n.real("scale"));
   base.window = n.integer("window");
+  base.softcap = static_cast<float>(n.real("softcap"));
   base.reach = s.reach;
   const int64_t lengths = round_up(s.sequences * 4), tokens_q = s.tokens_q, heads = s.heads;
   return Kernel{"cpu.paged_attention", lengths + paged_attention_workspace_bytes(base, threads),
@@ -217,12 +219,12 @@ Kernel cache_write(const NodeView& n, int) {
 }
 
 Result<Kernel> any_forward(const NodeView& n, int threads) {
-  if (n.integer("window") > 0 && !n.flag("causal")) return declined(n, "a window on both sides");
+  if (n.has("bias") && n.real("softcap") > 0) return declined(n, "a bias and a softcap");
   return n.has("block_table") ? paged(n, threads) : Result<Kernel>(forward(n, threads));
 }
 
 Result<Kernel> any_backward(const NodeView& n, int threads) {
-  if (n.integer("window") > 0 && !n.flag("causal")) return declined(n, "a window on both sides");
+  if (n.has("bias") && n.real("softcap") > 0) return declined(n, "a bias and a softcap");
   if (n.has("block_table")) return declined(n, "pages have no gradient");
   if (n.has("bias") && n.real("scale") == 0) return declined(n, "a bias and scale 0");
   return backward(n, threads);

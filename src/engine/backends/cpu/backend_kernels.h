@@ -26,10 +26,11 @@ Result<Kernel> through_f32(const NodeView& n, int threads,
 Result<Kernel> gather_blocks(const NodeView& n);  // embedding of a table in blocks
 
 // For an op that two lists name, the earlier list is asked first.
-Makers matrix_makers();     // linear, dequantize, matmul, linear_cross_entropy
-Makers attention_makers();  // attention, its gradient, the cache
-Makers row_makers();        // norms, rope, embedding, activations, dropout, masks
-Makers update_makers();     // optimizers, sum_squares
-Makers loop_makers();       // primitives over any element type
+Makers matrix_makers();        // linear, dequantize, matmul, linear_cross_entropy
+Makers attention_makers();     // attention, its gradient, the cache
+Makers disentangled_makers();  // disentangled_attention, its gradient
+Makers row_makers();           // norms, rope, embedding, activations, dropout, masks
+Makers update_makers();        // optimizers, sum_squares
+Makers loop_makers();          // primitives over any element type
 
 }  // namespace hone::cpu

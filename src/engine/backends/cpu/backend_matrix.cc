@@ -199,6 +199,7 @@ Result<Kernel> head(const NodeView& n, int threads) {
   l.columns = n.in(0).shape[1];
   l.vocabulary = n.in(1).shape[0];
   l.smoothing = n.real("smoothing");
+  l.softcap = static_cast<float>(n.real("softcap"));
   l.logits = n.text("logits") == "bf16"  ? Element::bf16
              : n.text("logits") == "f16" ? Element::f16
                                          : Element::f32;
@@ -206,8 +207,8 @@ Result<Kernel> head(const NodeView& n, int threads) {
   l.f16 = n.flag("f16");
   if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
   l.w_type = in_blocks ? Element::blocks : HONE_TRY(rounded_operand(n, 1));
-  const bool bias = n.has("bias");
-  const size_t bias_at = n.slot("bias"), acc = n.slot("dw_acc");
+  const bool bias = n.has("bias"), weighs = n.has("weights");
+  const size_t bias_at = n.slot("bias"), weights_at = n.slot("weights"), acc = n.slot("dw_acc");
   size_t results = 3, place[3] = {};  // of dw, dx, dbias; 0: not wanted
   const char* const gradients[] = {"dw", "dx", "dbias"};
   for (size_t i = 0; i < 3; ++i)
@@ -236,6 +237,7 @@ Result<Kernel> head(const NodeView& n, int threads) {
                   call.labels = in_i32(a, 2);
                   call.scale = in(a, 3)[0];
                   if (bias) call.bias = in(a, bias_at);
+                  if (weighs) call.weights = in(a, weights_at);
                   call.nll = out(a, 1);
                   call.correct = static_cast<int32_t*>(a.out[2]);
                   if (dx) call.dx = out(a, dx);
@@ -244,7 +246,9 @@ Result<Kernel> head(const NodeView& n, int threads) {
                   if (l.accumulate_dw) copy_if_apart(a, acc, dw, l.vocabulary * l.columns);
                   linear_cross_entropy(call, a.workspace, pool_of(a));
                   double sum = 0;
-                  for (int64_t t = 0; t < l.tokens; ++t) sum += static_cast<double>(call.nll[t]);
+                  for (int64_t t = 0; t < l.tokens; ++t)
+                    sum += static_cast<double>(call.nll[t]) *
+                           (weighs ? static_cast<double>(call.weights[t]) : 1.0);
                   out(a, 0)[0] = static_cast<float>(sum * static_cast<double>(call.scale));
                 }};
 }

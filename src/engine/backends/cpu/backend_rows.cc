@@ -64,6 +64,7 @@ Kernel rotary(const NodeView& n, int threads) {
   base.rotary = 2 * n.in(2).shape[0];
   base.factor = static_cast<float>(n.real("attention_scaling"));
   base.backward = n.flag("inverse");
+  base.interleaved = n.flag("interleaved");
   const int64_t row = n.in(0).shape[1];
   return {"cpu.rope", rope_workspace_bytes(base.rotary, threads), [=](const KernelArgs& a) {
             Rope call = base;

@@ -53,8 +53,18 @@ Launch loss_launch(const NodeView& n, DType logits_type, DType d_type, int64_t l
   if (e.keeps_row) l.shared_bytes = static_cast<int>(row_bytes);
   l.work(logits);
   n.has("bias") ? l.in(n.slot("bias")) : l.none();
-  l.in(n.slot("labels"), first * 4).in(n.slot("scale")).out(1, first * 4).out(2, first * 4);
+  l.in(n.slot("labels"), first * 4).in(n.slot("scale"));
+  n.has("weights") ? l.in(n.slot("weights"), first * 4) : l.none();
+  l.out(1, first * 4).out(2, first * 4);
   return std::move(l.argument(d).value(e));
+}
+
+// The loss of all rows.
+Launch sum_launch(const NodeView& n, int64_t rows) {
+  Launch total("scaled_sum");
+  total.out(1);
+  n.has("weights") ? total.in(n.slot("weights")) : total.none();
+  return std::move(total.in(n.slot("scale")).out(0).value(rows));
 }
 
 // Operands of the products with logits in 16 bits: W with `step` rows, of which the last are zeros,
@@ -163,13 +173,12 @@ Result<Launches> in_place(const NodeView& n, const LaunchOptions& options) {
     all.launches.push_back(std::move(l));
     add_row_sums(all, parts, LaunchArgument::output(g.dbias), first > 0, count, h.columns);
   }
-  Launch total("scaled_sum");
-  total.out(1).in(n.slot("scale")).out(0).value(h.rows);
-  all.launches.push_back(std::move(total));
+  all.launches.push_back(sum_launch(n, h.rows));
   return all;
 }
 
 Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& options) {
+  if (n.real("softcap") > 0) return no_kernel(n, "with a softcap");
   if (!n.text("logits").empty()) return in_place(n, options);
   const Type &x = n.in("x"), &w = n.in("w");
   const DType t = x.dtype;
@@ -260,9 +269,7 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
   };
   if (dw != 0 && is_narrow) narrow(sums_w, dw, "dw_acc", columns * inner);
   if (dbias != 0 && is_narrow) narrow(sums_bias, dbias, nullptr, columns);
-  Launch total("scaled_sum");
-  total.out(1).in(n.slot("scale")).out(0).value(rows);
-  add(total);
+  all.launches.push_back(sum_launch(n, rows));
   return all;
 }
 

@@ -9,11 +9,11 @@ Result<Launches> rope(const NodeView& n) {
   const Type& x = n.in(0);
   if (!is_fused(x.dtype) || n.in(2).dtype != DType::f32)
     return no_kernel(n, fmt::format("not for {} and {}", name_of(x.dtype), name_of(n.in(2).dtype)));
-  const int64_t rows = x.shape[0], half = n.in(2).shape[0];
+  const int64_t rows = x.shape[0], half = n.in(2).shape[0], heads = n.integer("heads");
   Launch l(kernel_of("rope", x.dtype));
-  l.in(0).in(1).in(2).out(0).value(rows).value(n.integer("heads")).value(half);
+  l.in(0).in(1).in(2).out(0).value(rows).value(heads).value(half).value(x.shape[1] / heads);
   l.value(static_cast<float>(n.real("attention_scaling")));
-  l.value(n.flag("inverse") ? -1.0f : 1.0f);
+  l.value(n.flag("inverse") ? -1.0f : 1.0f).value(n.flag("interleaved") ? 1 : 0);
   l.over(rows * (half % kTurned == 0 ? half / kTurned : half));
   return one(std::move(l));
 }

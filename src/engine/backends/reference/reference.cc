@@ -123,8 +123,7 @@ class ReferenceBackend final : public Backend {
 
   Result<Choice> choose(const NodeView& n) const override {
     if (!n.node.op->traffic) return Backend::choose(n);
-    const Kernel k = rank_kernel(n, nullptr);
-    return Choice{k.id, k.workspace_bytes};
+    return rank_choice(n);
   }
   Result<Kernel> kernel(const NodeView& n) const override {
     if (n.node.op->traffic) return rank_kernel(n, &device_);

@@ -1,11 +1,12 @@
 // Fused attention over packed sequences of different lengths; no T x T matrix is ever made.
 //
-//   S = scale * Q K^T + bias  (masked)    P = softmax(S)
+//   S = cap(scale * Q K^T) + bias  (masked)    P = softmax(S)
 //   out = dropout(P) V                    lse = log sum exp S
 //
 // Sequence s owns query tokens [cu_q[s], cu_q[s+1]) and key tokens [cu_k[s], cu_k[s+1]). With
 // Lq, Lk its lengths and o = Lk - Lq, query i may see key j iff
-//   (!causal || j <= i + o)  and  (window == 0 || j > i + o - window).
+//   (!causal || j <= i + o)  and  (window == 0 || (j > i + o - window and j < i + o + window)).
+// softcap c > 0: cap(x) = c tanh(x / c), without a bias; else cap(x) = x.
 // A query that sees no key gets out = 0, lse = -inf. Tokens after the last sequence get zeros.
 // Dropout words: attention_dropout_word(key, sample_ids[s], head, i, j) (base/core/philox.h).
 // The bias of head h for query i and key j is bias[h * (2 * reach - 1) + j - (i + o) + reach - 1];
@@ -38,6 +39,7 @@ struct Attention {
   float scale = 1;
   bool causal = false;
   int64_t window = 0;
+  float softcap = 0;
   const float* bias = nullptr;  // [heads, 2 * reach - 1]
   int64_t reach = 0;            // 0: no bias
   double dropout = 0;
@@ -72,7 +74,7 @@ struct PagedAttention {
   int64_t blocks = 0, page = 0, page_stride = 0;
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
   Heads<const float> q, k, v;  // k and v: strides inside a page
-  float scale = 1;
+  float scale = 1, softcap = 0;
   int64_t window = 0;
   const float* bias = nullptr;  // as in Attention
   int64_t reach = 0;

@@ -67,6 +67,7 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
     for (int64_t l = 0; l < kBQ; l += kLanes)
       strip<true, kZero>(hi - lo, dim, rows.k + (k0 + lo) * rows.k_row, rows.k_row, qt + l, kBQ,
                          st + lo * kBQ + l, kBQ, nullptr);
+    if (a.softcap > 0) cap_rows(a.softcap, lo, hi, 0, kBQ, kBQ, st);
     if (a.reach > 0) add_bias(bias, keys.end, k0, lo, hi, 0, kBQ, kBQ, st);
     for (int v = 0; v < kVectors; ++v) {
       float* sv = st + v * W;
@@ -155,6 +156,10 @@ struct PagedQuery {
   PagedState* state;
 };
 
+HONE_INLINE float capped_score(float score, float cap) {
+  return cap * tanh_of(set1(score / cap))[0];
+}
+
 // Adds tokens [lo, hi) of a page (k and v at its first token, at the head) to the queries' out and
 // state: a row of the page is loaded once for all of them. p: [Q][page rounded up to 16].
 template <int Q>
@@ -181,6 +186,7 @@ void paged_tokens(const PagedAttention& a, const PagedQuery* queries, const floa
         });
     unroll<Q>(HONE_LAMBDA(x) {
       float score = reduce_add(dot[x]) * (a.scale * kLog2E);
+      if (a.softcap > 0) score = capped_score(score, a.softcap * kLog2E);
       if (a.bias) score += queries[x].bias[j] * kLog2E;
       all_p[x * width + j] = score;
       high[x] = max_of(high[x], score);

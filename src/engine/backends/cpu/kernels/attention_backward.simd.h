@@ -96,8 +96,12 @@ HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s,
                                 int64_t o, bool mask, int64_t k0, int64_t lo, int64_t hi, F lse,
                                 F delta, float* st, float* dpt) {
   const F scale = set1(a.scale);
+  const bool capped = a.softcap > 0;
+  const F inverse = capped ? set1(1.0f / (a.softcap * kLog2E)) : zero();
   auto element = [&](int64_t k, bool dropped, U word) __attribute__((always_inline)) {
-    F p = exp2(load(st + k * kBQB) - lse), dp = load(dpt + k * kBQB);
+    const F score = load(st + k * kBQB);
+    F p = exp2(score - lse), dp = load(dpt + k * kBQB), by = scale;
+    if (capped) by = fnma(score * inverse, score * inverse, set1(1.0f)) * scale;
     if (mask) p = select(sees(a, o, q, k0 + k), p, zero());
     if (dropped) {
       store(st + k * kBQB, keep(word, drop.threshold, drop.scale, p));
@@ -105,7 +109,7 @@ HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s,
     } else {
       store(st + k * kBQB, p);
     }
-    store(dpt + k * kBQB, p * (dp - delta) * scale);
+    store(dpt + k * kBQB, p * (dp - delta) * by);
   };
   if (!drop.on) {
     for (int64_t k = lo; k < hi; ++k) element(k, false, U{});
@@ -198,6 +202,7 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
                            kBQB, w.st + lo * kBQB + l, kBQB, nullptr);
         strip<true, kZero>(hi - lo, dim, rows.v + (k0 + lo) * rows.v_row, rows.v_row, w.dot + l,
                            kBQB, w.dpt + lo * kBQB + l, kBQB, nullptr);
+        if (a.softcap > 0) cap_rows(a.softcap, lo, hi, l, kLanes, kBQB, w.st);
         if (a.reach > 0) add_bias(w.bias, keys.end, k0, lo, hi, l, kLanes, kBQB, w.st);
         for (int64_t v = l; v < l + kLanes; v += W)
           gradient_block(a, drop, s, h, index + set1(static_cast<int32_t>(v)), o, mask, k0, lo, hi,
@@ -227,6 +232,7 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
         const int64_t n = min_of<int64_t>(kRows, block_hi - r);
         // queries that see some key of these rows
         int64_t i0 = a.causal ? max_of<int64_t>(0, k0 + r - o - q0) : 0, i1 = nq;
+        if (both_sides(a)) i0 = max_of<int64_t>(0, k0 + r - o - a.window + 1 - q0);
         if (a.window > 0) i1 = min_of(i1, k0 + r + n - 1 - o + a.window - q0);
         if (i0 >= i1) continue;
         const float *p = w.st + r * kBQB + i0, *ds = w.dpt + r * kBQB + i0;

@@ -34,6 +34,21 @@ HONE_INLINE F exp2(F x) {
   return select(x < set1(-126.0f), zero(), scale_by_power(p, n));
 }
 
+// tanh(x), off by less than 3e-7.
+HONE_INLINE F tanh_of(F x) {
+  const F e = exp2(min(max(x * set1(2 * kLog2E), set1(-60.0f)), set1(60.0f)));
+  return set1(1.0f) - set1(2.0f) / (e + set1(1.0f));
+}
+
+// Scores times log2 e, rows [lo, hi) and `lanes` lanes from `lane` on, to those of the softcap.
+HONE_INLINE void cap_rows(float softcap, int64_t lo, int64_t hi, int64_t lane, int64_t lanes,
+                          int64_t stride, float* rows) {
+  const F cap = set1(softcap * kLog2E), inverse = set1(1.0f / (softcap * kLog2E));
+  for (int64_t k = lo; k < hi; ++k)
+    for (int64_t l = lane; l < lane + lanes; l += W)
+      store(rows + k * stride + l, cap * tanh_of(load(rows + k * stride + l) * inverse));
+}
+
 enum Start { kZero, kAdd, kScaleAdd };
 
 // c[R][NV*W] = start + sum over x in [0, depth) of a(r, x) * b[x][lanes], where a(r, x) is
@@ -127,11 +142,15 @@ void transpose_out(const float* from, int64_t lanes, int64_t count, int64_t dim,
   }
 }
 
+// Whether the window bounds the keys after a query too.
+HONE_INLINE bool both_sides(const Attention& a) { return a.window > 0 && !a.causal; }
+
 // Keys [begin, end) that queries [q0, q0 + nq) of a sequence may see, any of them.
 Range visible(const Attention& a, int64_t lq, int64_t lk, int64_t q0, int64_t nq) {
   const int64_t o = lk - lq;
   int64_t begin = 0, end = lk;
   if (a.causal) end = min_of(end, q0 + nq + o);
+  if (both_sides(a)) end = min_of(end, q0 + nq + o + a.window - 1);
   if (a.window > 0) begin = max_of<int64_t>(0, q0 + o - a.window + 1);
   return {min_of(begin, max_of<int64_t>(end, 0)), max_of<int64_t>(end, 0)};
 }
@@ -139,7 +158,8 @@ Range visible(const Attention& a, int64_t lq, int64_t lk, int64_t q0, int64_t nq
 // Whether some of queries [q0, q0+nq) do not see some of keys [k0, k0+nk).
 HONE_INLINE bool needs_mask(const Attention& a, int64_t o, int64_t q0, int64_t nq, int64_t k0,
                             int64_t nk) {
-  return (a.causal && k0 + nk - 1 > q0 + o) || (a.window > 0 && k0 <= q0 + nq - 1 + o - a.window);
+  return (a.causal && k0 + nk - 1 > q0 + o) || (a.window > 0 && k0 <= q0 + nq - 1 + o - a.window) ||
+         (both_sides(a) && k0 + nk - 1 >= q0 + o + a.window);
 }
 
 // Lanes = queries q, key k: -1 where q sees k.
@@ -148,20 +168,22 @@ HONE_INLINE I sees(const Attention& a, int64_t o, I q, int64_t k) {
   if (a.causal) ok = ok & (q >= set1(static_cast<int32_t>(k - o)));
   if (a.window > 0)
     ok = ok & (q < set1(static_cast<int32_t>(min_of<int64_t>(k - o + a.window, INT32_MAX))));
+  if (both_sides(a))
+    ok = ok & (q > set1(static_cast<int32_t>(max_of<int64_t>(k - o - a.window, INT32_MIN))));
   return ok;
 }
 
 // ---- bias ----------------------------------------------------------------------------------
 
-int64_t bias_lanes(const Attention& a) {
+[[maybe_unused]] int64_t bias_lanes(const Attention& a) {
   return a.reach > 0 ? (a.tokens_k + 2 * kBQB) / 16 * 16 : 0;
 }
 
 // The bias of queries [q0, q0 + lanes) and all keys of the blocks of `keys`, laid out so that what
 // queries in lanes add to the score of a key is one contiguous piece:
 //   to[keys.end - 1 - k + lane] = bias of query q0 + lane and key k, times log2 e.
-void bias_row(const Attention& a, int64_t h, int64_t o, int64_t q0, int64_t lanes, Range keys,
-              float* to) {
+[[maybe_unused]] void bias_row(const Attention& a, int64_t h, int64_t o, int64_t q0, int64_t lanes,
+                               Range keys, float* to) {
   const int64_t columns = 2 * a.reach - 1, top = keys.end - 1 - q0 - o + a.reach - 1;
   const float* from = a.bias + h * columns;
   const int64_t count = keys.end - keys.begin / kBK * kBK + lanes - 1;
@@ -247,7 +269,8 @@ struct Drop {
   U threshold;
   F scale;
 };
-Drop make_drop(const Attention& a) {
+template <class Call>
+Drop make_drop(const Call& a) {
   return {a.dropout > 0, a.key, set1(dropout_threshold(a.dropout)), set1(dropout_scale(a.dropout))};
 }
 // Words for keys k0 + j, + 16, + 32, + 48 (k0 a multiple of 64) and queries in lanes.

@@ -82,7 +82,8 @@ Expected expect(const Buffers& f) {
         double sum = 0, top = -1e300;
         auto column = [&](int64_t j) { return h * (2 * a.reach - 1) + j - (i + o) + a.reach - 1; };
         auto sees = [&](int64_t j) {
-          return (!a.causal || j <= i + o) && (a.window == 0 || j > i + o - a.window);
+          return (!a.causal || j <= i + o) &&
+                 (a.window == 0 || (j > i + o - a.window && (a.causal || j < i + o + a.window)));
         };
         for (int64_t j = 0; j < lk; ++j) {
           for (int64_t d = 0; d < a.head_dim; ++d)
@@ -176,6 +177,9 @@ TEST(Attention, MatchesDoubleLoops) {
     check({{0, 200}, {0, 200}, 1, 1, 40, true, 50, 0});
     check({{0, 130}, {0, 130}, 2, 1, 8, true, 3, 0.3});
     check({{0, 70}, {0, 70}, 1, 1, 33, false, 33, 0});
+    check({{0, 130, 190}, {0, 130, 190}, 2, 1, 8, false, 3, 0.3});
+    check({{0, 333}, {0, 333}, 2, 2, 16, false, 65, 0, 333});
+    check({ragged, other, 2, 2, 24, false, 20, 0});
     check({ragged, other, 2, 2, 24, true, 0, 0});
     check({ragged, other, 2, 2, 32, false, 0, 0});
     check({ragged, ragged, 2, 2, 64, false, 0, 0, 67});

@@ -74,9 +74,15 @@ void round_logits(const LinearCrossEntropy& l, int64_t rows, float* logits, uint
   });
 }
 
+bool has_gradient(const LinearCrossEntropy& l) {
+  return l.dx != nullptr || l.dw != nullptr || l.dbias != nullptr;
+}
+
 int64_t logits_bytes(const LinearCrossEntropy& l) {
   return (4 * linear_cross_entropy_chunk(l.tokens, l.vocabulary) * l.vocabulary + 63) / 64 * 64;
 }
+
+int64_t slopes_bytes(const LinearCrossEntropy& l) { return l.softcap > 0 ? logits_bytes(l) : 0; }
 
 }  // namespace
 
@@ -96,29 +102,33 @@ int64_t linear_cross_entropy_workspace_bytes(const LinearCrossEntropy& l, int th
     if (l.dw) work = std::max(work, gemm_workspace_bytes(p.dw, threads));
   }
   if (l.logits != Element::f32) work = std::max(work, 2 * chunk * l.vocabulary);
-  return logits_bytes(l) + work;
+  return logits_bytes(l) + slopes_bytes(l) + work;
 }
 
 void linear_cross_entropy(const LinearCrossEntropy& l, void* workspace, ThreadPool& pool) {
   auto* logits = static_cast<float*>(workspace);
-  void* work = static_cast<char*>(workspace) + logits_bytes(l);
+  float* slopes = logits + logits_bytes(l) / 4;  // of the softcap, where there is one
+  void* work = static_cast<char*>(workspace) + logits_bytes(l) + slopes_bytes(l);
   const int64_t chunk = linear_cross_entropy_chunk(l.tokens, l.vocabulary);
   for (int64_t row = 0; row < l.tokens; row += chunk) {
     const int64_t rows = std::min(chunk, l.tokens - row);
     const Products p = products(l, row, rows, logits);
     gemm(p.logits, work, pool);
     if (l.logits != Element::f32) round_logits(l, rows, logits, static_cast<uint16_t*>(work), pool);
+    if (l.softcap > 0) cap(l.softcap, rows * l.vocabulary, logits, slopes, pool);
     cross_entropy({.rows = rows,
                    .columns = l.vocabulary,
                    .x = logits,
                    .ldx = l.vocabulary,
                    .labels = l.labels + row,
                    .scale = l.scale,
+                   .weights = l.weights ? l.weights + row : nullptr,
                    .smoothing = l.smoothing,
-                   .gradient = l.dx != nullptr || l.dw != nullptr || l.dbias != nullptr,
+                   .gradient = has_gradient(l),
                    .nll = l.nll + row,
                    .correct = l.correct ? l.correct + row : nullptr},
                   pool);
+    if (l.softcap > 0 && has_gradient(l)) mul(rows * l.vocabulary, logits, slopes, logits, pool);
     if (l.dx) gemm(p.dx, work, pool);
     if (l.dw) gemm(p.dw, work, pool);
     if (l.dbias) column_sum(rows, l.vocabulary, logits, l.vocabulary, row > 0, l.dbias, pool);

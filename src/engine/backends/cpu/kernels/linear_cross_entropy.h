@@ -19,7 +19,9 @@ struct LinearCrossEntropy {
   const float* bias = nullptr;                      // [V] or none
   const int32_t* labels = nullptr;                  // [T], kIgnoredLabel = none
   float scale = 1;                                  // of the gradients: 1 / normaliser
+  const float* weights = nullptr;                   // [T] of the gradients; none: 1 each
   double smoothing = 0;                             // of the labels
+  float softcap = 0;                                // logits z become c tanh(z / c); 0: they stay
   float* nll = nullptr;                             // [T]
   int32_t* correct = nullptr;  // [T] 1 if the label is the argmax of the logits, else 0; or null
   float* dx = nullptr;         // [T, C]; none = loss only

@@ -12,5 +12,8 @@ HONE_CPU_DISPATCH(void, embedding_gradient,
                   (int64_t tokens, int64_t columns, int64_t vocabulary, const int32_t* ids,
                    const float* dy, float* dtable, void* workspace, ThreadPool& pool),
                   (tokens, columns, vocabulary, ids, dy, dtable, workspace, pool))
+HONE_CPU_DISPATCH(void, cap,
+                  (float softcap, int64_t count, float* x, float* slope, ThreadPool& pool),
+                  (softcap, count, x, slope, pool))
 HONE_CPU_DISPATCH(void, cross_entropy, (const CrossEntropy& c, ThreadPool& pool), (c, pool))
 }  // namespace hone::cpu

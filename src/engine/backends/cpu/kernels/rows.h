@@ -10,14 +10,15 @@ namespace hone::cpu {
 
 // Rotary position embedding, halves as in Hugging Face's Llama: for j < R/2, a = position *
 // inv_freq[j] (f32), (y_j, y_{j+R/2}) = factor * (x_j cos a - x_{j+R/2} sin a, x_{j+R/2} cos a +
-// x_j sin a); channels from R on are copied. Backward rotates by -a. y may be x.
+// x_j sin a); channels from R on are copied. Interleaved: of channels 2j and 2j + 1. Backward
+// rotates by -a. y may be x.
 struct Rope {
   int64_t tokens = 0, heads = 0, head_dim = 0;
   int64_t rotary = 0;                  // R, even
   const float* inv_freq = nullptr;     // [R/2]
   const int32_t* positions = nullptr;  // [tokens]
   float factor = 1;
-  bool backward = false;
+  bool backward = false, interleaved = false;
   Heads<const float> x;
   Heads<float> y;
 };
@@ -42,10 +43,13 @@ int64_t embedding_gradient_workspace_bytes(int64_t tokens);
 void embedding_gradient(int64_t tokens, int64_t columns, int64_t vocabulary, const int32_t* ids,
                         const float* dy, float* dtable, void* workspace, ThreadPool& pool);
 
+// x = softcap tanh(x / softcap), slope = 1 - tanh(x / softcap)^2, `count` elements.
+void cap(float softcap, int64_t count, float* x, float* slope, ThreadPool& pool);
+
 constexpr int32_t kIgnoredLabel = -100;
 
 // nll[r] = log sum exp(x[r]) - x[r][labels[r]], 0 where the label is kIgnoredLabel (or outside the
-// columns). With gradient, x becomes scale * (softmax(x) - onehot), zeros where ignored. With
+// columns). With gradient, x becomes scale weights[r] (softmax(x) - onehot), zeros where ignored. With
 // smoothing e the label stands for (1-e) onehot + e / columns in both.
 struct CrossEntropy {
   int64_t rows = 0, columns = 0;
@@ -53,6 +57,7 @@ struct CrossEntropy {
   int64_t ldx = 0;
   const int32_t* labels = nullptr;
   float scale = 1;
+  const float* weights = nullptr;  // [rows]; none: 1 each
   double smoothing = 0;
   bool gradient = true;
   float* nll = nullptr;        // [rows]

@@ -8,6 +8,16 @@ int64_t rope_workspace_bytes(int64_t rotary, int threads) {
   return 4 * threads * ((rotary + 15) / 16 * 16);
 }
 
+namespace {
+void turn_neighbours(const float* x, const float* c, const float* s, int64_t half, float* y) {
+  for (int64_t j = 0; j < half; ++j) {
+    const float a = x[2 * j], b = x[2 * j + 1];
+    y[2 * j] = a * c[j] - b * s[j];
+    y[2 * j + 1] = b * c[j] + a * s[j];
+  }
+}
+}  // namespace
+
 void rope(const Rope& r, void* workspace, ThreadPool& pool) {
   const int64_t half = r.rotary / 2, stride = (r.rotary + 15) / 16 * 16;
   parallel_items(pool, r.tokens, r.heads * r.head_dim, [&](int64_t begin, int64_t end, int thread) {
@@ -22,13 +32,16 @@ void rope(const Rope& r, void* workspace, ThreadPool& pool) {
       for (int64_t h = 0; h < r.heads; ++h) {
         const float* x = r.x.data + t * r.x.token + h * r.x.head;
         float* y = r.y.data + t * r.y.token + h * r.y.head;
-        for_vectors(
-            0, half, HONE_VECTOR {
-              const F a = get(x + i, whole, n), b = get(x + half + i, whole, n);
-              const F co = get(c + i, whole, n), si = get(s + i, whole, n);
-              put(y + i, fnma(b, si, a * co), whole, n);
-              put(y + half + i, fma(a, si, b * co), whole, n);
-            });
+        if (r.interleaved)
+          turn_neighbours(x, c, s, half, y);
+        else
+          for_vectors(
+              0, half, HONE_VECTOR {
+                const F a = get(x + i, whole, n), b = get(x + half + i, whole, n);
+                const F co = get(c + i, whole, n), si = get(s + i, whole, n);
+                put(y + i, fnma(b, si, a * co), whole, n);
+                put(y + half + i, fma(a, si, b * co), whole, n);
+              });
         if (y != x && r.rotary < r.head_dim)
           memcpy(y + r.rotary, x + r.rotary, (r.head_dim - r.rotary) * sizeof(float));
       }
@@ -100,6 +113,20 @@ void embedding_gradient(int64_t tokens, int64_t columns, int64_t vocabulary, con
   });
 }
 
+void cap(float softcap, int64_t count, float* x, float* slope, ThreadPool& pool) {
+  constexpr int64_t kPiece = 4096;
+  pool.parallel_for((count + kPiece - 1) / kPiece, [&](int64_t begin, int64_t end, int) {
+    const F inverse = set1(2.0f / softcap), by = set1(softcap), one = set1(1.0f);
+    for_vectors(
+        begin * kPiece, min_of(end * kPiece, count), HONE_VECTOR {
+          const F e = exp(min(max(get(x + i, whole, n) * inverse, set1(-40.0f)), set1(40.0f)));
+          const F t = one - set1(2.0f) / (e + one);
+          put(x + i, t * by, whole, n);
+          put(slope + i, fnma(t, t, one), whole, n);
+        });
+  });
+}
+
 void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
   const bool smooth = c.smoothing != 0;
   pool.parallel_for(c.rows, [&](int64_t begin, int64_t end, int) {
@@ -149,11 +176,13 @@ void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
       if (smooth)
         c.nll[r] += static_cast<float>(c.smoothing * static_cast<double>(target) - share * all);
       if (!c.gradient) continue;
-      const F f = set1(static_cast<float>(static_cast<double>(c.scale) / sum));
-      const F less = set1(static_cast<float>(static_cast<double>(c.scale) * share));
+      const double scale =
+          static_cast<double>(c.scale) * (c.weights ? static_cast<double>(c.weights[r]) : 1.0);
+      const F f = set1(static_cast<float>(scale / sum));
+      const F less = set1(static_cast<float>(scale * share));
       for_vectors(
           0, c.columns, HONE_VECTOR { put(x + i, get(x + i, whole, n) * f - less, whole, n); });
-      x[label] -= static_cast<float>(static_cast<double>(c.scale) * (1 - c.smoothing));
+      x[label] -= static_cast<float>(scale * (1 - c.smoothing));
     }
   });
 }

@@ -38,11 +38,11 @@ Loss run_entropy(bool keeps_row, float smoothing, emulate::Order order) {
   loss.logits = logits_of_test();
   const cuda::Entropy of{kRows, kColumns, kStep, smoothing, cuda::Element::f32, true, keeps_row};
   const float scale = 0.25f;
-  void *logits = loss.logits.data(), *bias = nullptr, *nll = loss.nll.data(),
+  void *logits = loss.logits.data(), *bias = nullptr, *weights = nullptr, *nll = loss.nll.data(),
        *correct = loss.correct.data();
   const void *labels = kLabels.data(), *scales = &scale;
   cuda::Entropy given = of;
-  void* arguments[] = {&logits, &bias, &labels, &scales, &nll, &correct, &logits, &given};
+  void* arguments[] = {&logits, &bias, &labels, &scales, &weights, &nll, &correct, &logits, &given};
   const emulate::Function* f = emulate::find_function("cross_entropy_bf16_bf16");
   const emulate::Grid grid{.grid = {3},
                            .block = {cuda::kRowThreads},

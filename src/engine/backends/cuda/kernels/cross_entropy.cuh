@@ -97,7 +97,7 @@ struct Logits {
 template <class L, class D>
 __device__ __forceinline__ void cross_entropy_rows(const L* logits, const void* bias,
                                                    const int32_t* labels, const float* scale,
-                                                   float* nll, int32_t* correct, D* d,
+                                                   const float* weights, float* nll, int32_t* correct, D* d,
                                                    const Entropy& of) {
   constexpr int N = Logits<L>::N;
   HONE_DYNAMIC_SHARED(L, kept);
@@ -126,7 +126,8 @@ __device__ __forceinline__ void cross_entropy_rows(const L* logits, const void* 
       correct[row] = is_first ? 1 : 0;
     }
     if (!of.has_gradients) continue;
-    const float factor = is_valid ? scale[0] : 0.0f, inverse = 1.0f / sum;
+    const float weight = weights == nullptr ? 1.0f : weights[row];
+    const float factor = is_valid ? scale[0] * weight : 0.0f, inverse = 1.0f / sum;
     x.put(d + row * of.step, of.step, tid, [&](float v, int64_t j) {
       const float q = (j == label ? 1.0f - of.smoothing : 0.0f) + share;
       return is_valid ? (Exponentials::power(v, most) * inverse - q) * factor : 0.0f;
@@ -137,9 +138,9 @@ __device__ __forceinline__ void cross_entropy_rows(const L* logits, const void* 
 
 #define HONE_CROSS_ENTROPY(logits_type, L, name, D)                                              \
   HONE_ROW_KERNEL(cross_entropy_##logits_type##_##name, const L* logits, const void* bias,       \
-                  const int32_t* labels, const float* scale, float* nll, int32_t* correct, D* d, \
-                  Entropy of) {                                                                  \
-    cross_entropy_rows(logits, bias, labels, scale, nll, correct, d, of);                        \
+                  const int32_t* labels, const float* scale, const float* weights, float* nll,   \
+                  int32_t* correct, D* d, Entropy of) {                                          \
+    cross_entropy_rows(logits, bias, labels, scale, weights, nll, correct, d, of);               \
   }
 HONE_CROSS_ENTROPY(f32, float, f32, float)
 HONE_CROSS_ENTROPY(f32, float, bf16, bf16)
@@ -147,10 +148,12 @@ HONE_CROSS_ENTROPY(f32, float, f16, f16)
 HONE_CROSS_ENTROPY(bf16, bf16, bf16, bf16)
 HONE_CROSS_ENTROPY(f16, f16, f16, f16)
 
-// One block.
-HONE_KERNEL(scaled_sum, const float* x, const float* scale, float* out, int64_t n) {
+// One block. Without weights each is 1.
+HONE_KERNEL(scaled_sum, const float* x, const float* weights, const float* scale, float* out,
+            int64_t n) {
   float sum = 0;
-  for (int64_t i = threadIdx.x; i < n; i += kBlock) sum += x[i];
+  for (int64_t i = threadIdx.x; i < n; i += kBlock)
+    sum += weights == nullptr ? x[i] : x[i] * weights[i];
   sum = reduce_block(sum, [](float a, float b) { return a + b; });
   if (threadIdx.x == 0) out[0] = sum * scale[0];
 }

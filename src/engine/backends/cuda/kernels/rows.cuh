@@ -4,12 +4,12 @@
 
 namespace hone::cuda {
 
-// A thread for N pairs of channels that turn together, of all heads of a row: they have the same angles. sign -1:
-// the transposed map.
-template <int N, class T>
+// A thread for N pairs of channels that turn together, of all heads of a row: they have the same angles. The pairs
+// of a head are (j, j + half), or neighbours if kNeighbours. sign -1: the transposed map.
+template <int N, bool kNeighbours, class T>
 __device__ __forceinline__ void turn_heads(const T* x, const int32_t* positions,
                                            const float* inv_freq, T* y, int64_t rows, int64_t heads,
-                                           int64_t half, float scale, float sign) {
+                                           int64_t half, int64_t size, float scale, float sign) {
   const int64_t packs = half / N;
   for (int64_t i = first_of_all(); i < rows * packs; i += all_threads()) {
     const int64_t row = i / packs, j = i % packs * N;
@@ -22,10 +22,11 @@ __device__ __forceinline__ void turn_heads(const T* x, const int32_t* positions,
     }
     HONE_UNROLL_BY(2)
     for (int64_t head = 0; head < heads; ++head) {
-      const int64_t at = (row * heads + head) * 2 * half + j;
+      const int64_t at = (row * heads + head) * size + (kNeighbours ? 2 * j : j);
+      const int64_t other = kNeighbours ? 1 : half;
       float first[N], second[N];
       load<N>(first, x + at);
-      load<N>(second, x + at + half);
+      load<N>(second, x + at + other);
       HONE_UNROLL
       for (int e = 0; e < N; ++e) {
         const float turned = first[e] * c[e] - second[e] * s[e];
@@ -33,18 +34,27 @@ __device__ __forceinline__ void turn_heads(const T* x, const int32_t* positions,
         first[e] = turned;
       }
       store<N>(y + at, first);
-      store<N>(y + at + half, second);
+      store<N>(y + at + other, second);
     }
   }
 }
+// Channels of each head from 2 * half on stay as they are.
 template <class T>
 __device__ __forceinline__ void turn_pairs(const T* x, const int32_t* positions,
                                            const float* inv_freq, T* y, int64_t rows, int64_t heads,
-                                           int64_t half, float scale, float sign) {
-  if (half % kTurned == 0 && is_whole(x) && is_whole(y))
-    turn_heads<kTurned>(x, positions, inv_freq, y, rows, heads, half, scale, sign);
+                                           int64_t half, int64_t size, float scale, float sign,
+                                           int neighbours) {
+  const int64_t rest = size - 2 * half;
+  for (int64_t i = first_of_all(); i < rows * heads * rest; i += all_threads()) {
+    const int64_t at = i / rest * size + 2 * half + i % rest;
+    y[at] = x[at];
+  }
+  if (neighbours != 0)
+    turn_heads<1, true>(x, positions, inv_freq, y, rows, heads, half, size, scale, sign);
+  else if (half % kTurned == 0 && size % kTurned == 0 && is_whole(x) && is_whole(y))
+    turn_heads<kTurned, false>(x, positions, inv_freq, y, rows, heads, half, size, scale, sign);
   else
-    turn_heads<1>(x, positions, inv_freq, y, rows, heads, half, scale, sign);
+    turn_heads<1, false>(x, positions, inv_freq, y, rows, heads, half, size, scale, sign);
 }
 
 // A thread for N groups of four channels that share the words of a counter: j, j + 16, j + 32, j + 48.
@@ -98,8 +108,9 @@ __device__ __forceinline__ void drop(const T* x, const int64_t* rng, const int64
 
 #define HONE_ROWS(name, T)                                                                       \
   HONE_KERNEL(rope_##name, const T* x, const int32_t* positions, const float* inv_freq, T* y,    \
-              int64_t rows, int64_t heads, int64_t half, float scale, float sign) {              \
-    turn_pairs(x, positions, inv_freq, y, rows, heads, half, scale, sign);                          \
+              int64_t rows, int64_t heads, int64_t half, int64_t size, float scale, float sign,  \
+              int neighbours) {                                                                  \
+    turn_pairs(x, positions, inv_freq, y, rows, heads, half, size, scale, sign, neighbours);     \
   }                                                                                              \
   HONE_KERNEL(dropout_##name, const T* x, const int64_t* rng, const int64_t* samples,            \
               const int32_t* positions, const T* residual, T* y, int64_t rows, int64_t channels, \

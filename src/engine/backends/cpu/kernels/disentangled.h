@@ -1,0 +1,48 @@
+// Disentangled attention (He et al., DeBERTa, arXiv 2006.03654) over packed sequences of different
+// lengths. For queries i and keys j of a sequence, with r = row_of[i - j + reach - 1],
+//
+//   S_ij = scale (q_i . k_j + q_i . position_keys_r + k_j . position_queries_r)    P = softmax(S)
+//   out = dropout(P) V                                                            lse = log sum exp S
+//
+// Products with the rows of positions are made for the rows that a sequence looks up alone. Tokens
+// after the last sequence get zeros, and an lse of -inf. Dropout words: attention_dropout_word(key,
+// sample_ids[s], head, i, j). Results do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "base/core/philox.h"
+#include "base/core/threads.h"
+
+namespace hone::cpu {
+
+struct Disentangled {
+  int64_t sequences = 0, tokens = 0, heads = 0, head_dim = 0;
+  int64_t rows = 0, reach = 0;                           // no sequence may be longer than reach
+  const int32_t* cu = nullptr;                           // [sequences + 1]
+  const float *q = nullptr, *k = nullptr, *v = nullptr;  // [tokens, heads * head_dim]
+  // [rows, heads * head_dim]; one of them may be null.
+  const float *position_keys = nullptr, *position_queries = nullptr;
+  const int32_t* row_of = nullptr;  // [2 * reach - 1]
+  float scale = 1;
+  double dropout = 0;
+  DropoutKey key = {};
+  const int64_t* sample_ids = nullptr;  // [sequences], needed when dropout > 0
+  float* out = nullptr;                 // [tokens, heads * head_dim]
+  float* lse = nullptr;                 // [heads, tokens]
+};
+
+struct DisentangledBackward {
+  Disentangled forward;  // as it was called, with out and lse
+  const float* dout = nullptr;
+  float *dq = nullptr, *dk = nullptr, *dv = nullptr;              // written
+  float *dposition_keys = nullptr, *dposition_queries = nullptr;  // written, of what there is
+};
+
+// 64-byte aligned workspaces.
+int64_t disentangled_workspace_bytes(const Disentangled& a, int threads);
+void disentangled(const Disentangled& a, void* workspace, ThreadPool& pool);
+int64_t disentangled_backward_workspace_bytes(const Disentangled& a, int threads);
+void disentangled_backward(const DisentangledBackward& b, void* workspace, ThreadPool& pool);
+
+}  // namespace hone::cpu
