@@ -45,6 +45,15 @@ bool complete(const std::string& snapshot, const std::vector<std::string>& files
   return std::any_of(files.begin(), files.end(), is_weights);
 }
 
+// A file of a module of sentence-transformers: "1_Pooling/config.json", "2_Dense/model.safetensors".
+bool is_module_file(const std::string& file, bool weights) {
+  const size_t slash = file.find('/');
+  if (slash == 0 || slash == std::string::npos || file[0] < '0' || file[0] > '9') return false;
+  const std::string name = file.substr(slash + 1);
+  return name == "config.json" ||
+         (weights && (name == "model.safetensors" || name == "pytorch_model.bin"));
+}
+
 }  // namespace
 
 std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool weights,
@@ -66,6 +75,9 @@ std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool 
                                        "target.spm",
                                        "chat_template.jinja",
                                        "chat_template.json",
+                                       "modules.json",
+                                       "config_sentence_transformers.json",
+                                       "sentence_bert_config.json",
                                        "preprocessor_config.json",
                                        "processor_config.json",
                                        "adapter_config.json"};
@@ -77,7 +89,9 @@ std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool 
                  return is_weights(f) && f.ends_with(".safetensors") && !f.starts_with("adapter_");
                });
   std::vector<std::string> out;
+  const bool modules = has("modules.json");
   for (const std::string& f : all) {
+    if (modules && is_module_file(f, weights)) out.push_back(f);
     if (f.find('/') != std::string::npos || f.empty() || f[0] == '.') continue;
     bool take =
         std::any_of(std::begin(kSmall), std::end(kSmall), [&](const char* s) { return f == s; });

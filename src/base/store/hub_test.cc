@@ -356,6 +356,12 @@ TEST(Hub, WantedFiles) {
   EXPECT_EQ(
       wanted_files({"pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin"}, true, {}),
       (V{"pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin"}));
+  // Modules of sentence-transformers have folders of their own.
+  const V modules{"1_Pooling/config.json", "2_Dense/model.safetensors", "modules.json",
+                  "onnx/config.json"};
+  EXPECT_EQ(wanted_files(modules, true, {}), V(modules.begin(), modules.begin() + 3));
+  EXPECT_EQ(wanted_files(modules, false, {}), (V{"1_Pooling/config.json", "modules.json"}));
+  EXPECT_EQ(wanted_files({"1_Pooling/config.json"}, true, {}), V{});
   EXPECT_EQ(wanted_files({"pytorch_model.bin"}, false, {}), V{});
   EXPECT_EQ(
       wanted_files({"config.json", "x.safetensors", "a.gguf", "tokenizer.json"}, false, {"*.gguf"}),

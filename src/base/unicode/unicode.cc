@@ -155,6 +155,13 @@ int incomplete_tail(std::string_view bytes) {
   return 0;
 }
 
+bool is_mark_char(uint32_t c) {
+  if (c < 0x300 || c == kInvalidChar || c > 0x10ffff) return false;
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
+         category == UTF8PROC_CATEGORY_ME;
+}
+
 bool is_word_char(uint32_t c) {
   if (c == kInvalidChar || c > 0x10ffff) return false;
   if (class_of(char_classes(), c) == kLetter) return true;

@@ -51,6 +51,8 @@ int incomplete_tail(std::string_view bytes);
 // \w: alphabetic, mark, decimal digit, connector, joiner.
 bool is_word_char(uint32_t code);
 
+bool is_mark_char(uint32_t code);  // accents and other marks: categories Mn, Mc and Me
+
 // Appends the character in lower case, by Unicode 17.
 void append_lower_char(uint32_t code, std::string& out);
 // Appends the text in lower case; bytes that are not UTF-8 stay.
