@@ -114,7 +114,9 @@ Status read_main(const JsonAt& root, TokenizerConfig& config) {
       {"legacy", &config.legacy_prefix},
       {"do_lower_case", &config.lowercase},
       {"tokenize_chinese_chars", &config.chinese},
-      {"strip_accents", &config.strip_accents}};
+      {"strip_accents", &config.strip_accents},
+      {"keep_accents", &config.keep_accents},
+      {"split_by_punct", &config.split_by_punct}};
   for (const auto& [key, value] : flags)
     if (const auto at = root.find(key)) *value = HONE_TRY(at->boolean());
   if (const auto at = root.find("offset")) config.offset = HONE_TRY(at->integer());
@@ -173,13 +175,27 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
 // If tokenizer_config.json has no class, the model's type gives it.
 Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
   constexpr std::pair<std::string_view, const char*> kClasses[] = {
-      {"gpt2", "GPT2Tokenizer"},       {"roberta", "RobertaTokenizer"},
-      {"bart", "BartTokenizer"},       {"bert", "BertTokenizer"},
-      {"distilbert", "BertTokenizer"}, {"electra", "BertTokenizer"},
-      {"mobilebert", "BertTokenizer"}, {"t5", "T5Tokenizer"},
-      {"mt5", "T5Tokenizer"},          {"qwen2", "Qwen2Tokenizer"},
-      {"mbart", "MBartTokenizer"},     {"xlm-roberta", "XLMRobertaTokenizer"},
-      {"pegasus", "PegasusTokenizer"}, {"marian", "MarianTokenizer"}};
+      {"gpt2", "GPT2Tokenizer"},
+      {"roberta", "RobertaTokenizer"},
+      {"bart", "BartTokenizer"},
+      {"bert", "BertTokenizer"},
+      {"distilbert", "BertTokenizer"},
+      {"electra", "BertTokenizer"},
+      {"mobilebert", "BertTokenizer"},
+      {"nomic_bert", "BertTokenizer"},
+      {"mpnet", "MPNetTokenizer"},
+      {"albert", "AlbertTokenizer"},
+      {"camembert", "CamembertTokenizer"},
+      {"deberta-v2", "DebertaV2Tokenizer"},
+      {"deberta", "DebertaTokenizer"},
+      {"gte", "XLMRobertaTokenizer"},
+      {"t5", "T5Tokenizer"},
+      {"mt5", "T5Tokenizer"},
+      {"qwen2", "Qwen2Tokenizer"},
+      {"mbart", "MBartTokenizer"},
+      {"xlm-roberta", "XLMRobertaTokenizer"},
+      {"pegasus", "PegasusTokenizer"},
+      {"marian", "MarianTokenizer"}};
   if (const auto name = root.find("tokenizer_class"))
     if (name->value.is_string()) return read_class(*name, config);
   const auto type = root.find("model_type");
@@ -250,6 +266,41 @@ constexpr ClassDefault kClassDefaults[] = {
     {"BertTokenizer", "pad_token", "[PAD]"},
     {"BertTokenizer", "cls_token", "[CLS]"},
     {"BertTokenizer", "mask_token", "[MASK]"},
+    {"DebertaTokenizer", "bos_token", "[CLS]"},
+    {"DebertaTokenizer", "eos_token", "[SEP]"},
+    {"DebertaTokenizer", "unk_token", "[UNK]"},
+    {"DebertaTokenizer", "sep_token", "[SEP]"},
+    {"DebertaTokenizer", "pad_token", "[PAD]"},
+    {"DebertaTokenizer", "cls_token", "[CLS]"},
+    {"DebertaTokenizer", "mask_token", "[MASK]"},
+    {"AlbertTokenizer", "bos_token", "[CLS]"},
+    {"AlbertTokenizer", "eos_token", "[SEP]"},
+    {"AlbertTokenizer", "unk_token", "<unk>"},
+    {"AlbertTokenizer", "sep_token", "[SEP]"},
+    {"AlbertTokenizer", "pad_token", "<pad>"},
+    {"AlbertTokenizer", "cls_token", "[CLS]"},
+    {"AlbertTokenizer", "mask_token", "[MASK]"},
+    {"DebertaV2Tokenizer", "bos_token", "[CLS]"},
+    {"DebertaV2Tokenizer", "eos_token", "[SEP]"},
+    {"DebertaV2Tokenizer", "unk_token", "[UNK]"},
+    {"DebertaV2Tokenizer", "sep_token", "[SEP]"},
+    {"DebertaV2Tokenizer", "pad_token", "[PAD]"},
+    {"DebertaV2Tokenizer", "cls_token", "[CLS]"},
+    {"DebertaV2Tokenizer", "mask_token", "[MASK]"},
+    {"CamembertTokenizer", "bos_token", "<s>"},
+    {"CamembertTokenizer", "eos_token", "</s>"},
+    {"CamembertTokenizer", "unk_token", "<unk>"},
+    {"CamembertTokenizer", "sep_token", "</s>"},
+    {"CamembertTokenizer", "pad_token", "<pad>"},
+    {"CamembertTokenizer", "cls_token", "<s>"},
+    {"CamembertTokenizer", "mask_token", "<mask>"},
+    {"MPNetTokenizer", "bos_token", "<s>"},
+    {"MPNetTokenizer", "eos_token", "</s>"},
+    {"MPNetTokenizer", "unk_token", "[UNK]"},
+    {"MPNetTokenizer", "sep_token", "</s>"},
+    {"MPNetTokenizer", "pad_token", "<pad>"},
+    {"MPNetTokenizer", "cls_token", "<s>"},
+    {"MPNetTokenizer", "mask_token", "<mask>"},
 };
 
 }  // namespace
@@ -321,7 +372,9 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
                                  : config.is_t5()    ? "T5Tokenizer"
                                                      : config.tokenizer_class;
   for (const char* name : kNames) {
-    const bool takes_space = config.is_mbart() && name == std::string_view("mask_token");
+    const bool takes_space = (config.is_mbart() || config.is_mpnet() ||
+                              config.tokenizer_class == "CamembertTokenizer") &&
+                             name == std::string_view("mask_token");
     if (const AddedToken* found = config.find(name)) {
       AddedToken token = *found;
       token.lstrip = token.lstrip || (takes_space && config.mask_is_text);
@@ -331,7 +384,9 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
     }
     for (const ClassDefault& d : kClassDefaults) {
       if (class_name != d.tokenizer_class || name != d.name) continue;
-      if (!parts.added.find(d.token) && !vocabulary.find(d.token)) continue;
+      // These classes add what the model lacks: DeBERTa's has no [MASK].
+      const bool adds = config.is_spm_encoder() || config.is_mpnet() || config.is_deberta();
+      if (!adds && !parts.added.find(d.token) && !vocabulary.find(d.token)) continue;
       AddedToken token;
       token.content = d.token;
       token.lstrip = takes_space;

@@ -15,6 +15,8 @@ struct TokenizerConfig {
   std::optional<bool> add_bos, add_eos, add_prefix_space;
   std::optional<bool> legacy_prefix;  // "legacy": every part of a text gets a prefix space
   std::optional<bool> lowercase, chinese, strip_accents;  // of BertTokenizer
+  std::optional<bool> keep_accents;                       // of AlbertTokenizer
+  std::optional<bool> split_by_punct;                     // of DebertaV2Tokenizer
   std::optional<int64_t> extra_ids;                       // sentinels of T5Tokenizer
   std::optional<int64_t> offset;                          // ids before PegasusTokenizer's pieces
   std::string source_lang, target_lang;                   // "src_lang" and "tgt_lang" of mBART
@@ -42,9 +44,18 @@ struct TokenizerConfig {
   bool is_mbart() const {
     return tokenizer_class == "MBartTokenizer" || tokenizer_class == "MBart50Tokenizer";
   }
-  // Classes that renumber the pieces of a SentencePiece model.
+  bool is_deberta() const { return tokenizer_class == "DebertaTokenizer"; }  // version 1
+  bool is_mpnet() const { return tokenizer_class == "MPNetTokenizer"; }
+  // Encoders whose classes put their own stages around a SentencePiece model, also one from a
+  // tokenizer.json.
+  bool is_spm_encoder() const {
+    return tokenizer_class == "AlbertTokenizer" || tokenizer_class == "CamembertTokenizer" ||
+           tokenizer_class == "DebertaV2Tokenizer";
+  }
+  // Classes that Transformers makes of the pieces of a SentencePiece model, with ids of their own or
+  // the model's.
   bool renumbers() const {
-    return is_mbart() || tokenizer_class == "XLMRobertaTokenizer" ||
+    return is_mbart() || is_spm_encoder() || tokenizer_class == "XLMRobertaTokenizer" ||
            tokenizer_class == "PegasusTokenizer";
   }
   bool is_llama() const { return tokenizer_class == "LlamaTokenizer"; }

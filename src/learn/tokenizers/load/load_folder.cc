@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kReadable =
     "hone reads tokenizer.json, vocab.json with merges.txt, encoder.json with vocab.bpe, "
     "vocab.txt, "
-    "SentencePiece models (tokenizer.model, spiece.model, sentencepiece.bpe.model), Marian's "
+    "SentencePiece models (tokenizer.model, spiece.model, spm.model, sentencepiece.bpe.model), "
+    "Marian's "
     "source.spm, target.spm and vocab.json, tiktoken rank files (tokenizer.model, "
     "*.tiktoken), and the vocabulary of a GGUF file";
 
@@ -33,6 +34,9 @@ Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig&
   if (config.is_t5() && parts.stages_json.decoder.find("Metaspace") != std::string::npos)
     HONE_TRY(set_t5_post_processor(parts));
   if (config.is_mbart()) HONE_TRY(set_mbart_post_processor(config, parts));
+  if (config.is_spm_encoder() && parts.stages_json.decoder.find("Metaspace") != std::string::npos)
+    HONE_TRY(set_spm_encoder_post_processor(config, parts));
+  if (config.is_mpnet()) HONE_TRY(set_two_sep_post_processor(parts));
   parts.source_files.push_back(path);
   return parts;
 }
@@ -68,13 +72,13 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
   for (const std::string& name : names_in(folder))
     if (name.ends_with(".tiktoken")) models.push_back(folder + "/" + name);
   for (const char* name : {"tiktoken.model", "tokenizer.model", "tokenizer.model.v3",
-                           "tokenizer.model.v1", "spiece.model"})
+                           "tokenizer.model.v1", "spiece.model", "spm.model"})
     if (is_file(path(name))) models.push_back(path(name));
   if (!models.empty()) return finish(from_model(models.front(), config));
   if (is_file(path("source.spm")) && is_file(path("vocab.json")))
     return finish(read_marian(folder, config));
   if (is_file(path("sentencepiece.bpe.model"))) {
-    // NLLB, M2M100, CamemBERT and others number its pieces in ways of their own.
+    // NLLB, M2M100 and others number its pieces in ways of their own.
     if (config.renumbers()) return finish(from_model(path("sentencepiece.bpe.model"), config));
     return Error(err::kTokenizerKind,
                  fmt::format(
@@ -82,8 +86,10 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
                      config.tokenizer_class.empty() ? "another program" : config.tokenizer_class))
         .at(path("sentencepiece.bpe.model"))
         .todo(
-            "hone numbers the pieces as XLMRobertaTokenizer, MBartTokenizer and MBart50Tokenizer, "
-            "which tokenizer_config.json names; for others take a checkpoint with tokenizer.json: "
+            "hone numbers the pieces as XLMRobertaTokenizer, CamembertTokenizer, MBartTokenizer "
+            "and "
+            "MBart50Tokenizer, which tokenizer_config.json names; for others take a checkpoint "
+            "with tokenizer.json: "
             "Transformers' fast tokenizer saves one");
   }
   if (is_file(path("vocab.txt"))) return finish(from_vocab_txt(path("vocab.txt"), config));

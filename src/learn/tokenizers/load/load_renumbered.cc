@@ -1,8 +1,9 @@
 // Transformers 5's classes that give the pieces of a SentencePiece model other ids: fairseq's
 // dictionary (XLM-R, mBART: <s> <pad> </s> <unk> first, the pieces from the fourth on after them,
-// language codes and <mask> at the end) and Pegasus (103 tokens of its pre-training in front).
-// Reference: Transformers 5, models/{xlm_roberta,mbart,mbart50,pegasus}/tokenization_*.py and
-// convert_slow_tokenizer.py. Texts are covered as huggingface/tokenizers covers them.
+// language codes and <mask> at the end; CamemBERT: five tokens, the pieces from the second on, <mask>)
+// and Pegasus (103 tokens of its pre-training in front). ALBERT and DeBERTa keep the ids of the model.
+// Reference: Transformers 5, models/{xlm_roberta,mbart,mbart50,pegasus,camembert,albert,deberta_v2}/
+// tokenization_*.py and convert_slow_tokenizer.py. Texts are covered as huggingface/tokenizers covers them.
 #include <algorithm>
 #include <cmath>
 
@@ -93,6 +94,30 @@ Result<std::unique_ptr<Model>> fairseq_model(const SentencePieceModel& m,
   return std::move(pieces).model(unknown);
 }
 
+Result<std::unique_ptr<Model>> camembert_model(const SentencePieceModel& m,
+                                               const TokenizerConfig& config) {
+  Pieces pieces;
+  const std::string unknown = named(config, "unk_token", "<unk>");
+  HONE_TRY(pieces.add("<s>NOTUSED", 0));
+  HONE_TRY(pieces.add(named(config, "pad_token", "<pad>"), 0));
+  HONE_TRY(pieces.add("</s>NOTUSED", 0));
+  HONE_TRY(pieces.add(unknown, 0));
+  HONE_TRY(pieces.add("<unk>NOTUSED", -100));
+  HONE_TRY(pieces.add_model(m, 1));
+  HONE_TRY(pieces.add(named(config, "mask_token", "<mask>"), 0));
+  return std::move(pieces).model(unknown);
+}
+
+// ALBERT's and DeBERTa's ids are the model's.
+Result<std::unique_ptr<Model>> plain_model(const SentencePieceModel& m) {
+  Pieces pieces;
+  HONE_TRY(pieces.add_model(m, 0));
+  for (const SentencePiece& p : m.pieces)
+    if (p.type == kUnknown) return std::move(pieces).model(std::string(p.text));
+  return Error(err::kTokenizerVocabulary, "the SentencePiece model has no unknown piece")
+      .todo("fetch the file again; it may be damaged");
+}
+
 // The tokens of pre-training that precede Pegasus' pieces, without <pad> and </s>.
 Result<std::vector<std::string>> pegasus_tokens(const TokenizerConfig& config) {
   const int64_t offset = config.offset.value_or(103);
@@ -120,9 +145,18 @@ Result<std::unique_ptr<Model>> pegasus_model(const SentencePieceModel& m,
   return std::move(pieces).model(named(config, "unk_token", "<unk>"));
 }
 
-// The normalizers and splitters of the four.
-StagesJson stages(const SentencePieceModel& m, const TokenizerConfig& config) {
+Result<std::unique_ptr<Model>> model_of(const SentencePieceModel& m,
+                                        const TokenizerConfig& config) {
+  if (config.tokenizer_class == "CamembertTokenizer") return camembert_model(m, config);
+  if (config.is_spm_encoder()) return plain_model(m);
+  return config.tokenizer_class == "PegasusTokenizer" ? pegasus_model(m, config)
+                                                      : fairseq_model(m, config);
+}
+
+// The normalizers and splitters of the classes.
+Result<StagesJson> stages(const SentencePieceModel& m, const TokenizerConfig& config) {
   const std::string charsmap = precompiled_json(encode_base64(m.charsmap));
+  if (config.is_spm_encoder()) return spm_encoder_stages(config, charsmap);
   if (config.tokenizer_class == "MBartTokenizer") return t5_stages("null");
   if (config.tokenizer_class == "XLMRobertaTokenizer")
     return t5_stages(charsmap, config.add_prefix_space.value_or(true));
@@ -169,8 +203,8 @@ Result<TokenizerParts> read_renumbered(std::string_view bytes, const TokenizerCo
   const bool pegasus = config.tokenizer_class == "PegasusTokenizer";
   TokenizerParts parts;
   parts.kind = "SentencePiece Unigram";
-  HONE_TRY(make_stages(stages(m, config), parts));
-  parts.model = HONE_TRY(pegasus ? pegasus_model(m, config) : fairseq_model(m, config));
+  HONE_TRY(make_stages(HONE_TRY(stages(m, config)), parts));
+  parts.model = HONE_TRY(model_of(m, config));
   std::vector<std::string> special;
   if (pegasus) special = HONE_TRY(pegasus_tokens(config));
   if (config.is_mbart()) special.assign(languages(config).begin(), languages(config).end());
@@ -188,8 +222,9 @@ Result<TokenizerParts> read_renumbered(std::string_view bytes, const TokenizerCo
     if (parts.model->vocabulary().find(p.text))
       parts.added.add(std::move(token), parts.model->vocabulary(), nullptr);
   }
-  if (config.is_mbart()) {
-    HONE_TRY(set_mbart_post_processor(config, parts));
+  if (config.is_mbart() || config.is_spm_encoder()) {
+    HONE_TRY(config.is_mbart() ? set_mbart_post_processor(config, parts)
+                               : set_spm_encoder_post_processor(config, parts));
     return parts;
   }
   PairTemplate t;

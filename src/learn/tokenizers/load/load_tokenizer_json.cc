@@ -66,13 +66,18 @@ Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::str
     json.post_processor = parts.stages_json.post_processor;
     HONE_TRY(make_stages(std::move(json), parts));
   }
-  if (config.is_bert() && is_wordpiece) {
+  if ((config.is_bert() || config.is_mpnet()) && is_wordpiece) {
     StagesJson json = bert_stages(config);
     json.post_processor = parts.stages_json.post_processor;
     HONE_TRY(make_stages(std::move(json), parts));
   }
   if (config.is_t5() && model.find("unk_id")) {
     StagesJson json = t5_stages(find_precompiled(root));
+    json.post_processor = parts.stages_json.post_processor;
+    HONE_TRY(make_stages(std::move(json), parts));
+  }
+  if (config.is_spm_encoder() && model.find("unk_id")) {
+    StagesJson json = HONE_TRY(spm_encoder_stages(config, find_precompiled(root)));
     json.post_processor = parts.stages_json.post_processor;
     HONE_TRY(make_stages(std::move(json), parts));
   }

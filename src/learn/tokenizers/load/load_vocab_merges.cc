@@ -85,7 +85,10 @@ Result<TokenizerParts> read_vocab_merges(const std::string& vocab_path,
                        parts));
   parts.model = HONE_TRY(make_bpe(std::move(bpe)));
   HONE_TRY(apply_tokenizer_config(config, parts));
-  if (!config.is_roberta()) HONE_TRY(apply_bos_eos(config, parts));
+  if (config.is_deberta())
+    HONE_TRY(set_two_sep_post_processor(parts));
+  else if (!config.is_roberta())
+    HONE_TRY(apply_bos_eos(config, parts));
   return parts;
 }
 

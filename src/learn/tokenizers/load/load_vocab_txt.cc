@@ -80,10 +80,29 @@ Status set_bert_post_processor(TokenizerParts& parts) {
       parts);
 }
 
+Status set_two_sep_post_processor(TokenizerParts& parts) {
+  const auto entry = [&](const std::string& token) -> Result<std::string> {
+    const AddedToken* added = parts.added.find(token);
+    const auto id = added ? std::optional(added->id) : parts.model->vocabulary().find(token);
+    if (token.empty() || !id)
+      return Error(err::kTokenizerVocabulary,
+                   "the vocabulary lacks the tokens that tokenizer_config.json names cls_token and "
+                   "sep_token")
+          .todo("take vocab.txt and tokenizer_config.json from the same model");
+    return fmt::format("[{},{}]", json_quote(token), *id);
+  };
+  const std::string sep = HONE_TRY(entry(parts.sep)), cls = HONE_TRY(entry(parts.cls));
+  return replace_post_processor(
+      fmt::format(R"({{"type":"RobertaProcessing","sep":{},"cls":{},"trim_offsets":true,)"
+                  R"("add_prefix_space":false}})",
+                  sep, cls),
+      parts);
+}
+
 Result<TokenizerParts> read_vocab_txt(std::string_view text, const std::string& where,
                                       const TokenizerConfig& given) {
   TokenizerConfig config = given;
-  if (!config.is_bert()) config.tokenizer_class = "BertTokenizer";
+  if (!config.is_bert() && !config.is_mpnet()) config.tokenizer_class = "BertTokenizer";
   WordPieceParts model;
   HONE_TRY(read_lines(text, where, model.vocabulary));
   if (const AddedToken* unk = config.find("unk_token")) model.unk_token = unk->content;
@@ -94,7 +113,7 @@ Result<TokenizerParts> read_vocab_txt(std::string_view text, const std::string& 
   if (!made.ok()) return std::move(made.error()).at(where);
   parts.model = std::move(made).value();
   HONE_TRY(apply_tokenizer_config(config, parts));
-  auto set = set_bert_post_processor(parts);
+  auto set = config.is_mpnet() ? set_two_sep_post_processor(parts) : set_bert_post_processor(parts);
   if (!set.ok()) return std::move(set.error()).at(where);
   return parts;
 }

@@ -32,6 +32,9 @@ Result<TokenizerParts> read_vocab_txt(std::string_view text, const std::string& 
 // The stages of Transformers 5's BertTokenizer; the post-processor needs the added tokens.
 StagesJson bert_stages(const TokenizerConfig& config);
 Status set_bert_post_processor(TokenizerParts& parts);
+// "cls A sep" and "cls A sep sep B sep", all of segment 0: of MPNetTokenizer, whose other stages are
+// BERT's, and DebertaTokenizer.
+Status set_two_sep_post_processor(TokenizerParts& parts);
 
 // A tiktoken rank file: lines "base64 rank".
 bool is_tiktoken(std::string_view text);
@@ -45,9 +48,15 @@ bool is_sentencepiece(std::string_view bytes);
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config);
 
-// The same by Transformers 5's classes that renumber the pieces: XLMRobertaTokenizer,
-// MBartTokenizer, MBart50Tokenizer, PegasusTokenizer (config.renumbers()).
+// The same by Transformers 5's classes for which config.renumbers(): XLMRobertaTokenizer,
+// MBartTokenizer, MBart50Tokenizer, PegasusTokenizer, CamembertTokenizer, AlbertTokenizer,
+// DebertaV2Tokenizer.
 Result<TokenizerParts> read_renumbered(std::string_view bytes, const TokenizerConfig& config);
+// The stages of classes for which config.is_spm_encoder(); precompiled as t5_stages takes it. Errors:
+// kTokenizerKind for split_by_punct.
+Result<StagesJson> spm_encoder_stages(const TokenizerConfig& config,
+                                      const std::string& precompiled);
+Status set_spm_encoder_post_processor(const TokenizerConfig& config, TokenizerParts& parts);
 // mBART's post-processor: the code of the language that the configuration names for its side.
 Status set_mbart_post_processor(const TokenizerConfig& config, TokenizerParts& parts);
 

@@ -43,12 +43,13 @@ class Scanned : public Pattern {
   Scanner scan_;
 };
 
-// PCRE2's \s differs from Unicode's White_Space in U+180E; \s and \S are written out.
+// PCRE2's \s differs from Unicode's White_Space in U+180E; \s and \S are written out. Oniguruma's
+// classes may hold classes, whose characters are theirs: [^(a|[b,c])] is [^(a|b,c)].
 std::string spell_out_spaces(std::string_view regex) {
   constexpr std::string_view kSpace =
       R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
   std::string out;
-  int in_class = 0;
+  int in_class = 0;  // the depth of classes
   for (size_t i = 0; i < regex.size(); ++i) {
     const char c = regex[i];
     if (c == '\\' && i + 1 < regex.size()) {
@@ -63,11 +64,13 @@ std::string spell_out_spaces(std::string_view regex) {
       }
       continue;
     }
-    if (c == '[' && in_class == 0)
-      in_class = 1;
-    else if (c == ']')
-      in_class = 0;
-    out += c;
+    const char next = i + 1 < regex.size() ? regex[i + 1] : 0;
+    const bool nested = c == '[' && in_class > 0 && next != ':' && next != '^';
+    if (nested || (c == '[' && in_class == 0))
+      ++in_class;
+    else if (c == ']' && in_class > 0 && --in_class > 0)
+      continue;
+    if (!nested) out += c;
   }
   return out;
 }
