@@ -43,7 +43,8 @@ torch.nn.Linear.forward = lambda self, x: product(self, x, self.weight.T)
 Conv1D.forward = lambda self, x: product(self, x, self.weight)
 
 golden = {}
-for name in ["gpt2_tiny", "llama_tied_tiny", "qwen2_tiny"]:
+for name in ["gpt2_tiny", "llama_tied_tiny", "qwen2_tiny", "gemma2_tiny", "gemma3_tiny", "phi3_tiny", "glm4_tiny",
+             "olmo2_tiny", "cohere2_tiny"]:
     folder = ROOT / "models" / name
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     sequences = json.load(open(folder / "golden.json"))["sequences"]

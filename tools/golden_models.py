@@ -26,7 +26,11 @@ import torch
 import transformers
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, GenerationConfig, get_linear_schedule_with_warmup
-from transformers import GPT2Config, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from transformers import ApertusConfig, ArceeConfig, BloomConfig, Cohere2Config, CohereConfig, FalconConfig
+from transformers import Gemma2Config, Gemma3TextConfig, GemmaConfig, Glm4Config, GlmConfig, GPT2Config, GPTNeoXConfig
+from transformers import GraniteConfig, HunYuanDenseV1Config, LlamaConfig, Ministral3Config, MinistralConfig
+from transformers import MistralConfig, NemotronConfig, Olmo2Config, Olmo3Config, OPTConfig, Phi3Config, PhiConfig
+from transformers import Qwen2Config, Qwen3Config, SeedOssConfig, SmolLM3Config, StableLmConfig, Starcoder2Config
 from transformers.trainer import Trainer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "models"
@@ -39,6 +43,11 @@ TRAIN_LENGTHS = (12, 7, 16, 9, 14, 5, 11, 18)
 VOCAB, BOS, EOS = 61, 59, 60
 SMALL = dict(vocab_size=VOCAB, num_hidden_layers=2, max_position_embeddings=64, rms_norm_eps=1e-5,
              bos_token_id=BOS, eos_token_id=EOS, use_cache=True)
+# Models with layer norms and without a padding token.
+PLAIN = dict(vocab_size=VOCAB, bos_token_id=BOS, eos_token_id=EOS, use_cache=True, pad_token_id=None)
+NORMED = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, max_position_embeddings=64, **PLAIN)
+GROUPED = dict(hidden_size=16, intermediate_size=24, num_attention_heads=4, num_key_value_heads=2, pad_token_id=None,
+               **SMALL)
 
 CONFIGS = {
     # n_inner is left out, so 4 * n_embd.
@@ -63,12 +72,85 @@ CONFIGS = {
     # Norms of every head's queries and keys; heads * head_dim (32) differs from hidden_size (16).
     "qwen3_tiny": lambda: Qwen3Config(hidden_size=16, intermediate_size=24, num_attention_heads=4, head_dim=8,
                                       num_key_value_heads=2, tie_word_embeddings=False, rope_theta=1e4, **SMALL),
+    "gemma_tiny": lambda: GemmaConfig(hidden_size=16, intermediate_size=24, num_attention_heads=2, head_dim=8,
+                                      num_key_value_heads=1, pad_token_id=None, **SMALL),
+    # Two caps.
+    "gemma2_tiny": lambda: Gemma2Config(head_dim=8, sliding_window=8, query_pre_attn_scalar=8,
+                                        attn_logit_softcapping=2.0, final_logit_softcapping=3.0, **GROUPED),
+    # Windows with their own frequencies; the others are scaled.
+    "gemma3_tiny": lambda: Gemma3TextConfig(
+        head_dim=8, sliding_window=8, query_pre_attn_scalar=4,
+        layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+        rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=100.0),
+                             full_attention=dict(rope_type="linear", rope_theta=10000.0, factor=8.0)),
+        **dict(GROUPED, num_hidden_layers=3)),
+    # Three quarters of a head turn, by the factors for short texts.
+    "phi3_tiny": lambda: Phi3Config(
+        hidden_size=32, intermediate_size=24, num_attention_heads=2, num_key_value_heads=1, pad_token_id=None,
+        original_max_position_embeddings=48, tie_word_embeddings=True,
+        rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.75,
+                             short_factor=[1.0, 1.1, 1.2, 1.4, 1.6, 2.0], long_factor=[1.0, 1.5, 2.0, 3.0, 4.0, 6.0]),
+        **SMALL),
+    # Texts on both sides of the original length.
+    "phi3_long_tiny": lambda: Phi3Config(
+        original_max_position_embeddings=8, sliding_window=20,
+        rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, short_factor=[1.0, 1.3],
+                             long_factor=[1.5, 4.0]), **GROUPED),
+    # Queries of later positions are longer.
+    "ministral3_tiny": lambda: Ministral3Config(
+        head_dim=8, rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, beta_fast=4.0,
+                                         beta_slow=1.0, mscale=1.0, mscale_all_dim=0.5, llama_4_scaling_beta=0.1,
+                                         original_max_position_embeddings=16), **GROUPED),
+    "ministral_tiny": lambda: MinistralConfig(head_dim=8, sliding_window=8,
+                                              layer_types=["sliding_attention", "full_attention"], **GROUPED),
+    "glm4_tiny": lambda: Glm4Config(head_dim=8, **GROUPED),
+    "glm_tiny": lambda: GlmConfig(head_dim=8, **GROUPED),
+    "olmo2_tiny": lambda: Olmo2Config(**GROUPED),
+    "olmo3_tiny": lambda: Olmo3Config(
+        sliding_window=8, layer_types=["sliding_attention", "full_attention"],
+        rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=10000.0),
+                             full_attention=dict(rope_type="yarn", rope_theta=10000.0, factor=8.0, beta_fast=4.0,
+                                                 beta_slow=1.0, original_max_position_embeddings=16,
+                                                 attention_factor=1.2)), **GROUPED),
+    "smollm3_tiny": lambda: SmolLM3Config(**dict(GROUPED, num_hidden_layers=4)),
+    "granite_tiny": lambda: GraniteConfig(embedding_multiplier=3.0, logits_scaling=2.0, residual_multiplier=0.5,
+                                          attention_multiplier=0.7, **GROUPED),
+    "cohere_tiny": lambda: CohereConfig(logit_scale=0.5, **{k: v for k, v in GROUPED.items() if k != "rms_norm_eps"}),
+    "cohere2_tiny": lambda: Cohere2Config(
+        logit_scale=0.5, sliding_window=8,
+        **{k: v for k, v in dict(GROUPED, num_hidden_layers=4).items() if k != "rms_norm_eps"}),
+    "seed_oss_tiny": lambda: SeedOssConfig(head_dim=8, attention_dropout=0.0, residual_dropout=0.0, **GROUPED),
+    # Heads are normed after they are turned.
+    "hunyuan_tiny": lambda: HunYuanDenseV1Config(
+        head_dim=8, rope_parameters=dict(rope_type="dynamic", rope_theta=10000.0, alpha=50.0, factor=1.0), **GROUPED),
+    "apertus_tiny": lambda: ApertusConfig(**GROUPED),
+    "arcee_tiny": lambda: ArceeConfig(head_dim=8, **GROUPED),
+    "nemotron_tiny": lambda: NemotronConfig(head_dim=8, **{k: v for k, v in GROUPED.items() if k != "rms_norm_eps"}),
+    "stablelm_tiny": lambda: StableLmConfig(intermediate_size=24, num_key_value_heads=1, use_qkv_bias=True, **NORMED),
+    "starcoder2_tiny": lambda: Starcoder2Config(intermediate_size=24, num_key_value_heads=1, sliding_window=8,
+                                                **NORMED),
+    "phi_tiny": lambda: PhiConfig(intermediate_size=24, **NORMED),
+    "gpt_neox_tiny": lambda: GPTNeoXConfig(intermediate_size=24, rotary_pct=0.5, **NORMED),
+    "opt_tiny": lambda: OPTConfig(ffn_dim=24, dropout=0.0, **dict(NORMED, pad_token_id=1)),
+    "falcon_tiny": lambda: FalconConfig(**NORMED),
+    # 40B's blocks: two norms, groups of heads.
+    "falcon_new_tiny": lambda: FalconConfig(new_decoder_architecture=True, num_kv_heads=2, bias=True,
+                                            **dict(NORMED, num_attention_heads=4)),
+    # Three heads, which is not a power of two.
+    "bloom_tiny": lambda: BloomConfig(hidden_size=24, n_layer=2, n_head=3, **PLAIN),
 }
+
+# Other seeds, where f32 and f64 pick other tokens.
+SEEDS = {}
+# Names of parameters that Transformers saves under others.
+SAVED_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
+# Prompts of these models are on one side of the length at which a cache is thrown away.
+LONG_PROMPTS = {"phi3_long_tiny": (9, 11)}
 
 
 def make_model(name):
     """A model whose gradients do not vanish and whose norms and biases are not the neutral ones of a fresh model."""
-    seed = 1000 + list(CONFIGS).index(name)
+    seed = SEEDS.get(name, 1000 + list(CONFIGS).index(name))
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(CONFIGS[name](), attn_implementation="eager").float().eval()
     generator = torch.Generator().manual_seed(seed)
@@ -76,7 +158,9 @@ def make_model(name):
         for parameter_name, parameter in model.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator)
             if parameter.ndim == 1:
-                center = 0.0 if parameter_name.endswith("bias") else 1.0
+                # Gemma and Nemotron add 1 to the weights of their norms.
+                about_zero = parameter_name.endswith("bias") or name.startswith(("gemma", "nemotron"))
+                center = 0.0 if about_zero else 1.0
                 parameter.copy_(center + 0.2 * noise)
             else:
                 parameter.copy_(0.3 * noise)
@@ -106,7 +190,8 @@ def golden_forward_backward(model, sequences):
     loss = sum(sums) / labels
     loss.backward()
     for name, parameter in model.named_parameters():
-        tensors[f"grad.{name}"] = parameter.grad.detach().clone().contiguous()
+        saved = SAVED_NAMES.get(model.config.model_type, {}).get(name, name)
+        tensors[f"grad.{saved}"] = parameter.grad.detach().clone().contiguous()
     values = dict(sequences=sequences, loss=loss.item(), nll_sum=sum(sums).item(), label_tokens=labels,
                   nll_sum_of=[s.item() for s in sums])
     model.zero_grad()
@@ -219,7 +304,7 @@ def make(name):
     sequences = random_rows(LENGTHS, generator)
     if name == "llama3_rope_tiny":
         write_v4_rope(folder, model, sequences[0])
-    prompts = random_rows(PROMPT_LENGTHS, generator)
+    prompts = random_rows(LONG_PROMPTS.get(name, PROMPT_LENGTHS), generator)
     rows = random_rows(TRAIN_LENGTHS, generator)
     values, tensors = golden_forward_backward(model, sequences)
     values = dict(made_by=f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}", **values)

@@ -125,6 +125,15 @@ O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}
          r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
          r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 
+# Phi-4, OLMo 2 and 3, GLM-4.
+CL100K = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+          r"|\s*[\r\n]|\s+(?!\S)|\s+")
+# Ministral, Mistral Small, Apertus.
+TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+          r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+          r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+BLOOM = " ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+"
+
 
 def template(*tokens):
     bos = [{"SpecialToken": {"id": t, "type_id": 0}} for t, _ in tokens]
@@ -171,6 +180,15 @@ def pipelines(n):
         "next": dict(pre_tokenizer=sequence(split(r"[\s']", "MergedWithNext"), byte_level(regex=False))),
         "contiguous": dict(pre_tokenizer=sequence(split(r"\S", "Contiguous"), byte_level(regex=False))),
         "inverted": dict(pre_tokenizer=sequence(split(r"\p{L}+", "Removed", True), byte_level(prefix=True, regex=False))),
+        "cl100k": dict(pre_tokenizer=sequence(split(CL100K), byte_level(regex=False)),
+                       added_tokens=[added("<|endoftext|>", lstrip=True, rstrip=True), added("<|im_start|>")]),
+        "tekken": dict(pre_tokenizer=sequence(split(TEKKEN), byte_level(regex=False)), ignore_merges=True,
+                       added_tokens=[added("<s>"), added("</s>")], post_processor=template(("<s>", n))),
+        "cohere": dict(normalizer={"type": "NFC"}, added_tokens=[added("<pad>"), added("<s>")], post_processor=template(
+            ("<s>", n + 1)), pre_tokenizer=sequence({"type": "Digits", "individual_digits": True}, byte_level())),
+        "bloom": dict(pre_tokenizer=sequence(split(BLOOM), byte_level(regex=False)), added_tokens=[added("<s>")]),
+        "punctuation": dict(pre_tokenizer=sequence({"type": "Punctuation", "behavior": "MergedWithNext"},
+                                                   byte_level(regex=False))),
         "added": dict(pre_tokenizer=byte_level(), normalizer={"type": "NFC"}, added_tokens=[
             added("<s>", rstrip=True), added("the", special=False, normalized=True, single_word=True),
             added("<mask>", lstrip=True, rstrip=True), added("cafe\u0301x", special=False, normalized=True),

@@ -35,9 +35,14 @@ double Adapter::scale_of(const std::string& layer) const {
 
 bool Adapter::saves(const ModelConfig& c, const std::string& weight) const {
   const auto named = [&](const std::string& part) { return names_part(weight, part); };
+  // PEFT takes modules whose names end so: DistilBERT's pre_classifier too.
+  const auto ends = [&](const std::string& module) {
+    return (weight + ".").find(module + ".") != std::string::npos;
+  };
   if (classifies(c.head) &&
-      std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), named))
+      std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), ends))
     return true;
+  if (c.head == Head::question_answering && named(kAnswerModule)) return true;
   return std::any_of(saved.begin(), saved.end(), named);
 }
 

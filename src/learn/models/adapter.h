@@ -18,6 +18,8 @@ struct ModelConfig;
 inline constexpr const char* kAdapterPrefix = "base_model.model.";
 // PEFT adds these modules to those that are trained whole where a task classifies.
 inline constexpr const char* kClassifierModules[] = {"classifier", "score"};
+// And this one where answers are found.
+inline constexpr const char* kAnswerModule = "qa_outputs";
 // Whether `part` are whole parts of the dotted name: "classifier" of "classifier.dense.weight".
 bool names_part(const std::string& name, const std::string& part);
 

@@ -22,6 +22,8 @@ const char* task_type(const ModelConfig& c) {
       return "SEQ_CLS";
     case Head::token_classification:
       return "TOKEN_CLS";
+    case Head::question_answering:
+      return "QUESTION_ANS";
     default:
       return nullptr;
   }

@@ -15,7 +15,7 @@ void declare_bart_tables(ModelGraph& g, const BartStyle& style) {
   if (c.tied) return;
   bart_table(g, style, style.source_embedding, c.vocab);
   bart_table(g, style, style.target_embedding, c.vocab);
-  bart_head_matrix(g, style);
+  if (c.head == Head::seq2seq_lm) bart_head_matrix(g, style);
 }
 
 BartStyle bart_style(const ModelConfig& c) {
@@ -43,12 +43,14 @@ Status read_any_bart_config(ModelConfig& c) {
 }  // namespace
 
 Family family_bart() {
-  return bart_family<bart_style>({.name = "bart",
-                                  .model_types = {{"bart", "Bart", "", {"q_proj", "v_proj"}},
-                                                  {"mbart", "MBart"},
-                                                  {"pegasus", "Pegasus"}},
-                                  .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
-                                  .read_config = read_any_bart_config});
+  return bart_family<bart_style>(
+      {.name = "bart",
+       .model_types = {{"bart", "Bart", "", {"q_proj", "v_proj"}},
+                       {"mbart", "MBart"},
+                       {"pegasus", "Pegasus"}},
+       .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"},
+                 {Head::sequence_classification, "ForSequenceClassification", {"bart", "mbart"}}},
+       .read_config = read_any_bart_config});
 }
 
 }  // namespace hone

@@ -224,7 +224,24 @@ CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer) {
   return keys;
 }
 
+HeadLayer dense_classifier(ModelGraph& g, ValueId hidden, double dropout, double std) {
+  const ModelConfig& c = g.config;
+  g.of_head = true;
+  const auto dropped = [&](const char* scope, ValueId x) {
+    Builder::Scope s(g.b, scope);
+    return g.dropout_of_sequences(x, dropout);
+  };
+  const ValueId x = dropped("dense_dropout", hidden);
+  const ValueId y = ops::tanh(g.b, g.linear("classification_head.dense", x, c.hidden,
+                                            {.std = std, .rows = LinearLayer::Rows::sequences}));
+  const ValueId z = dropped("out_proj_dropout", y);
+  const ValueId weight = g.matrix("classification_head.out_proj.weight", c.labels, c.hidden, std);
+  return {z, weight, g.zeros("classification_head.out_proj.bias", c.labels)};
+}
+
 HeadLayer bart_head(ModelGraph& g, ValueId hidden, const BartStyle& style) {
+  if (g.config.head == Head::sequence_classification)
+    return dense_classifier(g, hidden, g.config.real("classifier_dropout", 0), g.init_std);
   const int64_t V = g.config.vocab;
   ParamSpec bias{"final_logits_bias", {1, V}, ParamSpec::Init::zeros, 0, false};
   bias.trained = false;

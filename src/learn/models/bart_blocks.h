@@ -40,6 +40,8 @@ ValueId bart_encoder(ModelGraph& g, const BartStyle& style);  // -> [Te,C]
 ValueId bart_decoder(ModelGraph& g, const BartStyle& style);  // -> [Td,C]
 CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer);
 HeadLayer bart_head(ModelGraph& g, ValueId hidden, const BartStyle& style);
+// The classifier of BART and T5, hidden [S,C]: a tanh layer between two dropouts.
+HeadLayer dense_classifier(ModelGraph& g, ValueId hidden, double dropout, double std);
 
 // The family with everything that its style decides.
 template <BartStyle (*kStyle)(const ModelConfig& c)>

@@ -1,7 +1,6 @@
 // BERT (Devlin et al. 2019, arXiv 1810.04805): the encoder of encoder.h. The masked-language-model
 // head has a transform of its own before the tied decoder; classifiers of sequences follow the
 // pooler, tanh of a linear layer over the first token.
-#include "learn/models/activations.h"
 #include "learn/models/encoder.h"
 
 namespace hone {
@@ -16,19 +15,11 @@ constexpr const char* kUsualBert =
     "layer_norm_eps": 1e-12, "pad_token_id": 0, "classifier_dropout": null,
     "bos_token_id": null, "eos_token_id": null, "tie_word_embeddings": true})";
 
-constexpr EncoderStyle kStyle{.decoder = "cls.predictions.decoder.weight"};
-
-ValueId pooled(ModelGraph& g, ValueId x) {
-  return g.linear(encoder_prefix(g.config) + "pooler.dense", x, g.config.hidden,
-                  {.rows = LinearLayer::Rows::sequences});
-}
+EncoderStyle bert_style() { return {.decoder = "cls.predictions.decoder.weight"}; }
 
 ValueId bert_body(ModelGraph& g) {
-  const ValueId x = encoder_body(g, kStyle);
-  if (g.declaring() && g.config.head == Head::none) {  // nothing reads it, checkpoints have it
-    g.of_head = true;
-    pooled(g, x);
-  }
+  const ValueId x = encoder_body(g, bert_style());
+  declare_pooler(g, "pooler.dense", x);
   return x;
 }
 
@@ -39,33 +30,25 @@ HeadLayer bert_head(ModelGraph& g, ValueId x) {
     const std::string at = "cls.predictions.transform.";
     const ValueId bias =
         encoder_decoder_bias(g, "cls.predictions.bias", "cls.predictions.decoder.bias");
-    x = activate(g.b, g.linear(at + "dense", x, c.hidden, {.rows = LinearLayer::Rows::labels}),
-                 hidden_act_of(c));
-    x = encoder_norm(g, at + "LayerNorm", x);
-    return {x, encoder_decoder_matrix(g, kStyle), bias};
+    x = encoder_transform(g, at + "dense", at + "LayerNorm", x, hidden_act_of(c));
+    return {x, encoder_decoder_matrix(g, bert_style()), bias};
   }
-  if (c.head == Head::sequence_classification) {
-    x = ops::tanh(g.b, pooled(g, x));  // [S,C]
-    x = g.dropout_of_sequences(x, classifier_dropout_of(c));
-  } else {
-    x = g.dropout(x, classifier_dropout_of(c));
-  }
-  return encoder_classifier(g, "classifier", x);
+  if (c.head == Head::token_classification)
+    return encoder_classifier(g, "classifier", g.dropout(x, classifier_dropout_of(c)));
+  x = encoder_pooled(g, encoder_prefix(c) + "pooler.dense", x);
+  return encoder_classifier(g, "classifier", g.dropout_of_sequences(x, classifier_dropout_of(c)));
 }
 
 }  // namespace
 
 Family family_bert() {
-  return encoder_family({.name = "bert",
-                         .model_types = {{"bert", "Bert", kUsualBert, {"query", "value"}}},
-                         .heads = {{Head::masked_lm, "ForMaskedLM"},
-                                   {Head::sequence_classification, "ForSequenceClassification"},
-                                   {Head::token_classification, "ForTokenClassification"},
-                                   {Head::none, "Model"}},
-                         .read_config = read_encoder_config,
-                         .body = bert_body,
-                         .head = bert_head,
-                         .separate_head = kStyle.decoder});
+  return encoder_family(
+      {.name = "bert",
+       .model_types = {{"bert", "Bert", kUsualBert, {"query", "value"}}},
+       .read_config = [](ModelConfig& c) { return read_encoder_config(c, bert_style()); },
+       .body = bert_body,
+       .head = bert_head},
+      bert_style());
 }
 
 }  // namespace hone

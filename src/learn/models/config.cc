@@ -53,6 +53,8 @@ std::string name_of(Head h) {
       return "sequence_classification";
     case Head::token_classification:
       return "token_classification";
+    case Head::question_answering:
+      return "question_answering";
     case Head::seq2seq_lm:
       return "seq2seq_lm";
     case Head::none:

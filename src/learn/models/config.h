@@ -12,8 +12,9 @@
 
 namespace hone {
 
-struct Adapter;       // adapter.h
-struct Quantization;  // quantization.h
+struct Adapter;        // adapter.h
+struct Quantization;   // quantization.h
+struct EmbeddingForm;  // text_embedding.h
 
 // The part after the body: the kind of logits.
 enum class Head {
@@ -21,6 +22,7 @@ enum class Head {
   masked_lm,                // [T,V], or [M,V] of the rows that have a label
   sequence_classification,  // [S,labels]; labels = 1: regression
   token_classification,     // [T,labels]
+  question_answering,       // [T,2]: scores of a token to begin and to end the answer
   seq2seq_lm,               // [T,V] of the decoder's tokens
   none,                     // the body alone, as a checkpoint without a head has it
 };
@@ -53,6 +55,7 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig {
   int64_t window = 0;                      // sliding attention window; 0: none
   std::shared_ptr<const Adapter> adapter;  // beside weights that are frozen; null: all are trained
   std::shared_ptr<const Quantization> quantization;  // of frozen weights; null: they are in f32
+  std::shared_ptr<const EmbeddingForm> embedding;    // the model embeds texts; null: it does not
 
   // Typed access; an absent or null key gives `otherwise`.
   Result<int64_t> integer(const std::string& key, std::optional<int64_t> otherwise = {}) const;

@@ -2,17 +2,62 @@
 
 #include "base/core/text.h"
 #include "learn/models/errors.h"
+#include "learn/models/nearest_family.h"
+#include "learn/models/text_embedding.h"
 
 namespace hone {
 
 std::vector<Family> all_family();  // generated from the files of this folder
 
+namespace {
+
+bool has_head(const Family& f, Head head) {
+  return std::ranges::any_of(f.heads, [&](const HeadOffer& o) { return o.head == head; });
+}
+
+bool is_decoder(const Family& f) {
+  return !f.encoder && !f.heads.empty() && f.heads.front().head == Head::causal_lm;
+}
+
+}  // namespace
+
 const std::vector<Family>& families() {
-  static const std::vector<Family> shelf = all_family();
+  static const std::vector<Family> shelf = [] {
+    std::vector<Family> all = all_family();
+    for (Family& f : all) {
+      if (is_decoder(f))
+        f.heads.push_back({Head::sequence_classification, "ForSequenceClassification"});
+      if (has_head(f, Head::token_classification))
+        f.heads.push_back({Head::question_answering, "ForQuestionAnswering"});
+    }
+    return all;
+  }();
   return shelf;
 }
 
 namespace {
+
+// Transformers' GenericForSequenceClassification.
+HeadLayer score_head(ModelGraph& g, ValueId hidden) {
+  g.of_head = true;
+  return {hidden, g.matrix("score.weight", g.config.labels, g.config.hidden)};
+}
+
+// The scores of answers of Transformers' encoders; DistilBERT has a dropout before them.
+HeadLayer answer_head(ModelGraph& g, ValueId hidden) {
+  g.of_head = true;
+  const std::string at = kAnswerModule;
+  const ValueId x = g.dropout(hidden, g.config.real("qa_dropout", 0));
+  const ValueId weight = g.matrix(at + ".weight", 2, g.config.hidden);
+  return {x, weight, g.zeros(at + ".bias", 2)};
+}
+
+HeadLayer head_layer(const Family& f, ModelGraph& g, ValueId hidden) {
+  if (g.config.head == Head::question_answering) return answer_head(g, hidden);
+  if (!reads_label_rows(g.config)) return f.head(g, hidden);
+  if (g.label_rows == kNoValue) hidden = g.last_tokens(hidden);
+  return f.encoder ? f.head(g, hidden) : score_head(g, hidden);
+}
 
 // Keys that several families have and that a family may leave out.
 Status check_numbers(const ModelConfig& c) {
@@ -40,6 +85,7 @@ bool class_has_head(const std::string& name, Head h) {
       {Head::masked_lm, {"ForMaskedLM"}},
       {Head::sequence_classification, {"ForSequenceClassification"}},
       {Head::token_classification, {"ForTokenClassification"}},
+      {Head::question_answering, {"ForQuestionAnswering"}},
       {Head::seq2seq_lm, {"ForConditionalGeneration", "MTModel"}},
       {Head::none, {"Model"}}};
   if (h == Head::none &&
@@ -64,15 +110,22 @@ Head head_of_config(const ModelConfig& c, const Family& f) {
   return f.heads.front().head;
 }
 
-Error unknown_type(const std::string& type, std::vector<std::string> known) {
+Error unknown_type(const nlohmann::json& config, const std::string& type,
+                   std::vector<std::string> known) {
   std::sort(known.begin(), known.end());
-  const std::string near = nearest_name(type, known);
+  std::string todo;
+  if (const std::string near = nearest_name(type, known); !near.empty())
+    todo = fmt::format("did you mean '{}'? ", near);
+  std::map<std::string, const char*> usual;
+  for (const Family& f : families())
+    for (const ModelType& t : f.model_types)
+      if (*t.usual != 0) usual[t.name] = t.usual;
+  if (const std::string nearest = nearest_family_text(config, usual); !nearest.empty())
+    todo += nearest + "; docs/families.md shows how to add a family as one file; ";
   return Error(err::kUnknownFamily, type.empty()
                                         ? std::string("config.json names no model_type")
                                         : fmt::format("hone has no model family '{}'", type))
-      .todo(fmt::format("{}model types that work: {}",
-                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        join(known, ", ")));
+      .todo(fmt::format("{}model types that work: {}", todo, join(known, ", ")));
 }
 
 bool read_by_a_family(const std::string& type) {
@@ -138,7 +191,7 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
       return c;
     }
   }
-  return unknown_type(type, std::move(known));
+  return unknown_type(config, type, std::move(known));
 }
 
 Result<nlohmann::json> usual_config(const std::string& model_type, const std::string& overrides) {
@@ -156,7 +209,7 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
         .todo(
             fmt::format("give a whole config.json by --config_name; types with a usual config: {}",
                         join(known, ", ")));
-  if (config.is_null()) return unknown_type(model_type, std::move(known));
+  if (config.is_null()) return unknown_type(nlohmann::json::object(), model_type, std::move(known));
   config["model_type"] = model_type;
   for (const std::string& part : split(overrides, ',')) {
     const std::string one(trim(part));
@@ -200,7 +253,10 @@ const Family& family_of(const ModelConfig& c) {
 Status set_head(ModelConfig& c, Head head, int64_t labels) {
   const Family& f = family_of(c);
   std::vector<std::string> offered;
-  for (const HeadOffer& offer : f.heads) offered.push_back(name_of(offer.head));
+  const std::string type = c.text("model_type", "");
+  for (const HeadOffer& offer : f.heads)
+    if (offer.model_types.empty() || std::ranges::count(offer.model_types, type) > 0)
+      offered.push_back(name_of(offer.head));
   if (std::find(offered.begin(), offered.end(), name_of(head)) == offered.end())
     return Error(err::kHeadNotOffered,
                  fmt::format("models of the family {} have no head '{}'", f.name, name_of(head)))
@@ -266,7 +322,12 @@ DeclaredWeights declare_weights(const ModelConfig& c) {
     g.encode(f.encoder);
   }
   const ValueId hidden = f.body(g);
-  if (c.head != Head::none) f.head(g, hidden);
+  if (c.head != Head::none) head_layer(f, g, hidden);
+  if (!c.embedding) return declared;
+  // Embeddings are made without the pooler that a checkpoint of the body has.
+  for (ParamSpec& spec : declared.params) spec.trained = spec.trained && !spec.of_head;
+  g.of_head = true;
+  text_embeddings(g, hidden, p.add_input("segments", one));
   return declared;
 }
 
@@ -294,7 +355,12 @@ HeadLayer model_head(ModelGraph& g) {
   ValueId hidden = f.body(g);
   if (g.label_rows != kNoValue) hidden = ops::gather_rows(g.b, hidden, g.label_rows);
   Builder::Scope head(g.b, "head");
-  return f.head(g, hidden);
+  return head_layer(f, g, hidden);
+}
+
+bool reads_label_rows(const ModelConfig& c) {
+  const Family& f = family_of(c);
+  return c.head == Head::sequence_classification && (f.encoder || is_decoder(f));
 }
 
 std::vector<std::string> Family::other_names(const ModelConfig& c, const ParamSpec& spec) const {

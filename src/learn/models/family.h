@@ -28,13 +28,17 @@ struct ModelType {
 };
 struct HeadOffer {
   Head head;
-  std::string class_ending;  // "ForMaskedLM"
+  std::string class_ending;                   // "ForMaskedLM"
+  std::vector<std::string> model_types = {};  // that have it; empty: all of the family
 };
 
 struct Family {
-  std::string name;                                 // file and shelf name
-  std::vector<ModelType> model_types;               // the first gives a config its usual classes
-  std::vector<HeadOffer> heads = {};                // the first is the default head
+  std::string name;                    // file and shelf name
+  std::vector<ModelType> model_types;  // the first gives a config its usual classes
+  // The first is the default head. The shelf adds two: decoders, whose first is causal_lm, classify
+  // sequences too, by the weight "score.weight"; families that classify tokens find answers too, by
+  // "qa_outputs".
+  std::vector<HeadOffer> heads = {};
   Status (*read_config)(ModelConfig& c) = nullptr;  // fills the common fields, checks its own
   bool reads_text = true;                           // has a vocabulary and positions
   ValueId (*body)(ModelGraph& g) = nullptr;         // -> hidden states [T,C] (of the decoder)
@@ -101,8 +105,12 @@ int64_t config_labels(const ModelConfig& c);
 
 // Binds the weights (trainable as asked) and the tables of its config to the graph.
 void add_model_states(ModelGraph& g, bool trainable);
-// Body and head. With label_rows, the head of a language model is computed for those rows alone.
+// Body and head. With label_rows, the head of a language model is computed for those rows alone, and
+// a head for which reads_label_rows() is true for these rows in place of the last tokens.
 HeadLayer model_head(ModelGraph& g);
+// Whether the model's head classifies sequences by one token of each that label_rows names: the last one
+// that is not padding of a decoder, the last end-of-text token of an encoder-decoder.
+bool reads_label_rows(const ModelConfig& c);
 
 // Position numbers of packed rows as the family counts them (Family::count_positions).
 void count_positions(const ModelConfig& c, std::span<const int32_t> ids,

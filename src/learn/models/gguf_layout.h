@@ -30,7 +30,11 @@ struct GgufLayout {
   std::string layers;                       // "model.layers.", before the number of the layer
   bool rotates = false;                     // positions are rotations, which may be scaled
   bool interleaves_heads = false;           // rows of q and k of a head are pairs in the file
-  std::vector<const char*> turned = {};  // endings of weights that config's model keeps [in, out]
+  bool turns_part = false;  // rope.dimension_count is less than a head: partial_rotary_factor
+  std::vector<const char*> turned = {};    // endings of weights that config's model keeps [in, out]
+  std::vector<const char*> plus_one = {};  // endings of weights that are 1 larger in the file
+  // What a config has that llama.cpp assumes otherwise; "": nothing. Such a model is not written.
+  std::string (*unwritable)(const ModelConfig& c) = nullptr;
   // Sets the keys that follow from other keys or from the tensors that are there.
   void (*finish)(Json& config, const std::function<bool(const char* tensor)>& has) = nullptr;
 };

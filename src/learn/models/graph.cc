@@ -148,6 +148,10 @@ ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLaye
   } else if (rows == LinearLayer::Rows::sequences) {
     samples = ops::gather_rows(b, sample_ids, first_rows());
     places = ops::constant(b, 0, {DType::i32, {b.type(x).shape[0]}});
+  } else if (rows == LinearLayer::Rows::table) {
+    const int64_t count = b.type(x).shape[0];
+    samples = ops::constant(b, 0, {DType::i64, {count}});
+    places = ops::iota(b, {DType::i32, {count}}, 0);
   } else if (rows == LinearLayer::Rows::labels && label_rows != kNoValue) {
     samples = ops::gather_rows(b, sample_ids, label_rows);
     places = ops::gather_rows(b, positions, label_rows);
@@ -219,15 +223,28 @@ ValueId ModelGraph::dropout(ValueId x, double p, ValueId residual) {
   return residual == kNoValue ? y : ops::add(b, y, residual);
 }
 
-ValueId ModelGraph::first_rows() {
+ValueId ModelGraph::dropout_of_table(ValueId x, double p) {
+  if (mode != Mode::train || p == 0) return x;
+  const int64_t count = b.type(x).shape[0];
+  return ops::dropout(b, x, rng, ops::constant(b, 0, {DType::i64, {count}}),
+                      ops::iota(b, {DType::i32, {count}}, 0), p, b.scope());
+}
+
+ValueId ModelGraph::filled_rows(bool last) {
   const int64_t slots = b.type(cu_seqlens).shape[0] - 1;
   ValueId begin = ops::slice(b, cu_seqlens, 0, 0, slots);
   ValueId end = ops::slice(b, cu_seqlens, 0, 1, slots + 1);
-  return ops::select(b, ops::compare(b, begin, end, "lt"), begin,
+  ValueId row = begin;
+  if (last) row = ops::sub(b, end, ops::constant(b, 1, {DType::i32, {}}));
+  return ops::select(b, ops::compare(b, begin, end, "lt"), row,
                      ops::constant(b, -1, {DType::i32, {slots}}));
 }
 
+ValueId ModelGraph::first_rows() { return filled_rows(false); }
+
 ValueId ModelGraph::first_tokens(ValueId x) { return ops::gather_rows(b, x, first_rows()); }
+
+ValueId ModelGraph::last_tokens(ValueId x) { return ops::gather_rows(b, x, filled_rows(true)); }
 
 ValueId ModelGraph::dropout_of_sequences(ValueId x, double p) {
   if (mode != Mode::train || p == 0) return x;
@@ -237,7 +254,8 @@ ValueId ModelGraph::dropout_of_sequences(ValueId x, double p) {
 }
 
 ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
-                                   double dropout_p, int64_t window, bool causal, ValueId bias) {
+                                   double dropout_p, int64_t window, bool causal, ValueId bias,
+                                   double softcap) {
   HONE_BUG_IF(mode == Mode::cached && !causal, "attention that is not causal has no cache");
   ops::AttentionOptions o{.heads = in_encoder_ ? config.encoder_heads : config.heads,
                           .kv_heads = in_encoder_ ? config.encoder_heads : config.kv_heads,
@@ -245,7 +263,8 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
                           .causal = causal,
                           .scale = scale,
                           .dropout = 0,
-                          .key = ""};
+                          .key = "",
+                          .softcap = softcap};
   ops::AttentionInputs in{.q = q, .k = k, .v = v, .cu_q = cu_seqlens, .cu_k = cu_seqlens};
   in.bias = bias;
   if (mode == Mode::train && dropout_p > 0) {
@@ -350,7 +369,10 @@ ValueId ModelGraph::embed(ValueId table) {
 }
 
 ValueId logits_of(Builder& b, const HeadLayer& head) {
-  return ops::linear(b, head.x, head.weight, {.bias = head.bias, .trans_w = true});
+  const ValueId logits = ops::linear(b, head.x, head.weight, {.bias = head.bias, .trans_w = true});
+  if (head.softcap == 0) return logits;
+  const ValueId cap = ops::constant(b, head.softcap, {DType::f32, {}});
+  return ops::mul(b, ops::tanh(b, ops::div(b, logits, cap)), cap);
 }
 
 }  // namespace hone

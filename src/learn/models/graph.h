@@ -60,9 +60,9 @@ struct LinearLayer {
   bool bias = true;
   bool in_out = false;  // the weight is [in,out], as Conv1D's; else [out,in]
   double std = -1;      // of the first weights; < 0: ModelGraph::init_std
-  // The meaning of the rows of x: all tokens, sequences, or the rows in label_rows if there are
-  // any.
-  enum class Rows { tokens, sequences, labels } rows = Rows::tokens;
+  // The meaning of the rows of x: all tokens, sequences, the rows in label_rows if there are any, or
+  // the rows of a table that all tokens share.
+  enum class Rows { tokens, sequences, labels, table } rows = Rows::tokens;
 };
 struct TableOptions {
   double std = -1;
@@ -118,17 +118,21 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId dropout(ValueId x, double p, ValueId residual = kNoValue);
   // dropout(x) of x [S,C], one row for each sequence. The mask is that of the first tokens.
   ValueId dropout_of_sequences(ValueId x, double p);
+  // dropout(x) of the rows of a table, one mask for all tokens of a step.
+  ValueId dropout_of_table(ValueId x, double p);
   // An upper bound of the lengths of sequences in this program, cached tokens included.
   int64_t longest() const;
   // x [T,C] -> [S,C], the first token of each sequence; zeros for empty ones.
   ValueId first_tokens(ValueId x);
+  // x [T,C] -> [S,C], the last token of each sequence; zeros for empty ones.
+  ValueId last_tokens(ValueId x);
   // Self-attention with the run's boundaries, or (causal alone) against the layer's cache.
   // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D]; bias [H,2*longest()-1] as
-  // ops::attention has it. While the encoder is built, T, the boundaries and the heads are the
-  // encoder's.
+  // ops::attention has it, and so softcap. While the encoder is built, T, the boundaries and the
+  // heads are the encoder's.
   ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
                          double dropout_p, int64_t window = 0, bool causal = true,
-                         ValueId bias = kNoValue);
+                         ValueId bias = kNoValue, double softcap = 0);
 
   // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache,
   // where every sequence has one query.
@@ -153,7 +157,8 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o,
                   DType rounded);
   ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);
-  ValueId first_rows();  // i32[S], -1 for empty sequences
+  ValueId first_rows();            // i32[S], -1 for empty sequences
+  ValueId filled_rows(bool last);  // the same, or the last ones
   ValueId cache_state(const std::string& name, int64_t pages);
   void add_state(const std::string& name, Role role, bool trainable, const Type& type);
 
@@ -164,8 +169,10 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
 
 // The last linear layer of a head: logits [N,V] = x [N,C] weight^T [V,C] + bias [V]. Losses take
 // it as it is (linear_cross_entropy), so that logits of a vocabulary need not exist.
+// softcap c > 0: the logits z become c tanh(z / c).
 struct HeadLayer {
   ValueId x, weight, bias = kNoValue;
+  double softcap = 0;
 };
 
 ValueId logits_of(Builder& b, const HeadLayer& head);

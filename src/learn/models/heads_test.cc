@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "learn/models/errors.h"
 #include "learn/models/family.h"
 
@@ -65,6 +68,61 @@ TEST(Config, ANewModelIsTheUsualOneOfItsTypeWithOverrides) {
       if (*t.usual == 0) continue;
       EXPECT_TRUE(read_model_config(usual_config(t.name, "").value()).ok()) << t.name;
     }
+}
+
+// An unknown type is answered with the nearest family, what differs, and the page about families.
+TEST(Config, AnUnknownTypeIsAnsweredWithTheNearestFamily) {
+  const auto answer = [](json config, const char* type) {
+    config["model_type"] = type;
+    return read_model_config(config).error().text();
+  };
+  json bert = usual_config("bert", "").value();
+  bert["max_bins"] = 7;
+  bert.erase("type_vocab_size");
+  EXPECT_THAT(answer(bert, "ernie"),
+              HasSubstr("its config.json is nearest to that of 'bert': 12 keys are the same, bert "
+                        "has no 'max_bins', the config has no 'type_vocab_size'; docs/families.md "
+                        "shows how to add a family as one file; model types that work: "));
+  EXPECT_THAT(answer(usual_config("modernbert", "").value(), "moderner"),
+              HasSubstr("nearest to that of 'modernbert'"));
+  json llama = usual_config("llama", "").value();
+  llama["rope_theta"] = 5e5;  // the spelling of Transformers 4
+  llama.erase("rope_parameters");
+  for (const char* key : {"a", "b", "c", "d", "e", "f", "g"}) llama[key] = 1;
+  EXPECT_THAT(answer(llama, "yi"),
+              HasSubstr(" has no 'a', 'b', 'c', 'd', 'e', 'f' and 1 more; docs"));
+  // Nothing to compare: the names alone.
+  EXPECT_THAT(answer(json::object(), "gpt3"),
+              AllOf(HasSubstr("did you mean 'gpt2'? model types that work"),
+                    testing::Not(HasSubstr("nearest to"))));
+}
+
+// Real configs of families that hone has, under another name.
+TEST(Config, RealConfigsAreNearestToTheirOwnFamily) {
+  const char* set = std::getenv("HONE_DATA");
+  const std::string folder =
+      (set ? std::string(set) : std::string(HONE_SOURCE_DIR) + "/../shared/data") + "/configs/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no configs in HONE_DATA " << folder;
+  // Types may have the same keys.
+  const std::vector<std::string> kLikeLlama{"apertus",   "arcee",   "llama",
+                                            "ministral", "mistral", "qwen2"};
+  for (const auto& [file, nearest] :
+       std::map<std::string, std::vector<std::string>>{{"bert-base-uncased", {"bert"}},
+                                                       {"roberta-large", {"bert", "roberta"}},
+                                                       {"gpt2-xl", {"gpt2"}},
+                                                       {"llama-3-8b", kLikeLlama},
+                                                       {"mistral-7b-v0.1", kLikeLlama},
+                                                       {"qwen2-7b", kLikeLlama}}) {
+    json config = json::parse(std::ifstream(folder + file + ".json"));
+    config["model_type"] = "unheard-of";
+    const std::string text = read_model_config(config).error().text();
+    EXPECT_TRUE(std::any_of(nearest.begin(), nearest.end(),
+                            [&](const std::string& type) {
+                              return text.find("nearest to that of '" + type + "'") !=
+                                     std::string::npos;
+                            }))
+        << file << ": " << text;
+  }
 }
 
 // A weight is what its first use says; a second use of another size is a mistake in the family.

@@ -1,85 +1,21 @@
 #include "learn/models/llama_blocks.h"
 
+#include "learn/models/activations.h"
+#include "learn/models/config_keys.h"
 #include "learn/models/errors.h"
 
 namespace hone {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kLlamaHead = "lm_head.weight";
-
-// Transformers 5 keeps rope_theta and rope_type in rope_parameters, 4 in rope_theta and
-// rope_scaling.
-json rope_parameters(const ModelConfig& c) {
-  json rope = json::object();
-  rope["rope_theta"] = c.real("rope_theta", 10000.0);
-  for (const char* key : {"rope_scaling", "rope_parameters"})
-    if (auto it = c.config.find(key); it != c.config.end() && it->is_object()) rope.update(*it);
-  if (!rope.contains("rope_type"))
-    rope["rope_type"] = rope.contains("type") ? rope["type"] : "default";
-  return rope;
-}
-
-Status read_rope(const ModelConfig& c) {
-  for (const char* key : {"rope_scaling", "rope_parameters"})
-    if (auto it = c.config.find(key); it != c.config.end() && !it->is_null() && !it->is_object())
-      return Error(err::kBadConfig,
-                   fmt::format("config.json: '{}' is {}, an object is expected", key, it->dump()));
-  json rope = rope_parameters(c);
-  if (!rope["rope_type"].is_string())
-    return Error(err::kBadConfig, "config.json: rope_type is not a text");
-  std::string type = rope["rope_type"];
-  std::vector<const char*> keys{"rope_theta"};
-  if (type == "linear")
-    keys.push_back("factor");
-  else if (type == "llama3")
-    keys.insert(keys.end(), {"factor", "low_freq_factor", "high_freq_factor",
-                             "original_max_position_embeddings"});
-  else if (type != "default")
-    return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: rope_type '{}' is not supported", type))
-        .todo("default, linear and llama3 work");
-  for (const char* key : keys)
-    if (!rope.contains(key) || !rope[key].is_number() || rope[key].get<double>() <= 0)
-      return Error(
-          err::kBadConfig,
-          fmt::format("config.json: rope_type '{}' needs a positive number '{}'", type, key));
-  return Ok{};
-}
 
 int64_t window_of(const ModelConfig& c, const LlamaStyle& style, int64_t layer) {
   if (c.window == 0) return 0;
   if (auto it = c.config.find("layer_types");
       it != c.config.end() && it->is_array() && layer < static_cast<int64_t>(it->size()))
     return (*it)[static_cast<size_t>(layer)] == "sliding_attention" ? c.window : 0;
+  if (style.window_period > 0) return (layer + 1) % style.window_period != 0 ? c.window : 0;
   return layer >= style.first_window_layer ? c.window : 0;
-}
-
-// inv_freq[i] = theta^(-2i/D), scaled by rope_type; f32 as Transformers computes it.
-std::vector<float> inv_freq(const ModelConfig& c) {
-  json rope = rope_parameters(c);
-  const float theta = rope["rope_theta"].get<float>();
-  std::vector<float> table;
-  for (int64_t i = 0; i < c.head_dim / 2; ++i) {
-    float f = 1.0f / std::pow(theta, static_cast<float>(2 * i) / static_cast<float>(c.head_dim));
-    if (rope["rope_type"] == "linear") f /= rope["factor"].get<float>();
-    if (rope["rope_type"] == "llama3") {
-      const double factor = rope["factor"], low = rope["low_freq_factor"],
-                   high = rope["high_freq_factor"];
-      const double original = rope["original_max_position_embeddings"];
-      const double wavelength = 2 * M_PI / static_cast<double>(f);
-      if (wavelength > original / low) {
-        f = static_cast<float>(static_cast<double>(f) / factor);
-      } else if (wavelength >= original / high) {
-        const double smooth = (original / wavelength - low) / (high - low);
-        f = static_cast<float>((1 - smooth) * static_cast<double>(f) / factor +
-                               smooth * static_cast<double>(f));
-      }
-    }
-    table.push_back(f);
-  }
-  return table;
 }
 
 ValueId llama_words(ModelGraph& g) {
@@ -91,7 +27,11 @@ ValueId llama_words(ModelGraph& g) {
 
 }  // namespace
 
-Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim) {
+namespace {
+
+// The common fields, and the form of the rotation.
+Status read_sizes(ModelConfig& c, const RotationStyle& rotation, int64_t positions,
+                  int64_t head_dim) {
   c.vocab = HONE_TRY(c.integer("vocab_size"));
   c.hidden = HONE_TRY(c.integer("hidden_size"));
   c.layers = HONE_TRY(c.integer("num_hidden_layers"));
@@ -106,67 +46,212 @@ Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim) {
     return Error(err::kBadConfig,
                  fmt::format("config.json: the head size {} is odd, rotary positions need pairs",
                              c.head_dim));
-  std::string act = c.text("hidden_act", "silu");
-  if (act != "silu")
-    return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: hidden_act '{}' is not supported", act))
-        .todo("silu works");
+  return check_rotation(c, rotation);
+}
+
+Status check_act(const ModelConfig& c, const char* key, const std::string& wanted) {
+  const std::string act = c.text(key, wanted);
+  const bool same = act == wanted || (knows_activation(act) && knows_activation(wanted) &&
+                                      activation_kind(act) == activation_kind(wanted));
+  if (same) return Ok{};
+  return Error(err::kConfigNotOffered,
+               fmt::format("config.json: {} '{}' is not supported", key, act))
+      .todo(fmt::format("{} works", wanted));
+}
+
+}  // namespace
+
+Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim) {
+  HONE_TRY(read_sizes(c, {}, positions, head_dim));
+  HONE_TRY(check_act(c, "hidden_act", "silu"));
   HONE_TRY(c.integer("max_window_layers", 28));
-  return read_rope(c);
+  return Ok{};
+}
+
+Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& style,
+                           std::initializer_list<const char*> own, const char* act_key) {
+  std::vector<const char*> also(own);
+  also.insert(also.end(), {"rope_theta", "rope_scaling", "rope_parameters", "layer_types",
+                           "head_dim", style.rotation.theta_key, style.rotation.share_key});
+  if (style.rotation.local_theta_key != nullptr) also.push_back(style.rotation.local_theta_key);
+  const nlohmann::json usual_keys = HONE_TRY(parse_json(usual, "usual"));
+  HONE_TRY(accept_keys(c, usual_keys, also));
+  HONE_TRY(check_layer_types(c));
+  add_missing_keys(c, usual_keys,
+                   {"rope_theta", "rope_scaling", "rope_parameters", style.rotation.theta_key});
+  HONE_TRY(read_sizes(c, style.rotation, 2048, 0));
+  return check_act(c, act_key, style.act);
+}
+
+Status check_layer_types(const ModelConfig& c) {
+  const auto it = c.config.find("layer_types");
+  if (it == c.config.end() || !it->is_array()) return Ok{};
+  for (const nlohmann::json& type : *it)
+    if (type != "full_attention" && type != "sliding_attention")
+      return Error(err::kConfigNotOffered,
+                   fmt::format("config.json: layer_types has {}, which is not supported",
+                               type.dump()))
+          .todo("full_attention and sliding_attention work");
+  return Ok{};
+}
+
+namespace {
+
+double norm_eps(const ModelConfig& c) {
+  for (const char* key :
+       {"rms_norm_eps", "layer_norm_eps", "norm_epsilon", "norm_eps", "layer_norm_epsilon"})
+    if (c.config.contains(key)) return c.real(key, 1e-6);
+  return 1e-6;
+}
+
+}  // namespace
+
+ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads) {
+  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
+  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
+  x = g.rms_norm(fmt::format("{}{}_norm", at, which), x, norm_eps(g.config));
+  return ops::reshape(g.b, x, whole);
+}
+
+ValueId layer_norm_of(ModelGraph& g, const std::string& at, ValueId x) {
+  return g.layer_norm(at, x, norm_eps(g.config));
+}
+
+ValueId scaled_layer_norm_of(ModelGraph& g, const std::string& at, ValueId x) {
+  const ValueId gamma =
+      g.weight({at + ".weight", {g.b.type(x).shape.back()}, ParamSpec::Init::ones, 0, false});
+  return ops::layer_norm(g.b, x, gamma, kNoValue, norm_eps(g.config)).y;
+}
+
+ValueId times(Builder& b, ValueId x, double number) {
+  return number == 1 ? x : ops::mul(b, x, ops::constant(b, number, {DType::f32, {}}));
 }
 
 int64_t qwen_window_layer(const ModelConfig& c) {
   return c.integer("max_window_layers", 28).value();
 }
 
-ValueId llama_body(ModelGraph& g, const LlamaStyle& style) {
-  Builder& b = g.b;
-  const ModelConfig& c = g.config;
-  const int64_t C = c.hidden, F = c.integer("intermediate_size").value(),
-                K = c.kv_heads * c.head_dim;
-  const double eps = c.real("rms_norm_eps", 1e-6);
-  const double scale = 1 / std::sqrt(static_cast<double>(c.head_dim));
-  const LinearLayer qkv{.bias = style.qkv_bias}, output{.bias = style.output_bias},
-      mlp{.bias = style.mlp_bias};
-  const ValueId frequencies =
-      g.constant({"rope.inv_freq", {c.head_dim / 2}, [&c] { return inv_freq(c); }});
+namespace {
 
+// One decoder with its style. `x` is the residual stream [T,C].
+class LlamaLayers {
+ public:
+  LlamaLayers(ModelGraph& g, const LlamaStyle& style)
+      : g_(g),
+        b_(g.b),
+        c_(g.config),
+        style_(style),
+        inner_(c_.integer("intermediate_size").value()),
+        rotation_(g, style.rotation) {}
+
+  ValueId norm(const std::string& at, ValueId x) {
+    return style_.norm != nullptr ? style_.norm(g_, at, x) : g_.rms_norm(at, x, norm_eps(c_));
+  }
+
+  ValueId layer(int64_t i, ValueId x) {
+    const std::string h = fmt::format("model.layers.{}.", i);
+    Builder::Scope block(b_, fmt::format("layers.{}", i));
+    ValueId y;
+    {
+      Builder::Scope s(b_, "self_attn");
+      y = before(h, style_.attention_norm, x);
+      const ValueId a = attend(i, h, y);
+      x = added(h, style_.attention_out_norm, a, style_.attention_out_dropout, x);
+    }
+    Builder::Scope s(b_, "mlp");
+    if (!style_.parallel) y = before(h, style_.mlp_norm, x);
+    const ValueId m = feed_forward(h, y);
+    return added(h, style_.mlp_out_norm, m, style_.mlp_out_dropout, x);
+  }
+
+ private:
+  ValueId before(const std::string& h, const char* name, ValueId x) {
+    return *name == 0 ? x : norm(h + name, x);
+  }
+
+  // x + what a sublayer gives.
+  ValueId added(const std::string& h, const char* name, ValueId out, double dropout, ValueId x) {
+    return g_.dropout(times(b_, before(h, name, out), style_.residual_scale), dropout, x);
+  }
+
+  ValueId attend(int64_t i, const std::string& h, ValueId y) {
+    const std::string at = h + "self_attn.";
+    const LinearLayer qkv{.bias = style_.qkv_bias}, output{.bias = style_.output_bias};
+    const int64_t Q = c_.heads * c_.head_dim, K = c_.kv_heads * c_.head_dim;
+    const int64_t window = window_of(c_, style_, i);
+    const bool rotates = style_.rotates == nullptr || style_.rotates(c_, i);
+    const ValueId all = style_.fused_qkv ? g_.linear(at + "qkv_proj", y, Q + 2 * K, qkv) : kNoValue;
+    const auto projected = [&](char which, int64_t from, int64_t columns) {
+      return all != kNoValue ? ops::slice(b_, all, 1, from, from + columns)
+                             : g_.linear(fmt::format("{}{}_proj", at, which), y, columns, qkv);
+    };
+    const auto turned = [&](char which, int64_t heads, int64_t from) {  // [T,heads*D]
+      ValueId q = projected(which, from, heads * c_.head_dim);
+      if (style_.before_rotation) q = style_.before_rotation(g_, at, which, q, heads);
+      if (rotates) q = rotation_.turn(q, heads, window > 0);
+      if (style_.after_rotation) q = style_.after_rotation(g_, at, which, q, heads);
+      return q;
+    };
+    // Values are named one by one: the order in which C++ evaluates arguments is not fixed.
+    ValueId q = turned('q', c_.heads, 0);
+    ValueId k = turned('k', c_.kv_heads, Q);
+    ValueId v = projected('v', Q + K, K);
+    const double scale = style_.attention_scale > 0
+                             ? style_.attention_scale
+                             : 1 / std::sqrt(static_cast<double>(c_.head_dim));
+    ValueId a = g_.self_attention(i, q, k, v, scale, c_.real("attention_dropout", 0), window,
+                                  style_.causal, kNoValue, style_.attention_softcap);
+    return g_.linear(at + style_.output, a, c_.hidden, output);
+  }
+
+  ValueId feed_forward(const std::string& h, ValueId y) {
+    const std::string at = h + "mlp.";
+    const LinearLayer mlp{.bias = style_.mlp_bias};
+    const int64_t F = inner_;
+    ValueId up;
+    if (!style_.gated) {
+      up = acted(at, g_.linear(at + style_.up, y, F, mlp));
+    } else if (style_.fused_gate_up) {
+      ValueId both = g_.linear(at + "gate_up_proj", y, 2 * F, mlp);  // [T,2F]
+      ValueId gate = ops::slice(b_, both, 1, 0, F);
+      ValueId value = ops::slice(b_, both, 1, F, 2 * F);
+      up = ops::gate(b_, gate, value, activation_kind(style_.act));
+    } else {
+      ValueId gate = g_.linear(at + "gate_proj", y, F, mlp);  // [T,F]
+      ValueId value = g_.linear(at + "up_proj", y, F, mlp);
+      up = ops::gate(b_, gate, value, activation_kind(style_.act));
+    }
+    return g_.linear(at + style_.down, up, c_.hidden, mlp);
+  }
+
+  ValueId acted(const std::string& at, ValueId x) {
+    if (style_.activation != nullptr) return style_.activation(g_, at, x);
+    if (style_.act != std::string_view("relu2")) return activate(b_, x, style_.act);
+    const ValueId positive = ops::relu(b_, x);
+    return ops::mul(b_, positive, positive);
+  }
+
+  ModelGraph& g_;
+  Builder& b_;
+  const ModelConfig& c_;
+  const LlamaStyle& style_;
+  const int64_t inner_;
+  const Rotation rotation_;
+};
+
+}  // namespace
+
+ValueId llama_body(ModelGraph& g, const LlamaStyle& style) {
+  LlamaLayers layers(g, style);
   ValueId x;  // [T,C]
   {
-    Builder::Scope s(b, "embed");
-    x = ops::embedding(b, llama_words(g), g.ids);
+    Builder::Scope s(g.b, "embed");
+    x = times(g.b, ops::embedding(g.b, llama_words(g), g.ids), style.embed_scale);
+    x = g.dropout(x, style.embed_dropout);
   }
-  for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string h = fmt::format("model.layers.{}.", i);
-    Builder::Scope block(b, fmt::format("layers.{}", i));
-    {
-      Builder::Scope s(b, "self_attn");
-      ValueId y = g.rms_norm(h + "input_layernorm", x, eps);
-      auto rotated = [&](char which, int64_t heads) {  // [T,heads*D]
-        ValueId q =
-            g.linear(fmt::format("{}self_attn.{}_proj", h, which), y, heads * c.head_dim, qkv);
-        if (style.before_rotation) q = style.before_rotation(g, h + "self_attn.", which, q, heads);
-        return ops::rope(b, q, g.positions, frequencies, heads);
-      };
-      ValueId q = rotated('q', c.heads);
-      ValueId k = rotated('k', c.kv_heads);
-      ValueId v = g.linear(h + "self_attn.v_proj", y, K, qkv);
-      ValueId a = g.self_attention(i, q, k, v, scale, c.real("attention_dropout", 0),
-                                   window_of(c, style, i));
-      x = ops::add(b, g.linear(h + "self_attn.o_proj", a, C, output), x);
-    }
-    {
-      Builder::Scope s(b, "mlp");
-      ValueId y = g.rms_norm(h + "post_attention_layernorm", x, eps);
-      // Values are named one by one: the order in which C++ evaluates arguments is not fixed.
-      ValueId gate = g.linear(h + "mlp.gate_proj", y, F, mlp);  // [T,F]
-      ValueId value = g.linear(h + "mlp.up_proj", y, F, mlp);
-      ValueId up = ops::gate(b, gate, value, "silu");
-      x = ops::add(b, g.linear(h + "mlp.down_proj", up, C, mlp), x);
-    }
-  }
-  Builder::Scope s(b, "norm");
-  return g.rms_norm("model.norm", x, eps);
+  for (int64_t i = 0; i < g.config.layers; ++i) x = layers.layer(i, x);
+  Builder::Scope s(g.b, "norm");
+  return layers.norm(style.last_norm, x);
 }
 
 HeadLayer llama_head(ModelGraph& g, ValueId hidden) {
@@ -210,6 +295,30 @@ GgufLayout llama_gguf(const std::string& architecture, const std::string& head_d
     }
   g.keys.push_back({head_dim_key, "head_dim"});
   return g;
+}
+
+void rename_tensors(GgufLayout& g, std::initializer_list<GgufName> names) {
+  for (const GgufName& name : names) {
+    std::erase_if(g.of_layer, [&](const GgufName& old) { return old.gguf == name.gguf; });
+    if (!name.weight.empty()) g.of_layer.push_back(name);
+  }
+}
+
+void use_layer_norms(GgufLayout& g, const char* eps_key) {
+  for (GgufKey& key : g.keys)
+    if (key.gguf == "attention.layer_norm_rms_epsilon")
+      key = {"attention.layer_norm_epsilon", eps_key, true};
+}
+
+std::string windows_other_than(const ModelConfig& c, int64_t period) {
+  const auto types = c.config.find("layer_types");
+  if (types == c.config.end() || !types->is_array()) return "";
+  for (size_t i = 0; i < types->size(); ++i) {
+    const bool window = (static_cast<int64_t>(i) + 1) % period != 0;
+    if ((*types)[i] != (window ? "sliding_attention" : "full_attention"))
+      return fmt::format("its layer_types are not a window in each layer but every {}th", period);
+  }
+  return "";
 }
 
 }  // namespace hone

@@ -21,13 +21,6 @@ Status read_qwen3_config(ModelConfig& c) {
   return Ok{};
 }
 
-ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads) {
-  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
-  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
-  x = g.rms_norm(fmt::format("{}{}_norm", at, which), x, g.config.real("rms_norm_eps", 1e-6));
-  return ops::reshape(g.b, x, whole);
-}
-
 LlamaStyle qwen3_style(const ModelConfig& c) {
   const bool bias = c.flag("attention_bias", false);
   return {.qkv_bias = bias,

@@ -2,15 +2,24 @@
 // sublayers, no biases, scores without a scale. Linear weights are [out, in].
 //   t5   relu MLP and tied head, or (1.1, flan) gated GELU and a head of its own (arXiv 2002.05202)
 //   mt5  as 1.1 with more languages (arXiv 2010.11934)
+//   umt5 as mt5, with a table of relative positions in each layer (arXiv 2304.09151)
 #include "learn/models/activations.h"
+#include "learn/models/bart_blocks.h"
 #include "learn/models/errors.h"
 #include "learn/models/family.h"
+#include "learn/models/relative_buckets.h"
 
 namespace hone {
 namespace {
 
 constexpr const char* kT5Head = "lm_head.weight";
-constexpr int64_t kNoLimit = kLargestSize;  // positions: only distances are embedded
+constexpr const char* kT5Body = "transformer.";  // in front of the body's names in a classifier
+constexpr int64_t kNoLimit = kLargestSize;       // positions: only distances are embedded
+
+bool is_classifier(const ModelConfig& c) { return c.head == Head::sequence_classification; }
+std::string t5_name(const ModelConfig& c, const std::string& name) {
+  return is_classifier(c) ? kT5Body + name : name;
+}
 
 int64_t t5_layers(const ModelConfig& c, bool encoder) {
   return encoder ? c.integer("num_layers", 6).value() : c.layers;
@@ -30,7 +39,7 @@ struct FeedForward {
 };
 FeedForward feed_forward(const ModelConfig& c) {
   std::string name =
-      c.text("feed_forward_proj", c.text("model_type", "t5") == "mt5" ? "gated-gelu" : "relu");
+      c.text("feed_forward_proj", c.text("model_type", "t5") == "t5" ? "relu" : "gated-gelu");
   FeedForward f;
   f.gated = name.starts_with("gated-");
   if (f.gated) name = name.substr(6);
@@ -92,44 +101,13 @@ Status read_t5_config(ModelConfig& c) {
   return Ok{};
 }
 
-// The bucket of a key `distance` places before its query (after it if negative): half of
-// the buckets for single distances, the others growing by a factor up to max_distance. Computed in
-// f32 as Transformers does, since it rounds down what may be whole.
-int64_t bucket_of(const ModelConfig& c, bool both_ways, int64_t distance) {
-  int64_t count = bucket_count(c), first = 0;
-  if (both_ways) {
-    count /= 2;
-    if (distance < 0) first = count;
-    distance = std::abs(distance);
-  }
-  distance = std::max<int64_t>(distance, 0);
-  const int64_t exact = count / 2;
-  if (distance < exact) return first + distance;
-  const float range = static_cast<float>(
-      std::log(static_cast<double>(max_distance(c)) / static_cast<double>(exact)));
-  const float steps = std::log(static_cast<float>(distance) / static_cast<float>(exact)) / range *
-                      static_cast<float>(count - exact);
-  return first + std::min(count - 1, exact + static_cast<int64_t>(steps));
-}
-
-// Row d + reach is the bucket of a key d places after its query, -reach <= d <= reach; what is
-// farther has the last one's.
-int64_t table_reach(const ModelConfig& c) { return 2 * max_distance(c); }
-
-std::vector<float> buckets(const ModelConfig& c, bool both_ways) {
-  std::vector<float> rows;
-  const int64_t reach = table_reach(c);
-  for (int64_t d = -reach; d <= reach; ++d)
-    rows.push_back(static_cast<float>(bucket_of(c, both_ways, -d)));
-  return rows;
-}
-
 ValueId shared(ModelGraph& g) {
   const ModelConfig& c = g.config;
   TableOptions o{.std = c.real("initializer_factor", 1)};
   o.also = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
-  if (c.tied) o.also.emplace_back(kT5Head);
-  return g.table("shared.weight", c.vocab, c.hidden, o);
+  for (std::string& name : o.also) name = t5_name(c, name);
+  if (c.tied && !is_classifier(c)) o.also.emplace_back(kT5Head);
+  return g.table(t5_name(c, "shared.weight"), c.vocab, c.hidden, o);
 }
 
 // Layers without biases, whose weights begin with a deviation of their own.
@@ -149,7 +127,8 @@ struct Layers {
 CrossKeys cross_keys(ModelGraph& g, int64_t layer) {
   const Layers layers{.g = g};
   const ModelConfig& c = g.config;
-  const std::string at = fmt::format("decoder.block.{}.layer.1.EncDecAttention.", layer);
+  const std::string at =
+      t5_name(c, fmt::format("decoder.block.{}.layer.1.EncDecAttention.", layer));
   CrossKeys keys;
   keys.k = layers.linear(at + "k", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
   keys.v = layers.linear(at + "v", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
@@ -167,23 +146,13 @@ struct T5Stack : Layers {
   std::string side = encoder ? "encoder" : "decoder";
   ValueId bias = kNoValue;
 
-  ValueId bias_rows() const {  // [buckets,H]
+  // Whether the layer has a table of its own; the others have that of the first.
+  bool has_table(int64_t layer) const { return layer == 0 || c.text("model_type", "t5") == "umt5"; }
+  ValueId bias_rows(int64_t layer) const {  // [buckets,H]
     // Transformers takes no decay from what has "bias" in its name.
-    return g.table(side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+    return g.table(fmt::format("{}.block.{}.layer.0.SelfAttention.relative_attention_bias.weight",
+                               t5_name(c, side), layer),
                    bucket_count(c), c.heads, {.std = root(C), .decay = false});
-  }
-
-  // [H, 2 reach - 1], what all layers of the side add to their scores.
-  ValueId relative_bias(ValueId table) const {
-    Builder::Scope s(b, "relative_attention_bias");
-    const int64_t reach = g.longest(), rows = 2 * reach - 1, most = table_reach(c);
-    auto whole = [&](int64_t x) {
-      return ops::constant(b, static_cast<double>(x), {DType::i32, {}});
-    };
-    ValueId at = ops::add(b, ops::iota(b, {DType::i32, {rows}}, 0), whole(most + 1 - reach));
-    at = ops::minimum(b, ops::maximum(b, at, whole(0)), whole(2 * most));
-    ValueId bucket = ops::cast(b, ops::gather_rows(b, table, at), DType::i32);
-    return ops::transpose(b, ops::embedding(b, bias_rows(), bucket), {1, 0});
   }
 
   // x + f(norm(x))
@@ -207,7 +176,7 @@ struct T5Stack : Layers {
         ValueId v = linear(h + "v", y, Q, root(C));
         ValueId a = g.self_attention(i, q, k, v, 1, dropout, 0, !encoder, bias);
         a = linear(h + "o", a, C, root(Q));
-        if (i == 0) bias_rows();  // where a checkpoint has them
+        if (has_table(i)) bias_rows(i);  // where a checkpoint has them
         return a;
       });
     }
@@ -245,17 +214,15 @@ struct T5Stack : Layers {
       Builder::Scope s(b, "embed");
       x = g.dropout(ops::embedding(b, shared(g), g.ids), dropout);
     }
-    const ValueId table = g.constant(
-        {side + ".relative_buckets",
-         {2 * table_reach(c) + 1},
-         [&config = g.config, both_ways = encoder] { return buckets(config, both_ways); }});
-    if (!g.declaring()) bias = relative_bias(table);
     for (int64_t i = 0; i < t5_layers(c, encoder); ++i) {
+      if (has_table(i))
+        bias = bucket_bias(g, side, {bucket_count(c), max_distance(c), encoder},
+                           [this, i] { return bias_rows(i); });
       Builder::Scope layer(b, fmt::format("block.{}", i));
-      x = block(i, fmt::format("{}.block.{}.layer.", side, i), x);
+      x = block(i, fmt::format("{}.block.{}.layer.", t5_name(c, side), i), x);
     }
     Builder::Scope s(b, "final_layer_norm");
-    return g.dropout(norm(side + ".final_layer_norm", x), dropout);
+    return g.dropout(norm(t5_name(c, side) + ".final_layer_norm", x), dropout);
   }
 };
 
@@ -264,6 +231,10 @@ ValueId decoder(ModelGraph& g) { return T5Stack{{.g = g}, false}.run(); }
 
 HeadLayer t5_head(ModelGraph& g, ValueId hidden) {
   const ModelConfig& c = g.config;
+  if (is_classifier(c))
+    return dense_classifier(
+        g, hidden, c.real("classifier_dropout", 0),
+        c.real("initializer_factor", 1) / std::sqrt(static_cast<double>(c.hidden)));
   if (scales_head(c))
     hidden = ops::mul(
         g.b, hidden,
@@ -276,14 +247,18 @@ HeadLayer t5_head(ModelGraph& g, ValueId hidden) {
 
 Family family_t5() {
   return {.name = "t5",
-          .model_types = {{"t5", "T5", "", {"q", "v"}}, {"mt5", "MT5", "", {"q", "v"}}},
-          .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
+          .model_types = {{"t5", "T5", "", {"q", "v"}},
+                          {"mt5", "MT5", "", {"q", "v"}},
+                          {"umt5", "UMT5"}},
+          .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"},
+                    {Head::sequence_classification, "ForSequenceClassification"}},
           .read_config = read_t5_config,
           .body = decoder,
           .head = t5_head,
           .encoder = encoder,
           .cross_keys = cross_keys,
           .dropouts = {"dropout_rate", "classifier_dropout"},
+          .body_prefix = kT5Body,
           .unread = {".EncDecAttention.relative_attention_bias.weight"},
           .separate_head = kT5Head,
           .head_of_file = true,

@@ -74,6 +74,10 @@ TEST(T5, WeightsFollowTheMlpAndTheTie) {
                    0.5 / std::sqrt(6.0));
   EXPECT_DOUBLE_EQ(find(list, "shared.weight")->std, 0.5);
 
+  list = family_of(opened(small_t5("umt5"))).params(opened(small_t5("umt5")));
+  EXPECT_NE(find(list, "encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight"),
+            nullptr);
+
   config = small_t5("mt5");
   config["tie_word_embeddings"] = false;
   list = family_of(opened(config)).params(opened(config));
@@ -105,9 +109,9 @@ TEST(T5, BucketsAreThoseOfTransformers) {
 }
 
 TEST(T5, WhatIsNotOfferedIsRefused) {
-  json config = small_t5("umt5");  // every one of its layers has a table of its own
-  EXPECT_THAT(t5_refusal(config), AllOf(HasSubstr("H2301  hone has no model family 'umt5'"),
-                                        HasSubstr("did you mean 'mt5'?")));
+  json config = small_t5("umt6");
+  EXPECT_THAT(t5_refusal(config), AllOf(HasSubstr("H2301  hone has no model family 'umt6'"),
+                                        HasSubstr("did you mean 'umt5'?")));
   config = small_t5("t5");
   config["feed_forward_proj"] = "gated-tanh";
   EXPECT_THAT(t5_refusal(config), HasSubstr("feed_forward_proj 'gated-tanh' is not supported"));

@@ -50,6 +50,51 @@ bool is_llama3(std::span<const float> factors, double theta, double factor) {
   return true;
 }
 
+// A list of f32 numbers in the file; empty: it has none, or of another type.
+Result<std::vector<float>> numbers_of(const GgufFile& gguf, const ByteFile& file,
+                                      const char* tensor) {
+  for (const GgufTensor& t : gguf.tensors) {
+    if (t.name != tensor || t.format->name != "F32") continue;
+    std::vector<float> numbers(static_cast<size_t>(t.bytes / 4));
+    HONE_TRY(file.read_at(t.offset, std::as_writable_bytes(std::span(numbers))));
+    return numbers;
+  }
+  return std::vector<float>{};
+}
+
+// Phi-3's two lists of factors, with the original length and the scale of sines and cosines.
+Status add_long_rope(Json& config, const GgufFile& gguf, const ByteFile& file,
+                     const std::string& arch) {
+  const auto shorter = HONE_TRY(numbers_of(gguf, file, kShortFactors)),
+             longer = HONE_TRY(numbers_of(gguf, file, kLongFactors));
+  const auto* original = gguf.get<int64_t>(arch + ".rope.scaling.original_context_length");
+  if (shorter.empty() || longer.empty() || original == nullptr) return Ok{};
+  config["rope_scaling"] = {
+      {"rope_type", "longrope"}, {"short_factor", shorter}, {"long_factor", longer}};
+  if (const auto* scale = gguf.get<double>(arch + ".rope.scaling.attn_factor"))
+    config["rope_scaling"]["attention_factor"] = *scale;
+  config["original_max_position_embeddings"] = *original;
+  return Ok{};
+}
+
+// The keys of yarn; llama.cpp's yarn_log_multiplier is mscale_all_dim beside an mscale of 1.
+void add_yarn(Json& config, const GgufFile& gguf, const std::string& arch) {
+  Json rope = {{"rope_type", "yarn"}};
+  const auto take = [&](const char* key, const char* name) {
+    const std::string whole = fmt::format("{}.{}", arch, key);
+    if (const auto* x = gguf.get<double>(whole)) rope[name] = *x;
+    if (const auto* x = gguf.get<int64_t>(whole)) rope[name] = *x;
+  };
+  take("rope.scaling.factor", "factor");
+  take("rope.scaling.original_context_length", "original_max_position_embeddings");
+  take("rope.scaling.yarn_beta_fast", "beta_fast");
+  take("rope.scaling.yarn_beta_slow", "beta_slow");
+  take("rope.scaling.yarn_log_multiplier", "mscale_all_dim");
+  take("attention.temperature_scale", "llama_4_scaling_beta");
+  if (rope.contains("mscale_all_dim")) rope["mscale"] = 1.0;
+  config["rope_scaling"] = std::move(rope);
+}
+
 Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const std::string& arch) {
   const auto unsupported = [&](std::string what) {
     return Error(err::kGgufUnsupported, fmt::format("'{}': {}", file.path(), what))
@@ -57,14 +102,17 @@ Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const 
             "use the model's safetensors checkpoint: its config.json has the scaling of positions");
   };
   const auto* type = gguf.get<std::string>(arch + ".rope.scaling.type");
-  if (type != nullptr && *type != "none") {
+  if (type != nullptr && *type == "yarn" &&
+      gguf.get<double>(arch + ".rope.scaling.yarn_attn_factor") == nullptr) {
+    add_yarn(config, gguf, arch);
+  } else if (type != nullptr && *type != "none" && *type != "longrope") {
     const auto* factor = gguf.get<double>(arch + ".rope.scaling.factor");
     if (*type != "linear" || factor == nullptr)
       return unsupported(fmt::format("its rotary positions are scaled by '{}'", *type));
     config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", *factor}};
   }
   for (const GgufTensor& t : gguf.tensors) {
-    if (t.name != "rope_freqs.weight") continue;
+    if (t.name != kRopeFreqs) continue;
     std::vector<float> factors(static_cast<size_t>(t.bytes / 4));
     if (t.format->name == "F32")
       HONE_TRY(file.read_at(t.offset, std::as_writable_bytes(std::span(factors))));
@@ -79,7 +127,17 @@ Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const 
                                 {"high_freq_factor", 4.0},
                                 {"original_max_position_embeddings", 8192}};
   }
-  return Ok{};
+  return add_long_rope(config, gguf, file, arch);
+}
+
+// The share of a head that turns: the file has the number of its channels.
+void add_rope_share(Json& config, const GgufFile& gguf, const std::string& arch) {
+  const auto* turned = gguf.get<int64_t>(arch + ".rope.dimension_count");
+  const int64_t heads = config.value("num_attention_heads", int64_t{1});
+  const int64_t size = config.value(
+      "head_dim", config.value("hidden_size", int64_t{0}) / std::max<int64_t>(heads, 1));
+  if (turned != nullptr && size > 0)
+    config["partial_rotary_factor"] = static_cast<double>(*turned) / static_cast<double>(size);
 }
 
 std::string class_of(const GgufModelType& found) {
@@ -136,6 +194,7 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
                    fmt::format("'{}': its metadata give no usable {}", file.path(), key))
           .todo("convert the model again");
   if (layout.finish != nullptr) layout.finish(config, has);
+  if (layout.turns_part) add_rope_share(config, gguf, layout.architecture);
   if (layout.rotates) HONE_TRY(add_rope(config, gguf, file, layout.architecture));
   return config;
 }

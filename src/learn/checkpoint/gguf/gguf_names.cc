@@ -18,6 +18,11 @@ std::string_view look_back(const std::vector<GgufName>& names, std::string_view 
   return {};
 }
 
+bool has_ending(const std::string& name, const std::vector<const char*>& endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* end) { return name.ends_with(end); });
+}
+
 }  // namespace
 
 std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name) {
@@ -57,8 +62,15 @@ std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
 }
 
 bool is_turned(const GgufLayout& layout, const std::string& hf_name) {
-  return std::any_of(layout.turned.begin(), layout.turned.end(),
-                     [&](const char* end) { return hf_name.ends_with(end); });
+  return has_ending(hf_name, layout.turned);
+}
+
+bool is_plus_one(const GgufLayout& layout, const std::string& hf_name) {
+  return has_ending(hf_name, layout.plus_one);
+}
+
+bool is_of_rotation(const std::string& ggml_name) {
+  return ggml_name == kRopeFreqs || ggml_name == kShortFactors || ggml_name == kLongFactors;
 }
 
 }  // namespace hone

@@ -20,6 +20,7 @@ struct Source {
   int64_t rows, cols;      // as in the file
   int64_t heads = 0;       // > 0: rows of each head are interleaved pairs (see row_of)
   bool transpose = false;  // GPT-2 keeps linear weights [in, out], ggml [out, in]
+  bool plus_one = false;   // the file has 1 + w; a vector
 };
 
 // The engine's scheme for blocks of the format; "": it has none.
@@ -45,7 +46,7 @@ class GgufSource final : public WeightSource {
     const Json config = HONE_TRY(gguf_config(gguf, *file_));
     const GgufModelType found = HONE_TRY(type_in(gguf, file_->path()));
     for (const GgufTensor& t : gguf.tensors)
-      if (t.name != "rope_freqs.weight") HONE_TRY(take(t, *found.type->gguf, config));
+      if (!is_of_rotation(t.name)) HONE_TRY(take(t, *found.type->gguf, config));
     return Ok{};
   }
 
@@ -53,6 +54,7 @@ class GgufSource final : public WeightSource {
   Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
     const TensorInfo& t = tensors_[index];
     const Source& s = sources_[index];
+    if (s.plus_one) return read_less_one(t, s, as, out);
     if (t.scheme.empty() && as == t.type.dtype && s.heads == 0 && !s.transpose)
       return file_->read_at(t.offset, out);
     if (!is_float(as))
@@ -108,6 +110,18 @@ class GgufSource final : public WeightSource {
   }
 
  private:
+  Status read_less_one(const TensorInfo& t, const Source& s, DType as,
+                       std::span<std::byte> out) const {
+    std::vector<std::byte> kept(static_cast<size_t>(t.bytes));
+    std::vector<float> values(static_cast<size_t>(t.type.count()));
+    HONE_TRY(file_->read_at(t.offset, kept));
+    s.format->decode(kept.data(), t.type.count() / s.format->block, values.data());
+    for (float& v : values) v -= 1;
+    convert(Stored::f32, reinterpret_cast<const std::byte*>(values.data()), as, out.data(),
+            t.type.count());
+    return Ok{};
+  }
+
   // Columns of `n` rows, side by side, into the transposed matrix.
   static void turn(const std::byte* band, int64_t n, const Source& s, int64_t width,
                    std::byte* out) {
@@ -155,6 +169,10 @@ class GgufSource final : public WeightSource {
       if (s.heads < 1 || s.rows % (2 * s.heads) != 0)
         return unsupported(
             fmt::format("has {} rows, which {} heads do not share evenly", s.rows, s.heads));
+    }
+    if (is_plus_one(layout, info.name)) {
+      if (t.shape.size() != 1) return unsupported("is not a vector");
+      s.plus_one = true;
     }
     if (is_turned(layout, info.name)) {
       if (t.shape.size() != 2) return unsupported("is not a matrix");

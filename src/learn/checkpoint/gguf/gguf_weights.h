@@ -46,5 +46,13 @@ inline int64_t gguf_row_of(int64_t head_rows, int64_t r) {  // back
 // Whether Transformers keeps that weight transposed: GPT-2's linear weights are [in, out], those of
 // ggml [out, in].
 bool is_turned(const GgufLayout& layout, const std::string& hf_name);
+// Whether the file keeps 1 + w where Transformers keeps w.
+bool is_plus_one(const GgufLayout& layout, const std::string& hf_name);
+
+// Tensors of rotary frequencies: those of Llama 3, and longrope's factors for short and long texts.
+inline constexpr const char* kRopeFreqs = "rope_freqs.weight";
+inline constexpr const char* kShortFactors = "rope_factors_short.weight";
+inline constexpr const char* kLongFactors = "rope_factors_long.weight";
+bool is_of_rotation(const std::string& ggml_name);
 
 }  // namespace hone
