@@ -199,6 +199,19 @@ Result<Pretrained> open_new_type(const OpenOptions& options) {
   return p;
 }
 
+// The text model's weights, and a line of log about the others. Only the file decides whether its
+// head is tied: configs say it at two places.
+std::unique_ptr<WeightSource> part_of_whole(Pretrained& p, std::unique_ptr<WeightSource> weights) {
+  const size_t all = weights->tensors().size();
+  std::unique_ptr<WeightSource> text = text_weights(std::move(weights), *p.whole);
+  if (const char* head = family_of(p.config).separate_head; head != nullptr)
+    p.config.tied = text->find(head) == nullptr;
+  p.config.config["tie_word_embeddings"] = p.config.tied;
+  log_info("{:<11} the text model of a model of type {}: {} other tensors stay as they are", "part",
+           p.whole->config.value("model_type", ""), all - text->tensors().size());
+  return text;
+}
+
 Result<Pretrained> open_model(const std::string& name, const OpenOptions& options) {
   if (name.empty() && options.config_name.empty()) return open_new_type(options);
   Pretrained p;
@@ -208,7 +221,13 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
   std::string config_path = p.path;
   if (!options.config_name.empty())
     config_path = HONE_TRY(resolve(options.config_name, options, false));
-  Result<ModelConfig> config = read_model_config(HONE_TRY(open_config(config_path)));
+  nlohmann::json file = HONE_TRY(open_config(config_path));
+  if (std::optional<nlohmann::json> text = text_config_of(file)) {
+    p.whole.emplace();
+    p.whole->config = std::exchange(file, std::move(*text));
+    if (is_folder(p.path)) p.whole->folder = p.path;
+  }
+  Result<ModelConfig> config = read_model_config(file);
   if (!config.ok()) return std::move(config.error().at(config_path));
   p.config = std::move(*config);
   std::optional<Head> head = options.head;
@@ -227,7 +246,9 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
     std::set<std::string> turned;
     for (const ParamSpec& spec : family_of(p.config).params(p.config))
       if (spec.in_out) turned.insert(spec.name);
-    p.weights = HONE_TRY(read_bitsandbytes(unwrapped(HONE_TRY(open_weights(p.path))), turned));
+    std::unique_ptr<WeightSource> weights = HONE_TRY(open_weights(p.path));
+    if (p.whole) weights = part_of_whole(p, std::move(weights));
+    p.weights = HONE_TRY(read_bitsandbytes(unwrapped(std::move(weights)), turned));
   }
   HONE_TRY(settle_head(p));
 
@@ -289,6 +310,7 @@ Status open_adapter(Pretrained& p, const OpenOptions& options) {
     if (p.adapter == nullptr && path_exists(file))
       p.adapter = unwrapped(HONE_TRY(open_weights(file.string())));
   }
+  if (p.adapter && p.whole) p.adapter = text_adapter(std::move(p.adapter));
   if (p.adapter) return keep_whole_weights(p);
   return Error(err::kBadAdapter,
                fmt::format("'{}' has no {}.safetensors", options.adapter_name, kAdapterStem))

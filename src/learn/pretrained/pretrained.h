@@ -9,6 +9,7 @@
 #include "learn/checkpoint/safetensors/weight_source.h"
 #include "learn/models/family.h"
 #include "learn/pretrained/trained_task.h"
+#include "learn/pretrained/whole_model.h"
 #include "learn/tokenizers/tokenizer.h"
 
 namespace hone {
@@ -76,6 +77,7 @@ struct Pretrained {
   std::unique_ptr<WeightSource> weights;  // null if not requested
   std::unique_ptr<WeightSource> adapter;  // of config.adapter, unless it is a new one
   std::optional<Tokenizer> tokenizer;
+  std::optional<WholeModel> whole;  // that the model is a part of; none: it is the folder's model
   std::vector<std::string> resized = {};  // weights with new entries, if the vocabulary has grown
 };
 

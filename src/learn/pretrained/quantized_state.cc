@@ -1,5 +1,6 @@
 #include "learn/pretrained/quantized_state.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -28,6 +29,43 @@ void in_parts(ThreadPool& pool, int64_t groups, Part part) {
 void write_floats(Session& session, const std::string& name, std::span<const float> x) {
   session.write_state(name, std::as_bytes(x));
 }
+
+// Bytes that are made in whole groups, and taken in parts of any length.
+class BytesOfGroups {
+ public:
+  BytesOfGroups(int64_t group, int64_t all) : group_(group), left_(all) {}
+
+  // Fills `bytes` with the next ones. make(span): the next whole groups, or the last, shorter one.
+  Status next(std::span<std::byte> bytes, FunctionRef<Status(std::span<uint8_t>)> make) {
+    std::span<uint8_t> to(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size());
+    to = to.subspan(take(to));
+    const int64_t size = std::ssize(to);
+    const int64_t whole = size == left_ ? size : size / group_ * group_;
+    if (whole > 0) HONE_TRY(make(to.first(static_cast<size_t>(whole))));
+    left_ -= whole;
+    to = to.subspan(static_cast<size_t>(whole));
+    if (to.empty()) return Ok{};
+    rest_.resize(static_cast<size_t>(std::min(group_, left_)));
+    left_ -= std::ssize(rest_);
+    taken_ = 0;
+    HONE_TRY(make(rest_));
+    take(to);
+    return Ok{};
+  }
+
+ private:
+  size_t take(std::span<uint8_t> to) {
+    const size_t n = std::min(rest_.size() - taken_, to.size());
+    std::copy_n(rest_.begin() + static_cast<std::ptrdiff_t>(taken_), n, to.begin());
+    taken_ += n;
+    return n;
+  }
+
+  const int64_t group_;
+  int64_t left_;               // bytes that are not made
+  std::vector<uint8_t> rest_;  // of a group in which a part ended
+  size_t taken_ = 0;           // of these
+};
 
 // Whether the numbers of 16 bits in the blocks are finite: then all elements are.
 bool finite_blocks(const BlockScheme& scheme, const std::byte* at, int64_t blocks) {
@@ -65,11 +103,8 @@ Status write_quantized(Session& session, const ParamSpec& spec, const WeightRead
   std::vector<float> x;
   std::atomic<bool> finite = true;
   int64_t first = 0;
-  const auto fill = [&](std::span<std::byte> bytes) -> Status {
-    std::span<uint8_t> payload(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size());
+  const auto quantize = [&](std::span<uint8_t> payload) -> Status {  // whole groups
     const int64_t n = scheme.columns(static_cast<int64_t>(payload.size()));
-    HONE_BUG_IF(first % group != 0 || (n % group != 0 && first + n != count),
-                "a part of '{}' ends within a block", spec.name);
     x.resize(static_cast<size_t>(n));
     HONE_TRY(read(first, x));
     in_parts(session.pool(), (n + group - 1) / group, [&](int64_t g0, int64_t groups) {
@@ -85,8 +120,10 @@ Status write_quantized(Session& session, const ParamSpec& spec, const WeightRead
     first += n;
     return finite ? Status(Ok{}) : Status(not_finite(spec, source));
   };
-  // Parts of whole groups: rows may be of any length.
+  // Rows may be of any length, and those of a rank may end within a group.
   const int64_t group_bytes = scheme.row_bytes(group);
+  BytesOfGroups payload(group_bytes, scheme.row_bytes(count));
+  const auto fill = [&](std::span<std::byte> bytes) { return payload.next(bytes, quantize); };
   HONE_TRY(session.write_state(spec.name, {}, fill,
                                std::max(group_bytes, kPart / group_bytes * group_bytes)));
   if (!spec.nested) {

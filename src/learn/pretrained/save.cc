@@ -40,6 +40,10 @@ Status copy_shards(const std::string& folder, const WeightSource& weights,
     std::vector<TensorData> members;
     for (const size_t i : plan.members[k]) {
       TensorData t = tensors[i];
+      if (t.blocks) {
+        members.push_back(std::move(t));
+        continue;
+      }
       bytes.emplace_back(static_cast<size_t>(t.type.bytes()));
       HONE_TRY(weights.read(sources[i], t.type.dtype, bytes.back()));
       t.bytes = bytes.back();
@@ -68,11 +72,16 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
   if (own_generation && !model.generation_config.empty())
     HONE_TRY(save_json(folder, "generation_config.json", model.generation_config));
   if (model.config.adapter) {
-    HONE_TRY(save_json(folder, kAdapterConfigFile, adapter_config(model.config, model.name)));
+    Json config = adapter_config(model.config, model.name);
+    if (model.whole && config["target_modules"].is_array())
+      config["target_modules"] =
+          text_layers(config["target_modules"].get<std::vector<std::string>>());
+    HONE_TRY(save_json(folder, kAdapterConfigFile, config));
     return model.tokenizer ? save_tokenizer(*model.tokenizer, folder) : Status(Ok{});
   }
-  nlohmann::json config = model.config.config;
-  config["architectures"] = {architecture_of(model.config)};
+  nlohmann::json config =
+      model.whole ? model.whole->config_with(model.config) : model.config.config;
+  if (!model.whole) config["architectures"] = {architecture_of(model.config)};
   config.erase("torch_dtype");
   config["dtype"] = torch_name(dtype);
   config.erase("quantization_config");
@@ -82,6 +91,7 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
     tasks[model.trained.params_key] = model.trained.params;
   }
   HONE_TRY(save_json(folder, "config.json", config));
+  if (model.whole) HONE_TRY(model.whole->copy_files(folder));
   if (model.tokenizer) HONE_TRY(save_tokenizer(*model.tokenizer, folder));
   return Ok{};
 }
@@ -91,7 +101,7 @@ namespace {
 // Tensors of a weight source under the model's names.
 struct Copied {
   std::vector<TensorData> tensors;   // without bytes
-  std::vector<std::string> sources;  // beside them
+  std::vector<std::string> sources;  // beside them; "": the tensor has `blocks`
   // The type of most elements: norms of a half-precision GGUF file are f32 beside f16 matrices.
   DType most = DType::f32;
 };
@@ -105,7 +115,8 @@ Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
     if (!spec.trained && find_weight(weights, model.config, spec) == nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, model.config, spec));
     const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
-    c.tensors.push_back({spec.name, {dtype, spec.shape}, {}, {}});
+    c.tensors.push_back(
+        {model.whole ? model.whole->name_of(spec.name) : spec.name, {dtype, spec.shape}, {}, {}});
     c.sources.push_back(t->name);
     if (std::string second = second_name(model.config, spec.name); !second.empty()) {
       c.tensors.push_back({std::move(second), {dtype, spec.shape}, {}, {}});
@@ -115,12 +126,23 @@ Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
   }
   for (const auto& [dtype, count] : elements)
     if (count > elements[c.most]) c.most = dtype;
+  if (!model.whole) return c;
+  for (TensorData& other : HONE_TRY(model.whole->others())) {
+    c.tensors.push_back(std::move(other));
+    c.sources.emplace_back();
+  }
   return c;
 }
 
 Status write_torch(const std::string& path, const WeightSource& weights, const Copied& c) {
-  return save_torch(path, c.tensors, [&](size_t i, std::span<std::byte> out) {
-    return weights.read(c.sources[i], c.tensors[i].type.dtype, out);
+  return save_torch(path, c.tensors, [&](size_t i, std::span<std::byte> out) -> Status {
+    if (!c.tensors[i].blocks) return weights.read(c.sources[i], c.tensors[i].type.dtype, out);
+    size_t done = 0;
+    return c.tensors[i].blocks([&](std::span<const std::byte> block) -> Status {
+      std::copy(block.begin(), block.end(), out.begin() + static_cast<std::ptrdiff_t>(done));
+      done += block.size();
+      return Ok{};
+    });
   });
 }
 

@@ -5,6 +5,7 @@
 #include "learn/checkpoint/gguf/errors.h"
 #include "learn/checkpoint/gguf/gguf_weights.h"
 #include "learn/checkpoint/gguf/gguf_writer.h"
+#include "learn/models/rotation.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"
@@ -12,8 +13,8 @@
 namespace hone {
 namespace {
 
-constexpr const char *kRopeFactors = "rope_freqs.weight", *kKeyLength = "attention.key_length",
-                     *kValueLength = "attention.value_length";
+constexpr const char *kKeyLength = "attention.key_length", *kValueLength = "attention.value_length",
+                     *kWindow = "attention.sliding_window";
 
 struct FileType {
   const char* name;  // of --outtype
@@ -25,7 +26,13 @@ constexpr FileType kFileTypes[] = {
 
 Result<const GgufLayout*> layout_for(const ModelConfig& c) {
   const GgufLayout* layout = gguf_layout_of(c);
-  if (layout != nullptr && c.head == Head::causal_lm) return layout;
+  if (layout != nullptr && c.head == Head::causal_lm) {
+    const std::string why = layout->unwritable != nullptr ? layout->unwritable(c) : "";
+    if (why.empty()) return layout;
+    return Error(err::kGgufUnsupported,
+                 fmt::format("llama.cpp has no {} like this model: {}", layout->architecture, why))
+        .todo("name a folder in place of the file");
+  }
   return Error(
              err::kGgufUnsupported,
              fmt::format("a model of the kind {} has no place in a GGUF file", architecture_of(c)))
@@ -51,20 +58,39 @@ std::vector<float> rope_factors(const ModelConfig& c, double theta) {
 struct Rope {
   double theta = 10000;
   double linear = 1;           // all frequencies are divided by it
-  std::vector<float> factors;  // each by its own
+  std::vector<float> factors;  // each by its own: the tensor rope_freqs
+  int64_t turned = 0;          // channels of a head
+  // longrope: its lists, the length before it, and what sines and cosines are multiplied with
+  std::vector<float> shorter, longer;
+  int64_t original = 0;
+  double scaling = 1;
+  nlohmann::json yarn = {};  // its parameters
 };
-Rope rope_of(const ModelConfig& c) {
+
+Result<Rope> rope_of(const ModelConfig& c) {
   Rope rope;
-  rope.theta = c.real("rope_theta", rope.theta);
-  std::string type;
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    const auto it = c.config.find(key);
-    if (it == c.config.end() || !it->is_object()) continue;
-    rope.theta = it->value("rope_theta", rope.theta);
-    type = it->value("rope_type", it->value("type", std::string()));
-    if (type == "linear") rope.linear = it->value("factor", 1.0);
-  }
+  // The style says defaults alone: the keys of the config are read the same way for all.
+  const nlohmann::json p = rope_parameters(c, {.theta = c.real("rope_theta", rope.theta)});
+  rope.theta = p["rope_theta"];
+  for (const ConstantTable& table : family_of(c).constants(c))
+    if (table.name == "rope.inv_freq") rope.turned = 2 * table.shape[0];
+  const std::string type = p["rope_type"];
+  if (type == "linear") rope.linear = p["factor"];
   if (type == "llama3") rope.factors = rope_factors(c, rope.theta);
+  if (type == "longrope") {
+    rope.shorter = p["short_factor"].get<std::vector<float>>();
+    rope.longer = p["long_factor"].get<std::vector<float>>();
+    rope.original = p["original_max_position_embeddings"];
+    rope.scaling = rope_scaling(c, p);
+  }
+  // llama.cpp scales sines and cosines by mscale_all_dim beside an mscale of 1, or by the usual rule.
+  const bool usual = !p.contains("attention_factor") && p.value("mscale", 1.0) == 1.0 &&
+                     p.value("truncate", true) && p.contains("factor");
+  if (type == "yarn" && usual) rope.yarn = p;
+  if ((type == "yarn" && !usual) || type == "dynamic")
+    return Error(err::kGgufUnsupported,
+                 fmt::format("hone does not write rope_type '{}' into a GGUF file", type))
+        .todo("name a folder in place of the file, and convert it by llama.cpp");
   return rope;
 }
 
@@ -83,9 +109,38 @@ Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufL
   if (name == "attention.layer_norm_epsilon") return GgufValue(c.real(key.config, 1e-5));
   if (name == "attention.layer_norm_rms_epsilon") return GgufValue(c.real(key.config, 1e-6));
   if (name == "rope.freq_base") return GgufValue(rope.theta);
-  if (name == "rope.dimension_count" || name == kKeyLength || name == kValueLength)
-    return GgufValue(c.head_dim);
-  HONE_BUG_IF(true, "nothing is known to write as {}.{}", layout.architecture, name);
+  if (name == "rope.dimension_count") return GgufValue(rope.turned);
+  if (name == kKeyLength || name == kValueLength) return GgufValue(c.head_dim);
+  if (name == kWindow) return GgufValue(c.window);
+  HONE_BUG_IF(key.config.empty(), "nothing is known to write as {}.{}", layout.architecture, name);
+  if (key.is_real) return GgufValue(c.real(key.config, 0));
+  return GgufValue(HONE_TRY(c.integer(key.config)));
+}
+
+using PutValue = std::function<void(const std::string& key, GgufValue value)>;
+
+// The keys of a rotation that is scaled.
+void put_scaling(const Rope& rope, const PutValue& put) {
+  if (rope.linear != 1) {
+    put("rope.scaling.type", std::string("linear"));
+    put("rope.scaling.factor", rope.linear);
+  }
+  if (!rope.yarn.is_null()) {
+    put("rope.scaling.type", std::string("yarn"));
+    put("rope.scaling.factor", rope.yarn["factor"].get<double>());
+    put("rope.scaling.original_context_length",
+        rope.yarn["original_max_position_embeddings"].get<int64_t>());
+    for (const auto& [key, name] : {std::pair{"rope.scaling.yarn_beta_fast", "beta_fast"},
+                                    {"rope.scaling.yarn_beta_slow", "beta_slow"},
+                                    {"rope.scaling.yarn_log_multiplier", "mscale_all_dim"},
+                                    {"attention.temperature_scale", "llama_4_scaling_beta"}})
+      if (rope.yarn.contains(name)) put(key, rope.yarn[name].get<double>());
+  }
+  if (rope.original > 0) {
+    put("rope.scaling.type", std::string("longrope"));
+    put("rope.scaling.original_context_length", rope.original);
+    put("rope.scaling.attn_factor", rope.scaling);
+  }
 }
 
 Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layout,
@@ -101,21 +156,23 @@ Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layo
   const auto put = [&](const std::string& key, GgufValue value) {
     m.emplace_back(layout.architecture + "." + key, std::move(value));
   };
-  bool says_head_size = false;
+  bool says_head_size = false, says_window = false;
   for (const GgufKey& key : layout.keys) {
-    put(key.gguf, HONE_TRY(value_of(key, c, layout, rope)));
+    says_window = says_window || key.gguf == kWindow;
     says_head_size = says_head_size || key.gguf == kKeyLength;
+    if (key.gguf == kWindow && c.window == 0) continue;
+    if (key.is_real && !key.config.empty() && c.config.contains(key.config) &&
+        c.config[key.config].is_null())
+      continue;
+    put(key.gguf, HONE_TRY(value_of(key, c, layout, rope)));
   }
   if (layout.rotates) {
     if (!says_head_size && c.head_dim * c.heads != c.hidden) {
       put(kKeyLength, c.head_dim);
       put(kValueLength, c.head_dim);
     }
-    if (rope.linear != 1) {
-      put("rope.scaling.type", std::string("linear"));
-      put("rope.scaling.factor", rope.linear);
-    }
-    if (c.window > 0) put("attention.sliding_window", c.window);
+    put_scaling(rope, put);
+    if (c.window > 0 && !says_window) put(kWindow, c.window);
   }
   if (!model.tokenizer) return m;
   const GgufVocab v = HONE_TRY(gguf_vocab(*model.tokenizer, c.vocab));
@@ -182,7 +239,7 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
   const FileType* type = std::find_if(std::begin(kFileTypes), std::end(kFileTypes),
                                       [&](const FileType& t) { return outtype == t.name; });
   HONE_BUG_IF(type == std::end(kFileTypes), "a GGUF file of {}", outtype);
-  const Rope rope = rope_of(c);
+  const Rope rope = HONE_TRY(rope_of(c));
   const GgufMetadata metadata = HONE_TRY(metadata_of(model, layout, rope, *type));
   std::vector<GgufOutput> outputs;
   std::vector<std::string> names, sources;  // beside them
@@ -199,18 +256,25 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
     names.push_back(spec.name);
     sources.push_back(t->name);
   }
-  if (!rope.factors.empty())
-    outputs.push_back(
-        {kRopeFactors, {static_cast<int64_t>(rope.factors.size())}, ggml_format("F32")});
+  std::vector<const std::vector<float>*> lists;  // after the weights
+  for (const auto& [name, list] : {std::pair{kRopeFreqs, &rope.factors},
+                                   {kShortFactors, &rope.shorter},
+                                   {kLongFactors, &rope.longer}}) {
+    if (list->empty()) continue;
+    outputs.push_back({name, {static_cast<int64_t>(list->size())}, ggml_format("F32")});
+    lists.push_back(list);
+  }
   std::vector<float> values;
   return save_gguf(path, metadata, outputs, [&](size_t i, std::span<float> out) -> Status {
-    if (i == names.size()) {
-      std::copy(rope.factors.begin(), rope.factors.end(), out.begin());
+    if (i >= names.size()) {
+      std::copy(lists[i - names.size()]->begin(), lists[i - names.size()]->end(), out.begin());
       return Ok{};
     }
     values.resize(out.size());
     HONE_TRY(weights.read(sources[i], DType::f32, std::as_writable_bytes(std::span(values))));
     reorder(c, layout, names[i], outputs[i].shape, values, out);
+    if (is_plus_one(layout, names[i]))
+      for (float& v : out) v += 1;
     return Ok{};
   });
 }

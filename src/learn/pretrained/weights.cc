@@ -85,6 +85,8 @@ class FirstValues {
   int64_t done_ = 0, zero_begin_ = -1;
 };
 
+constexpr std::string_view kLengths = ".lora_magnitude_vector";  // of DoRA
+
 constexpr int64_t kWhole = std::numeric_limits<int64_t>::max();  // a state in one block
 
 // Elements of a whole weight that is in memory, turned to [out,in].
@@ -318,6 +320,27 @@ const TensorInfo* find_adapter_weight(const WeightSource& adapter, const ParamSp
   return t;
 }
 
+std::map<std::string, std::vector<std::string>> names_in_modules(const ModelConfig& config) {
+  std::map<std::string, std::vector<std::string>> all;
+  const Family& family = family_of(config);
+  for (const ParamSpec& spec : family.params(config)) {
+    std::vector<std::string>& names = all[spec.name];
+    names = family.other_names(config, spec);
+    if (!config.adapter || !spec.of_adapter()) continue;
+    const size_t last = spec.name.rfind('.');
+    if (spec.name.ends_with(kLengths))
+      names.push_back(spec.name + ".default.weight");
+    else if (spec.part != ParamSpec::Part::saved)
+      names.push_back(spec.name.substr(0, last) + ".default" + spec.name.substr(last));
+    else  // the module that is trained whole may be any part of the name
+      for (size_t dot = spec.name.find('.'); dot != spec.name.npos;
+           dot = spec.name.find('.', dot + 1))
+        names.push_back(spec.name.substr(0, dot) + ".modules_to_save.default" +
+                        spec.name.substr(dot));
+  }
+  return all;
+}
+
 Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model) {
   const auto misfit = [&](std::string what) {
     return Error(err::kBadAdapter, std::move(what))
@@ -347,8 +370,6 @@ Status check_adapter_weights(const WeightSource& adapter, const Pretrained& mode
 }
 
 namespace {
-
-constexpr std::string_view kLengths = ".lora_magnitude_vector";
 
 // Those of the weight's rows, as the adapter's B begins as zeros.
 void init_lengths(Session& session, const ModelConfig& config, const ParamSpec& spec) {

@@ -1,7 +1,10 @@
 // A family's weights in a checkpoint, under any of their names.
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "learn/checkpoint/safetensors/weight_source.h"
 #include "learn/models/adapter_config.h"
@@ -39,6 +42,10 @@ std::vector<std::string> unused_layers(const WeightSource& weights, const ModelC
 // its bias twice: Transformers 5 reads `decoder.bias` and warns if the other is missing, version 4
 // reads `bias`.
 std::string second_name(const ModelConfig& config, const std::string& name);
+
+// Names of the trained weights in a state dict of the running model, best first, by the name in a saved
+// model; with PEFT's parts of an adapter's names.
+std::map<std::string, std::vector<std::string>> names_in_modules(const ModelConfig& config);
 
 // i8 values and a scale for each row, or each column, of x [.., columns], row-major: x is
 // q * scale, off by at most scale / 2, where scale = largest magnitude / 127.

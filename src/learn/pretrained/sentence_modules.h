@@ -1,0 +1,40 @@
+// The files of sentence-transformers in a model folder: modules.json and those it names, prompts, the length of texts.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "learn/models/text_embedding.h"
+#include "learn/pretrained/pretrained.h"
+
+namespace hone {
+
+struct SentenceModules {
+  EmbeddingForm form = {};
+  int64_t max_seq_length = 0;  // tokens of a text; 0: the model's positions
+  std::map<std::string, std::string> prompts = {};
+  std::string default_prompt_name = {};
+  std::string similarity = "cosine";
+
+  // The prompt of this name; "" names the default one, if there is one. H2286: there is no such prompt.
+  Result<std::string> prompt(const std::string& name) const;
+};
+
+// None: the folder has no modules.json. H2210: a file is not a JSON object. H2286: a module, key or value that hone does not compute.
+Result<std::optional<SentenceModules>> read_sentence_modules(const std::string& folder);
+// Writes all files but the weights of dense layers. `hidden`: the hidden size of the model.
+Status write_sentence_modules(const std::string& folder, const SentenceModules& modules,
+                              int64_t hidden);
+
+// Makes the opened model one that embeds texts: its head is none, the weights of dense layers are among its own.
+// Errors: those of set_head and of the files of dense layers; H2286: a dense layer does not fit the model.
+Status embed_with(Pretrained& model, const SentenceModules& modules);
+// Writes the weights of a dense layer into its folder; `weight` [out,in], `bias` [out] or nothing.
+Status write_dense(const std::string& folder, const EmbeddingDense& dense,
+                   std::span<const float> weight, std::span<const float> bias);
+
+// The activation that a cross-encoder of the folder puts on its only logit: "sigmoid" or "identity". H2286: another one.
+Result<std::string> score_activation(const ModelConfig& config);
+
+}  // namespace hone
