@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """Makes tests/goldens/peer_checkpoints again: checkpoints in the middle of small runs, as other trainers write them.
 
-Needs torch, transformers, accelerate, deepspeed and lightning.
+Needs torch, transformers, accelerate, deepspeed, peft and lightning.
 
 model/            a GPT-2 of one layer with its tokenizer, the start of every run
 train.jsonl       the rows, in their order; each is one sequence with an end token (hone train --packing --no_shuffle)
-golden.json       settings, and losses of all steps by kind of checkpoint; the checkpoint is of step `saved`
+golden.json       settings, and losses of all steps by kind of checkpoint; the checkpoint is of step `saved`, and
+                  `continued` has the losses after it
 after.safetensors weights, exp_avg.<weight> and exp_avg_sq.<weight> at that step, from plain PyTorch
 <kind>/           deepspeed_zero1, _zero2, _zero3      two ranks of DeepSpeed: global_step4/ and `latest`
                   deepspeed_zero2_bf16                 the same with bf16 weights and f32 masters
+                  deepspeed_zero3_lora                 with PEFT's LoRA beside frozen weights
                   deepspeed_universal                  ds_to_universal of deepspeed_zero2
                   dcp                                  two ranks of fully_shard, torch.distributed.checkpoint
                   trainer_fsdp                         the same, as Accelerate and Transformers' Trainer save it
+                  trainer_fsdp_full                    the same with FULL_STATE_DICT
                   lightning                            one process of Lightning
 Each run is AdamW with two groups of weights, clipping and a linear schedule with warmup; the loss of a step is a sum over
-all targets of both ranks divided by their number. Each kind loads its checkpoint itself and must continue as it did.
+all targets of both ranks divided by their number. Each kind loads its checkpoint itself and must continue as it did, except NOT_LOADED_HERE.
 """
 import json
 import os
@@ -33,7 +36,10 @@ SAVED, RANKS = 4, 2
 END = "<|endoftext|>"
 WORDS = "the cat sat on mat and dog lay rug for it was late house still when rain came river rose over fields".split()
 KINDS = {"plain": 1, "deepspeed_zero1": RANKS, "deepspeed_zero2": RANKS, "deepspeed_zero3": RANKS,
-         "deepspeed_zero2_bf16": RANKS, "dcp": RANKS, "trainer_fsdp": RANKS, "lightning": 1}
+         "deepspeed_zero2_bf16": RANKS, "deepspeed_zero3_lora": RANKS,
+         "dcp": RANKS, "trainer_fsdp": RANKS, "trainer_fsdp_full": RANKS,
+         "lightning": 1}
+NOT_LOADED_HERE = {"trainer_fsdp_full"}  # Accelerate loads it on GPUs only
 
 
 def make_model():
@@ -104,8 +110,9 @@ def groups_of(model):
     from transformers import Trainer
     decayed = Trainer.get_decay_parameter_names(None, model)
     named = list(model.named_parameters())
-    return [dict(params=[p for n, p in named if (n in decayed) == decay],
-                 weight_decay=SETTINGS["weight_decay"] if decay else 0.0) for decay in (True, False)]
+    groups = [dict(params=[p for n, p in named if (n in decayed) == decay and p.requires_grad],
+                   weight_decay=SETTINGS["weight_decay"] if decay else 0.0) for decay in (True, False)]
+    return [group for group in groups if group["params"]]
 
 
 def optimizer_of(groups):
@@ -155,12 +162,17 @@ class Plain:
         (FOLDER / "after.safetensors").chmod(0o644)
 
 class DeepSpeed(Plain):
-    def __init__(self, rank, ranks, stage, bf16=False):
-        self.stage, self.bf16 = stage, bf16
+    def __init__(self, rank, ranks, stage, bf16=False, lora=False):
+        self.stage, self.bf16, self.lora = stage, bf16, lora
         super().__init__(rank, ranks)
 
     def prepare(self):
         import deepspeed
+        if self.lora:
+            from peft import LoraConfig, get_peft_model
+            self.model = get_peft_model(self.model, LoraConfig(
+                r=4, lora_alpha=8, target_modules=["c_attn"], lora_dropout=0.0, fan_in_fan_out=True,
+                task_type="CAUSAL_LM")).train()
         groups = groups_of(self.model)
         optimizer, schedule = optimizer_of(groups)
         self.engine, _, _, self.schedule = deepspeed.initialize(
@@ -212,11 +224,13 @@ class TrainerFsdp(Dcp):
     """The folder checkpoint-4 of Transformers' Trainer with FSDP. Accelerate's own functions write the shards; Trainer
     calls them on GPUs only."""
 
+    state_dict_type = "SHARDED_STATE_DICT"
+
     def prepare(self):
         from accelerate import Accelerator, FullyShardedDataParallelPlugin
         super().prepare()
         self.place = dict(accelerator=Accelerator(cpu=True), fsdp_plugin=FullyShardedDataParallelPlugin(
-            fsdp_version=2, state_dict_type="SHARDED_STATE_DICT", cpu_ram_efficient_loading=False))
+            fsdp_version=2, state_dict_type=self.state_dict_type, cpu_ram_efficient_loading=False))
 
     def save(self, folder):
         import torch
@@ -238,6 +252,10 @@ class TrainerFsdp(Dcp):
         load_fsdp_model(model=self.model, input_dir=str(folder), **self.place)
         load_fsdp_optimizer(optimizer=self.optimizer, model=self.model, input_dir=str(folder), **self.place)
         self.schedule.load_state_dict(torch.load(folder / "scheduler.pt", weights_only=True))
+
+
+class TrainerFsdpFull(TrainerFsdp):
+    state_dict_type = "FULL_STATE_DICT"
 
 
 def lightning_losses(folder, resume):
@@ -273,8 +291,10 @@ def lightning_losses(folder, resume):
 
 def make_side(kind, rank, ranks):
     if kind.startswith("deepspeed_zero"):
-        return DeepSpeed(rank, ranks, int(kind[len("deepspeed_zero")]), kind.endswith("bf16"))
-    return {"plain": Plain, "dcp": Dcp, "trainer_fsdp": TrainerFsdp}[kind](rank, ranks)
+        return DeepSpeed(rank, ranks, int(kind[len("deepspeed_zero")]), kind.endswith("bf16"),
+                         kind.endswith("lora"))
+    return {"plain": Plain, "dcp": Dcp, "trainer_fsdp": TrainerFsdp,
+            "trainer_fsdp_full": TrainerFsdpFull}[kind](rank, ranks)
 
 
 def run(kind, rank, ranks, folder, resume):
@@ -339,11 +359,13 @@ def make(kind, losses):
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         losses[kind] = start(kind, folder, False)
-        check(kind, losses[kind], losses.get("plain", losses[kind]), 2e-2 if kind.endswith("bf16") else 1e-6)
+        equal_one = kind if kind.endswith("lora") else "plain"
+        check(kind, losses[kind], losses.get(equal_one, losses[kind]), 2e-2 if kind.endswith("bf16") else 1e-6)
         if kind == "plain":
             return
-        check(f"{kind} from its checkpoint", start(kind, folder, True), losses[kind][SAVED:],
-              1e-3 if kind.endswith("bf16") else 1e-6)
+        if kind not in NOT_LOADED_HERE:
+            check(f"{kind} from its checkpoint", start(kind, folder, True), losses[kind][SAVED:],
+                  1e-3 if kind.endswith("bf16") else 1e-6)
         shutil.rmtree(FOLDER / kind, ignore_errors=True)
         unwanted = shutil.ignore_patterns("*.py", f"*step={SETTINGS['max_steps']}*", "root")
         shutil.copytree(folder, FOLDER / kind, ignore=unwanted)
@@ -367,7 +389,8 @@ def main():
     import transformers
     golden = dict(made_by=f"torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
                           + ", ".join(f"{name} {version(name)}" for name in ("deepspeed", "accelerate", "lightning")),
-                  settings=SETTINGS, saved=SAVED, losses=losses)
+                  settings=SETTINGS, saved=SAVED, losses=losses,
+                  continued={kind: all_steps[SAVED:] for kind, all_steps in losses.items()})
     (FOLDER / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
     for path in FOLDER.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/core/text.h"
+#include "learn/checkpoint/checkpoint_files.h"
 #include "learn/checkpoint/training_checkpoint.h"
 
 namespace hone {
@@ -67,7 +68,7 @@ static Status delete_in_place(const std::string& path, Store& store) {
 Status replace_checkpoint(const std::string& from, const std::string& to, Store& store) {
   HONE_TRY(delete_in_place(to, store));
   HONE_TRY(store.write(to + "/" + kUnfinishedFile, "{}\n"));
-  for (const Store::Entry& e : HONE_TRY(store.list(from)))
+  for (const Store::Entry& e : HONE_TRY(checkpoint_files(from, store)))
     if (e.name != kManifestFile && e.name != kUnfinishedFile)
       HONE_TRY(store.copy(from + "/" + e.name, to + "/" + e.name));
   HONE_TRY(store.copy(from + "/" + kManifestFile, to + "/" + kManifestFile));

@@ -7,6 +7,7 @@
 #include "base/store/store.h"
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/gguf/gguf_weights.h"
+#include "learn/checkpoint/imports/imports.h"
 #include "learn/checkpoint/safetensors/errors.h"
 #include "learn/checkpoint/safetensors/safetensors.h"
 #include "learn/checkpoint/safetensors/strict_json.h"
@@ -64,6 +65,7 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
   if (exists(in("pytorch_model.bin"))) return open_torch(in("pytorch_model.bin"));
   if (exists(in("pytorch_model.bin.index.json")))
     return open_torch_index(in("pytorch_model.bin.index.json"));
+  if (HONE_TRY(is_import(path))) return std::move(HONE_TRY(open_import(path)).weights);
   Error none(
       err::kNoWeights,
       fmt::format("'{}' has neither model.safetensors nor pytorch_model.bin, nor an index of "

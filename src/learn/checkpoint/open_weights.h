@@ -14,7 +14,8 @@
 namespace hone {
 
 // `path`: a folder (model.safetensors, else its index, else its only *.gguf, else
-// pytorch_model.bin or its index) or one such file; of torch.save also .pt, .pth and .ckpt.
+// pytorch_model.bin or its index, else a training checkpoint of another program) or one such file; of
+// torch.save also .pt, .pth and .ckpt.
 // H2201 (nothing there).
 Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path);
 

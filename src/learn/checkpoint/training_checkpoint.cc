@@ -5,7 +5,9 @@
 
 #include <set>
 
+#include "learn/checkpoint/checkpoint_files.h"
 #include "learn/checkpoint/errors.h"
+#include "learn/checkpoint/imports/imports.h"
 #include "learn/checkpoint/ranges.h"
 #include "learn/checkpoint/safetensors/byte_file.h"
 #include "learn/checkpoint/safetensors/safetensors.h"
@@ -53,8 +55,7 @@ Result<std::vector<ManifestEntry>> read_manifest(const std::string& path, Store&
   std::vector<ManifestEntry> entries;
   for (const auto& [name, e] : m["files"].items()) {
     if (!e.is_object() || !e.contains("bytes") || !e["bytes"].is_number_integer() ||
-        !e.contains("xxh64") || !e["xxh64"].is_string() || name.empty() ||
-        name.find('/') != std::string::npos)
+        !e.contains("xxh64") || !e["xxh64"].is_string() || !is_checkpoint_file(name))
       return damaged(path, fmt::format("its manifest has a wrong entry '{}'", name));
     entries.push_back({name, e["bytes"].get<int64_t>(), e["xxh64"].get<std::string>()});
   }
@@ -87,6 +88,32 @@ Result<std::unique_ptr<WeightSource>> open_stem(const std::string& path, const s
 Result<Json> read_json_if_there(const std::string& path, Store& store) {
   if (!HONE_TRY(store.exists(path))) return Json();
   return parse_json(HONE_TRY(store.read(path)), path);
+}
+
+int64_t whole_number(const Json& state, const char* key) {
+  if (!state.is_object() || !state.contains(key) || !state[key].is_number()) return 0;
+  return std::max<int64_t>(0, static_cast<int64_t>(state[key].get<double>()));
+}
+
+// The state with which hone continues another program's run.
+ResumeState state_of_import(ImportedRun run) {
+  ResumeState r;
+  r.state = {{"step", run.steps},
+             {"skipped_steps", std::max<int64_t>(run.steps - run.updates, 0)},
+             {"loss", {{"sum", 0.0}, {"total", 0.0}, {"steps", 0}, {"total_steps", 0}}},
+             {"total_flos", whole_number(run.trainer_state, "total_flos")},
+             {"tokens_seen", whole_number(run.trainer_state, "num_input_tokens_seen")},
+             {"last_evaluated", -1},
+             {"run", Json::object()}};
+  if (run.loss_scale && *run.loss_scale > 1)
+    r.state["loss_scale"] = {
+        {"value", *run.loss_scale}, {"finite_steps", 0}, {"overflows_left", 1}};
+  r.trainer_state = run.trainer_state.is_object() ? std::move(run.trainer_state) : Json::object();
+  r.weights = std::move(run.weights);
+  r.optimizer = std::move(run.optimizer);
+  r.format = std::move(run.format);
+  r.arguments = std::move(run.arguments);
+  return r;
 }
 
 }  // namespace
@@ -158,8 +185,7 @@ Result<std::string> CheckpointWriter::commit() {
   HONE_BUG_IF(folder_ == nullptr, "checkpoint {} committed twice", step_);
   std::set<std::string> known;
   for (const WrittenFile& f : files_) known.insert(f.name);
-  for (const Store::Entry& e : HONE_TRY(store_->list(folder()))) {
-    HONE_BUG_IF(e.folder, "checkpoint: folder '{}' in '{}'", e.name, folder());
+  for (const Store::Entry& e : HONE_TRY(checkpoint_files(folder(), *store_))) {
     if (known.contains(e.name) || e.name == kUnfinishedFile) continue;
     const std::string path = folder() + "/" + e.name;
     if (!in_place_)
@@ -200,6 +226,8 @@ Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store)
   if (!HONE_TRY(store.exists(path + "/" + kManifestFile))) {
     if (info.resumable || HONE_TRY(store.exists(path + "/" + kUnfinishedFile)))
       return damaged(path, fmt::format("its {} is missing", kManifestFile));
+    info.resumable = HONE_TRY(is_import(path, store));
+    if (info.resumable) return info;
     if (!HONE_TRY(store.exists(path + "/config.json")))
       return damaged(path, "it has no config.json");
     HONE_TRY(open_stem(path, "model", store));
@@ -229,6 +257,8 @@ Status verify_checkpoint(const std::string& path, Store& store) {
 
 Result<ResumeState> open_checkpoint(const std::string& path, Store& store, bool is_whole) {
   if (!is_whole) HONE_TRY(verify_checkpoint(path, store));
+  if (!HONE_TRY(store.exists(path + "/" + kManifestFile)) && HONE_TRY(is_import(path, store)))
+    return state_of_import(HONE_TRY(open_import(path, store)));
   ResumeState r;
   r.state = HONE_TRY(read_json_if_there(path + "/" + kStateFile, store));
   r.trainer_state = HONE_TRY(read_json_if_there(path + "/" + kTrainerStateFile, store));

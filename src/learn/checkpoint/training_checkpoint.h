@@ -70,7 +70,7 @@ struct CheckpointInfo {
   std::string path;
   int64_t step = 0;
   bool by_hone = false;    // has a manifest: its sizes were checked
-  bool resumable = false;  // has hone_state.json; else only weights
+  bool resumable = false;  // has hone_state.json, or is another program's; else only weights
 };
 
 // Complete checkpoints, newest step first: hone's (every file of the manifest there with its size)
@@ -79,7 +79,7 @@ struct CheckpointInfo {
 // what is there (a server that is away, a file that may not be read).
 Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir,
                                                      Store& store = file_store());
-// Inspects one folder of any name; H2212 names the fault.
+// Inspects one folder of any name, or a file of another program; H2212 names the fault.
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store = file_store());
 // Reads every file and compares its checksum. H2212 names the file. For Transformers' checkpoints,
 // which have no checksums, the headers alone are checked.
@@ -90,6 +90,10 @@ struct ResumeState {
   Json trainer_state;                       // trainer_state.json, null when there is none
   std::unique_ptr<WeightSource> weights;    // model.safetensors, or adapter_model.safetensors
   std::unique_ptr<WeightSource> optimizer;  // null when there is none
+  // Only in a checkpoint of another program: tensors have the names that it gave them, and `state` holds
+  // step, skipped_steps and loss_scale.
+  std::string format;  // for the log, "DeepSpeed ZeRO-2 of 2 ranks"; "": hone's own
+  Json arguments;      // of its optimizer, by names of settings (checkpoint/imports)
 };
 // Verifies the checkpoint, unless it is known to be whole, then opens it.
 Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file_store(),

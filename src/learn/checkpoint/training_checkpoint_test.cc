@@ -36,6 +36,8 @@ Result<std::string> save(Store& store, const std::string& dir, int64_t step, siz
   HONE_TRY(c.add_tensors(kOptimizerStem, w.data));
   HONE_TRY(c.add_file("config.json", "{}"));
   HONE_TRY(store.write(c.folder() + "/tokenizer.json", "by others"));
+  HONE_TRY(store.make_dirs(c.folder() + "/1_Pooling"));
+  HONE_TRY(store.write(c.folder() + "/1_Pooling/config.json", "by others too"));
   HONE_TRY(c.add_json(kStateFile, Json{{"step", step}}));
   return c.commit();
 }
