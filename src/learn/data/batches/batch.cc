@@ -113,6 +113,22 @@ std::vector<std::vector<int64_t>> combined_sizes(const std::vector<AxisSizes>& a
   return all;
 }
 
+void begin_plan(StepPlan& plan) {
+  for (MicroBatchPlan& batch : plan.batches) plan.spare.push_back(std::move(batch.rows));
+  plan.batches.clear();
+  plan.tokens = {};
+}
+
+MicroBatchPlan& add_batch(StepPlan& plan) {
+  MicroBatchPlan& batch = plan.batches.emplace_back();
+  if (!plan.spare.empty()) {
+    batch.rows = std::move(plan.spare.back());
+    batch.rows.clear();
+    plan.spare.pop_back();
+  }
+  return batch;
+}
+
 }  // namespace
 
 bool BatchShape::has(std::string_view axis) const {
@@ -182,9 +198,7 @@ BatchGrid choose_grid(std::span<const AxisLengths> axes, int64_t rows, int64_t r
 
 void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                StepPlan& plan) {
-  for (MicroBatchPlan& batch : plan.batches) plan.spare.push_back(std::move(batch.rows));
-  plan.batches.clear();
-  plan.tokens = {};
+  begin_plan(plan);
   const size_t axes = lengths.size();
   const BatchShape& most = grid.largest();
   plan.rows = static_cast<int64_t>(lengths[0].size());
@@ -209,12 +223,7 @@ void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& g
     size_t b = first_open;
     while (b < plan.batches.size() && !has_room(plan.batches[b])) ++b;
     if (b == plan.batches.size()) {
-      plan.batches.emplace_back();
-      if (!plan.spare.empty()) {
-        plan.batches[b].rows = std::move(plan.spare.back());
-        plan.batches[b].rows.clear();
-        plan.spare.pop_back();
-      }
+      add_batch(plan);
     }
     MicroBatchPlan& batch = plan.batches[b];
     batch.rows.push_back(static_cast<int32_t>(i));
@@ -226,6 +235,33 @@ void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& g
   }
   for (MicroBatchPlan& batch : plan.batches)
     batch.shape = grid.index(std::span(batch.tokens).first(axes));
+}
+
+void plan_units(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
+                int64_t unit_rows, const Share& share, StepPlan& plan) {
+  begin_plan(plan);
+  plan.rows = std::ssize(lengths[0]);
+  const int64_t units = (plan.rows + unit_rows - 1) / unit_rows;
+  AxisTokens most{};
+  for (int64_t u = 0; u < (units + share.ranks - 1) / share.ranks * share.ranks; ++u) {
+    MicroBatchPlan* batch = u % share.ranks == share.rank ? &add_batch(plan) : nullptr;
+    AxisTokens tokens{};
+    for (int64_t i = u * unit_rows; i < std::min((u + 1) * unit_rows, plan.rows); ++i) {
+      if (batch) batch->rows.push_back(static_cast<int32_t>(i));
+      for (size_t a = 0; a < lengths.size(); ++a) tokens[a] += lengths[a][static_cast<size_t>(i)];
+    }
+    for (size_t a = 0; a < lengths.size(); ++a) {
+      plan.tokens[a] += tokens[a];
+      most[a] = std::max(most[a], tokens[a]);
+    }
+    if (batch) batch->tokens = tokens;
+  }
+  const size_t shape = grid.index(std::span(most).first(lengths.size()));
+  for (size_t a = 0; a < lengths.size(); ++a)
+    HONE_BUG_IF(most[a] > grid.shapes[shape].axes[a].size,
+                "a unit of {} {}, the largest shape has {}", most[a],
+                grid.shapes[shape].axes[a].name, grid.shapes[shape].axes[a].size);
+  for (MicroBatchPlan& batch : plan.batches) batch.shape = shape;
 }
 
 void add_empty_batches(size_t count, const BatchGrid& grid, StepPlan& plan) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/graph/shard.h"
 #include "learn/data/rows/token_rows.h"
 
 namespace hone {
@@ -87,6 +88,12 @@ struct StepPlan {
 // by axis those of the step's rows. A row that does not fit grid.largest() is a bug.
 void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                StepPlan& plan);
+// Plans the units of one rank: unit u has the step's rows [u * unit_rows, (u + 1) * unit_rows), and rank
+// r has the units r, r + ranks, ... . Every rank plans as many micro-batches, the last of them perhaps
+// without rows, all in the shape that the step's largest unit needs; any `unit_rows` rows must fit the
+// largest shape. rows and tokens of the plan are those of the whole step.
+void plan_units(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
+                int64_t unit_rows, const Share& share, StepPlan& plan);
 // Adds micro-batches without rows, of the smallest shape, until the plan has `count` batches: a rank
 // without rows takes part in the sums of all ranks.
 void add_empty_batches(size_t count, const BatchGrid& grid, StepPlan& plan);

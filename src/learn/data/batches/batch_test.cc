@@ -285,6 +285,36 @@ TEST(PairBatch, EqualPairsFillTheirShape) {
   EXPECT_EQ(grid.shapes[plan.batches[2].shape].text(), "1024+256");
 }
 
+// The units of a step and their shape do not depend on the number of ranks.
+TEST(Units, AreThoseOfAnyNumberOfRanks) {
+  const std::vector<int64_t> lengths = {30, 90, 44, 60, 5, 80, 7};
+  const BatchGrid grid = grid_of(lengths, 2, 0, true);
+  StepPlan alone;
+  plan_units(std::vector<std::vector<int64_t>>{lengths}, grid, 2, {}, alone);
+  ASSERT_EQ(alone.batches.size(), 4u);
+  EXPECT_THAT(alone.batches[1].rows, ElementsAre(2, 3));
+  EXPECT_THAT(alone.batches[3].rows, ElementsAre(6));
+  EXPECT_EQ(alone.batches[0].tokens[0], 120);
+  for (const MicroBatchPlan& batch : alone.batches) {
+    EXPECT_EQ(batch.shape, alone.batches[0].shape);
+    EXPECT_LE(batch.tokens[0], grid.shapes[batch.shape][kTokens]);
+  }
+  for (const int64_t ranks : {2, 3, 5})
+    for (Share share{0, ranks}; share.rank < ranks; ++share.rank) {
+      StepPlan plan;
+      plan_units(std::vector<std::vector<int64_t>>{lengths}, grid, 2, share, plan);
+      EXPECT_EQ(plan.rows, 7);
+      EXPECT_EQ(plan.tokens, alone.tokens);
+      ASSERT_EQ(std::ssize(plan.batches), (4 + ranks - 1) / ranks);
+      for (size_t k = 0; k < plan.batches.size(); ++k) {
+        const size_t unit = k * static_cast<size_t>(ranks) + static_cast<size_t>(share.rank);
+        EXPECT_EQ(plan.batches[k].shape, alone.batches[0].shape);
+        EXPECT_EQ(plan.batches[k].rows,
+                  unit < 4 ? alone.batches[unit].rows : std::vector<int32_t>());
+      }
+    }
+}
+
 // Rule 4: a rank without rows takes part in the sums with a micro-batch that has none.
 TEST(EmptyBatches, HaveTheSmallestShapeAndOneSequenceOfSlack) {
   const std::vector<int64_t> lengths = {3, 9, 4, 6, 5, 8};

@@ -1,8 +1,10 @@
 #include "learn/data/formats/megatron_index.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
+#include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -91,6 +93,24 @@ Result<MegatronIndex> parse_megatron_header(std::string_view header, int64_t fil
     return bad_megatron(name, fmt::format("{} bytes follow its {} sequences", after, sequences));
   if (documents == 0) return bad_megatron(name, "it has no bounds of documents");
   return index;
+}
+
+std::vector<std::string> files_with_ids(const std::vector<std::string>& named) {
+  std::vector<std::string> all;
+  const auto add = [&](const std::string& file) {
+    if (std::find(all.begin(), all.end(), file) == all.end()) all.push_back(file);
+  };
+  for (const std::string& name : named) {
+    const bool may_be_two = name.ends_with(".idx") || name.ends_with(".bin");
+    const std::string stem = may_be_two ? name.substr(0, name.size() - 4) : "";
+    if (may_be_two && path_exists(stem + ".idx") && path_exists(stem + ".bin")) {
+      add(stem + ".idx");
+      add(stem + ".bin");
+    } else {
+      add(name);
+    }
+  }
+  return all;
 }
 
 }  // namespace hone

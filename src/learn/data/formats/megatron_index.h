@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/core/error.h"
 
@@ -41,6 +42,9 @@ std::string megatron_header(const MegatronIndex& index);
 // such a file. `name` appears in messages.
 Result<MegatronIndex> parse_megatron_header(std::string_view header, int64_t file_bytes,
                                             const std::string& name);
+
+// All files that the readers of the named ones read: an index comes with its ids, ids with their index.
+std::vector<std::string> files_with_ids(const std::vector<std::string>& named);
 
 // H2119 for the file `name`.
 Error bad_megatron(const std::string& name, std::string why);

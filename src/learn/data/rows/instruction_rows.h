@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/core/json.h"
-#include "learn/data/formats/rows.h"
+#include "learn/data/rows/message_cells.h"
 
 namespace hone {
 
@@ -45,15 +45,10 @@ class InstructionReader {
  private:
   enum class Form { chat, pair, alpaca, text };
 
-  Result<OrderedJson> messages(size_t column);
-  Result<OrderedJson> value(size_t column);  // a text, or messages
-  Result<std::string> text(size_t column);
-  Result<OrderedJson> json(size_t column, const char* needed);
   Status read_alpaca(InstructionRow& row);
-  Error wrong(size_t column, const std::string& what) const;
-  std::string place(size_t column) const;
 
   std::unique_ptr<RowReader> rows_;
+  std::optional<MessageCells> cells_;  // of rows_
   Row row_;
   Form form_ = Form::text;
   size_t first_ = 0, second_ = 0;  // messages; prompt and completion; instruction and output; text

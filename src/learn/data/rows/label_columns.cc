@@ -85,7 +85,10 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
                                     preview(columns[last], 40)));
   }
   out.first = places[0];
-  if (places.size() > 1) out.second = places[1];
+  if (wanted.delimiter)
+    out.joined.assign(places.begin() + 1, places.end());
+  else if (places.size() > 1)
+    out.second = places[1];
   out.notes.push_back(fmt::format(
       "text from {}{}", join(texts, " and "),
       out.label && wanted.label ? fmt::format(", label from {}", columns[*out.label]) : ""));
@@ -120,6 +123,7 @@ Result<LabelReader> open_label_rows(const std::vector<std::string>& files, const
     return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");
   out.columns = HONE_TRY(find_label_columns(out.rows->columns(), row, wanted));
   std::vector<size_t> read{out.columns.first};
+  read.insert(read.end(), out.columns.joined.begin(), out.columns.joined.end());
   for (const auto& column : {out.columns.second, out.columns.label})
     if (column) read.push_back(*column);
   out.rows->read_only(read);

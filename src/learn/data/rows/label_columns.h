@@ -16,11 +16,15 @@ struct LabelColumnOptions {
   std::vector<std::string> text_columns;  // one or two; empty: chosen
   std::string label_column;               // empty: chosen
   bool label = true;                      // false: rows to predict, which need none
+  // Joins the texts of all text_columns into one; none: two columns are a pair.
+  std::optional<std::string> delimiter = {};
 };
 
 struct LabelColumns {
   size_t first = 0;
   std::optional<size_t> second;  // of a pair of texts
+  std::vector<size_t> joined =
+      {};  // after the first, into one text; empty: it is alone, or of a pair
   std::optional<size_t> label;
   std::vector<std::string> notes;  // the columns that were chosen, for the log
 };

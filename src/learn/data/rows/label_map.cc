@@ -143,6 +143,7 @@ Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::strin
                               const std::string& checkpoint) {
   if (names.empty() || data.regression) return data;
   LabelMap map;
+  map.many = data.many;
   map.names = names;
   if (sorted_lower(data.names) == sorted_lower(names)) {
     std::map<std::string, int32_t> own;

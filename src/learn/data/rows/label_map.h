@@ -42,6 +42,7 @@ class SeenLabels {
 
 struct LabelMap {
   bool regression = false;
+  bool many = false;                                // a row may have several classes, or none
   std::vector<std::string> names;                   // by id; of classes
   std::map<std::string, int32_t, std::less<>> ids;  // of the labels as the data spell them
 };

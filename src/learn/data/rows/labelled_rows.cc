@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "learn/data/formats/errors.h"
 #include "learn/data/rows/batch.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
@@ -63,6 +64,40 @@ void append_row(const LabelledRows& from, int64_t i, LabelledRows& to) {
   to.labels.tags.insert(to.labels.tags.end(), tags.begin(), tags.end());
   if (!from.labels.classes.empty()) to.labels.classes.push_back(from.labels.classes[k]);
   if (!from.labels.values.empty()) to.labels.values.push_back(from.labels.values[k]);
+  if (!from.labels.sets.empty()) to.labels.sets.push_back(from.labels.sets[k]);
+}
+
+// The values of a list of labels.
+std::vector<Cell> list_in(const Cell& cell) {
+  std::vector<Cell> out;
+  if (const auto* whole = std::get_if<std::vector<int64_t>>(&cell))
+    out.assign(whole->begin(), whole->end());
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&cell))
+    out.assign(texts->begin(), texts->end());
+  return out;
+}
+
+bool is_list(const Cell& cell) {
+  const auto* raw = std::get_if<RawJson>(&cell);
+  return std::holds_alternative<std::vector<int64_t>>(cell) ||
+         std::holds_alternative<std::vector<std::string>>(cell) || (raw && raw->text == "[]");
+}
+
+Status add_label(const Row& row, size_t column, const std::string& name, LabelledText& out) {
+  const bool list = column < row.cells.size() && is_list(row.cells[column]);
+  const bool mixed = list ? !out.label.empty() : !out.label_sets.empty();
+  if (mixed)
+    return Error(err::kCellType, "some labels are lists, others are not")
+        .at(fmt::format("{}, column '{}'", row.where(), name))
+        .todo("write a list in every row, such as [\"sport\"]");
+  if (!list) {
+    out.label.push_back(HONE_TRY(out.seen.add(row, column, name)));
+    return Ok{};
+  }
+  std::vector<int32_t>& set = out.label_sets.emplace_back();
+  for (const Cell& value : list_in(row.cells[column]))
+    set.push_back(HONE_TRY(out.seen.add(value, row, name)));
+  return Ok{};
 }
 
 // The part of `all`, which is by token, that belongs to row i.
@@ -90,6 +125,7 @@ void LabelledRows::keep_first(int64_t count) {
   const auto n = static_cast<size_t>(rows.size());
   if (!labels.classes.empty()) labels.classes.resize(n);
   if (!labels.values.empty()) labels.values.resize(n);
+  if (!labels.sets.empty()) labels.sets.resize(n);
 }
 
 void LabelledRows::append(const LabelledRows& from, int64_t begin, int64_t end) {
@@ -105,6 +141,7 @@ uint64_t LabelledRows::hash() const {
   for (const float v : labels.values) bits.push_back(std::bit_cast<int32_t>(v));
   hash.add(bits);
   if (!labels.tags.empty()) hash.add(labels.tags);
+  for (const std::vector<int32_t>& set : labels.sets) hash.add(set);
   return hash.value();
 }
 
@@ -136,14 +173,15 @@ Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions
     }
     ++out.counts.rows_read;
     batch.first.push_back(HONE_TRY(text_of(columns.first)));
+    for (const size_t more : columns.joined)
+      batch.first.back() += *wanted.delimiter + HONE_TRY(text_of(more));
     batch.places.push_back(out.data.rows.place_in(row.file, row.line, row.line_is_row));
     batch.bytes += batch.first.back().size();
     if (columns.second) {
       batch.second.push_back(HONE_TRY(text_of(*columns.second)));
       batch.bytes += batch.second.back().size();
     }
-    if (labels)
-      out.label.push_back(HONE_TRY(out.seen.add(row, *columns.label, names[*columns.label])));
+    if (labels) HONE_TRY(add_label(row, *columns.label, names[*columns.label], out));
     if (!batch.full()) continue;
     HONE_TRY(encode_batch(encode, batch, out));
     batch.clear();
@@ -157,7 +195,17 @@ Status number_labels(LabelledText& text, const LabelMap& map, const std::string&
   LabelledRows& data = text.data;
   RowLabels& labels = data.labels;
   std::vector<bool> keep;
-  if (map.regression) {
+  if (map.many) {
+    const std::vector<int32_t> ids = HONE_TRY(class_ids(text.seen, map));
+    for (const std::vector<int32_t>& seen : text.label_sets) {
+      std::vector<int32_t>& set = labels.sets.emplace_back();
+      for (const int32_t label : seen) set.push_back(ids[static_cast<size_t>(label)]);
+      std::sort(set.begin(), set.end());
+      set.erase(std::unique(set.begin(), set.end()), set.end());
+      keep.push_back(set.empty() || set[0] >= 0);
+    }
+    text.label_sets.clear();
+  } else if (map.regression) {
     const std::vector<float> values = HONE_TRY(label_values(text.seen));
     for (const int32_t label : text.label) {
       labels.values.push_back(values[static_cast<size_t>(label)]);

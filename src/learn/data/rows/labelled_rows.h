@@ -29,7 +29,9 @@ struct RowLabels {
   std::vector<uint8_t> types;    // by token, of all rows in order; empty: all 0
   std::vector<int32_t> classes;  // by row; empty for regression and unlabelled rows
   std::vector<float> values;     // by row; regression
-  std::vector<int32_t> tags;     // by token: class, kIgnoreLabel: none; empty: not of this task
+  // By row, ascending: the classes of rows that may have several; empty: not of this task.
+  std::vector<std::vector<int32_t>> sets = {};
+  std::vector<int32_t> tags;  // by token: class, kIgnoreLabel: none; empty: not of this task
 
   // The types and tags of row i of `rows`, which these belong to; empty: all 0, and none.
   std::span<const uint8_t> types_of(const TokenRows& rows, int64_t i) const;
@@ -58,6 +60,8 @@ struct LabelledText {
   LabelledRows data;
   SeenLabels seen;
   std::vector<int32_t> label;  // by row: number in `seen`; empty when none were read
+  // The same for rows whose label is a list.
+  std::vector<std::vector<int32_t>> label_sets = {};
   LabelCounts counts;
 };
 

@@ -178,7 +178,7 @@ TEST_F(Labelled, WhatIsWrongIsNamedByFileLineAndColumn) {
   wanted.task = find_glue_task("mnli");
   EXPECT_THAT(error_of(file("c.csv", "text,label\na,yes\n"), wanted),
               HasSubstr("no column 'premise', which the task mnli reads"));
-  EXPECT_THAT(error_of(file("d.jsonl", "{\"text\": \"a\", \"label\": [1, 2]}\n")),
+  EXPECT_THAT(error_of(file("d.jsonl", "{\"text\": \"a\", \"label\": [[1], [2]]}\n")),
               ::testing::AllOf(HasSubstr("H2110"), HasSubstr("d.jsonl:1, column 'label'")));
   EXPECT_THAT(error_of(file("n.jsonl",
                             "{\"text\": \"a\", \"label\": 1.5}\n"

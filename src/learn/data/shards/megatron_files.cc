@@ -75,8 +75,8 @@ Result<MegatronFile> write_split(const std::string& folder, const std::string& s
   }
   for (int64_t row = 0; row <= index.sequences; ++row) HONE_TRY(idx.put(row));
   HONE_TRY(idx.commit());
-  return MegatronFile{split.name, index.sequences, place / bytes_of(index.type),
-                      name_of(index.type)};
+  return MegatronFile{split.name,          index.sequences, place / bytes_of(index.type),
+                      name_of(index.type), place,           index.bytes()};
 }
 
 Result<std::vector<MegatronFile>> read_megatron_manifest(const std::string& folder,
@@ -88,7 +88,8 @@ Result<std::vector<MegatronFile>> read_megatron_manifest(const std::string& fold
     if (json.at("format") != kMegatronFormat || !json.at("settings").is_object())
       throw std::invalid_argument("it has another format");
     for (const OrderedJson& f : json.at("splits"))
-      files.push_back({f.at("name"), f.at("rows"), f.at("tokens"), f.at("type")});
+      files.push_back({f.at("name"), f.at("rows"), f.at("tokens"), f.at("type"),
+                       f.at("files").at(0).at("bytes"), f.at("files").at(1).at("bytes")});
     json.at("sources");
     return files;
   } catch (const std::exception& e) {
@@ -151,8 +152,20 @@ class MegatronPreparation {
     const std::string what = fmt::format("the files in '{}'", options_.folder);
     HONE_TRY(check_same_settings(made["settings"], options_.settings, what));
     HONE_TRY(check_same_sources(made["sources"], sources_, what));
+    for (const MegatronFile& f : out_.files) {
+      HONE_TRY(check_size(f.split + ".bin", f.bin_bytes));
+      HONE_TRY(check_size(f.split + ".idx", f.idx_bytes));
+    }
     HONE_TRY(file_store().remove_all(inside_.folder));
     return true;
+  }
+
+  Status check_size(const std::string& file, int64_t bytes) const {
+    const std::string path = in_folder(file);
+    const int64_t now = path_exists(path) ? HONE_TRY(file_store().bytes(path)) : 0;
+    if (now == bytes) return Ok{};
+    return Error(err::kShards, fmt::format("'{}' has {} bytes, {} were written", path, now, bytes))
+        .todo("make the files again: hone prepare with `overwrite_output_dir`");
   }
 
   Status convert() {
@@ -171,8 +184,13 @@ class MegatronPreparation {
     json["splits"] = OrderedJson::array();
     for (const ShardSplit& split : shards.splits) {
       const MegatronFile f = HONE_TRY(write_split(options_.folder, inside_.folder, split));
-      json["splits"].push_back(
-          {{"name", f.split}, {"rows", f.rows}, {"tokens", f.tokens}, {"type", f.type}});
+      json["splits"].push_back({{"name", f.split},
+                                {"rows", f.rows},
+                                {"tokens", f.tokens},
+                                {"type", f.type},
+                                {"files",
+                                 {{{"file", f.split + ".bin"}, {"bytes", f.bin_bytes}},
+                                  {{"file", f.split + ".idx"}, {"bytes", f.idx_bytes}}}}});
     }
     HONE_TRY(
         file_store().write(in_folder(kMegatronManifest), dump_json(json, {.indent = 2}) + "\n"));

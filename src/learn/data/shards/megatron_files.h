@@ -17,6 +17,7 @@ struct MegatronFile {
   std::string split;
   int64_t rows = 0, tokens = 0;
   std::string type;  // of the ids: "uint16"
+  int64_t bin_bytes = 0, idx_bytes = 0;
 };
 struct MegatronFiles {
   std::vector<MegatronFile> files;
@@ -27,7 +28,7 @@ struct MegatronFiles {
 // deletes the shards. Ids are of the type that Megatron takes for the largest id of the split. Each
 // row is a document. A run that was killed continues; of several processes one writes the files.
 // `sources` are those of the shards' manifest. Errors: those of `make` and of the store; H2132
-// if the folder holds other files, H2133 if it holds files of other settings or sources.
+// if the folder holds other files, or files that were cut, H2133 if it holds files of other settings or sources.
 Result<MegatronFiles> prepare_megatron(
     const PrepareOptions& options, const OrderedJson& sources,
     const std::function<Result<Prepared>(const PrepareOptions&)>& make);

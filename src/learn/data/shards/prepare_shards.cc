@@ -4,6 +4,7 @@
 
 #include "base/store/hash.h"
 #include "base/store/store.h"
+#include "learn/data/formats/megatron_index.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/shards/errors.h"
 #include "learn/data/shards/shard_names.h"
@@ -188,7 +189,7 @@ class Preparation {
 Result<OrderedJson> source_records(const std::vector<PreparedFiles>& splits) {
   OrderedJson sources = OrderedJson::array();
   for (const auto& [split, files] : splits)
-    for (const std::string& file : files) {
+    for (const std::string& file : files_with_ids(files)) {
       const auto bytes = HONE_TRY(file_store().bytes(file));
       std::string sha256 = HONE_TRY(sha256_of_file(file_store(), file));
       sources.push_back(

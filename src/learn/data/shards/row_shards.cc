@@ -10,12 +10,6 @@ namespace {
 
 constexpr const char *kTypes = "token_type_ids", *kLabel = "label", *kTargets = "labels";
 
-Error other_rows(const std::string& folder, const std::string& split, const std::string& what) {
-  return Error(err::kShards, fmt::format("the split '{}' {}", split, what))
-      .at(folder)
-      .todo("make the shards again: hone prepare with `overwrite_output_dir`");
-}
-
 // The column of a shard; null if it is missing or has another type.
 template <class T>
 const T* column_of(const ShardFile& shard, const MappedShard& mapped, const char* name) {
@@ -89,6 +83,12 @@ Result<LabelledRows> read_tags(const ShardSplit& from, const std::string& folder
 }
 
 }  // namespace
+
+Error other_rows(const std::string& folder, const std::string& split, const std::string& what) {
+  return Error(err::kShards, fmt::format("the split '{}' {}", split, what))
+      .at(folder)
+      .todo("make the shards again: hone prepare with `overwrite_output_dir`");
+}
 
 RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
                         const LabelMap* map) {
@@ -222,6 +222,32 @@ Result<InstructionShards> open_instruction_shards(const std::string& folder,
   LabelledRows rows =
       HONE_TRY(read_tags(from, folder, [](int32_t tag, int32_t id) { return tag == id; }));
   return InstructionShards{std::move(rows), from.about};
+}
+
+Result<ListShards> open_list_shards(const std::string& folder, const ShardManifest& manifest,
+                                    const std::string& split,
+                                    const std::vector<std::string>& columns) {
+  const ShardSplit from = HONE_TRY(find_split(manifest, split, folder));
+  ListShards out;
+  out.lists.resize(columns.size());
+  out.about = from.about;
+  const auto copy = [](const RowsView& view, TokenRows& to) {
+    TokenRows rows;
+    rows.add(view);
+    for (int64_t i = 0; i < rows.size(); ++i) to.add(rows.row(i));
+  };
+  for (const ShardFile& shard : from.shards) {
+    const MappedShard mapped = HONE_TRY(map_shard(folder + "/" + split, shard));
+    copy(mapped.ids, out.ids);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const auto* lists = column_of<RowsView>(shard, mapped, columns[c].c_str());
+      if (!lists) return other_rows(folder, split, fmt::format("has no {}", columns[c]));
+      copy(*lists, out.lists[c]);
+    }
+    HONE_TRY(mapped.ids.file->check_unchanged());
+  }
+  if (out.ids.size() == 0) return other_rows(folder, split, "is empty");
+  return out;
 }
 
 Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest& manifest,

@@ -6,6 +6,7 @@
 //                    predict 0 for tokens to predict
 //   sft              input_ids, labels: the id of each token that is learnt, -100 of the others
 //   pairs            input_ids, labels: the ids of the target; empty without one
+//   preferences, qa  input_ids and lists beside them: learn/tasks/preference_data.h, qa_data.h
 //
 // Classes have the numbers of the data, with names in the manifest: a run maps them to those of its
 // checkpoint, as with a data set that names its labels.
@@ -51,6 +52,17 @@ struct InstructionShards {
 Result<InstructionShards> open_instruction_shards(const std::string& folder,
                                                   const ShardManifest& manifest,
                                                   const std::string& split);
+struct ListShards {
+  TokenRows ids;
+  std::vector<TokenRows> lists;  // by column
+  OrderedJson about;
+};
+// A split with these columns of lists, read into memory. Errors: H2132.
+Result<ListShards> open_list_shards(const std::string& folder, const ShardManifest& manifest,
+                                    const std::string& split,
+                                    const std::vector<std::string>& columns);
+// H2132: rows of a split that hone does not write so. `what`: "has a label 7".
+Error other_rows(const std::string& folder, const std::string& split, const std::string& what);
 // A split of pairs. mapped: its rows are mapped; else they are read into memory. Errors: H2132.
 Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest& manifest,
                                   const std::string& split, bool mapped);

@@ -5,6 +5,7 @@
 #include "base/store/errors.h"
 #include "base/store/store.h"
 #include "base/store/work_items.h"
+#include "learn/data/formats/megatron_index.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/shards/errors.h"
 #include "learn/data/shards/shard_names.h"
@@ -209,7 +210,7 @@ class SharedPreparation {
 Result<OrderedJson> source_sizes(const std::vector<TextPart>& parts) {
   OrderedJson sources = OrderedJson::array();
   for (const TextPart& part : parts)
-    for (const std::string& file : part.files) {
+    for (const std::string& file : files_with_ids(part.files)) {
       const auto bytes = HONE_TRY(file_store().bytes(file));
       sources.push_back({{"split", part.split}, {"file", file}, {"bytes", bytes}});
     }
