@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Ten steps of each optimizer: tests/goldens/learn_train/optimizers.json.
 
-Needs torch and transformers. torch.optim's Adam, AdamW, SGD, Adagrad and RMSprop and Transformers'
-Adafactor are run as they are; Lion and LAMB are written out from their papers in double precision.
+Needs torch, transformers and torch-optimi. torch.optim's Adam, AdamW, SGD, Adagrad and RMSprop and Transformers'
+Adafactor and torch-optimi's StableAdamW are run as they are; Lion, LAMB, AdEMAMix and Muon are written out from their
+papers in double precision (torch.optim.Muon computes in bfloat16).
 The tensor "v" is one that the Trainer does not decay. Where a case is "vanishing", v[1] has gradients
 that are next to nothing, as rounding leaves them of a parameter that the loss does not depend on (GPT-2's
 bias of keys): docs/design/adafactor-and-vanishing-gradients.md.
@@ -10,7 +11,10 @@ bias of keys): docs/design/adafactor-and-vanishing-gradients.md.
 import json
 import os
 
+import math
+
 import torch
+from optimi import StableAdamW
 from transformers.optimization import Adafactor
 
 SHAPES = {"a": [4, 5], "b": [2, 2, 3], "v": [3]}
@@ -23,11 +27,48 @@ start = {k: draw(s) for k, s in SHAPES.items()}
 gradients = [{k: draw(s) for k, s in SHAPES.items()} for _ in range(STEPS)]
 
 
-class Written(torch.optim.Optimizer):
-    """Lion (arXiv 2302.06675) and LAMB (arXiv 1904.00962)."""
+def orthogonal(x, steps=5, a=3.4445, b=-4.7750, c=2.0315):
+    """Newton and Schulz's iteration of torch.optim.Muon, in double precision."""
+    x = x.double().T if x.shape[0] > x.shape[1] else x.double()
+    x = x / x.norm().clamp(min=1e-7)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x
 
-    def __init__(self, groups, rule, beta1, beta2, eps=0.0):
+
+class WrittenMuon(torch.optim.AdamW):
+    """Muon for matrices, as torch.optim.Muon, and AdamW for all others."""
+
+    def __init__(self, groups, factor, momentum=0.95, nesterov=True, **adam):
+        super().__init__(groups, lr=0.0, **adam)
+        self.factor, self.momentum, self.nesterov = factor, momentum, nesterov
+
+    @torch.no_grad()
+    def step(self):
+        matrices = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.dim() != 2:
+                    continue
+                w, g, state = p.double(), p.grad.double(), self.__dict__.setdefault("buffers", {})
+                buffer = state.setdefault(p, torch.zeros_like(w))
+                buffer.lerp_(g, 1 - self.momentum)
+                u = orthogonal(g.lerp(buffer, self.momentum) if self.nesterov else buffer)
+                u = u.T if p.shape[0] > p.shape[1] else u
+                matrices.append((p, w * (1 - group["lr"] * group["weight_decay"]) - group["lr"] * self.factor(*p.shape) * u))
+                p.grad = None
+        super().step()
+        for p, w in matrices:
+            p.copy_(w)
+
+
+class Written(torch.optim.Optimizer):
+    """Lion (arXiv 2302.06675), LAMB (arXiv 1904.00962) and AdEMAMix (arXiv 2409.03137)."""
+
+    def __init__(self, groups, rule, beta1, beta2, eps=0.0, beta3=0.0, alpha=0.0, t_alpha=None, t_beta3=None):
         super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0})
+        self.beta3, self.alpha, self.t_alpha, self.t_beta3 = beta3, alpha, t_alpha, t_beta3
         self.rule, self.beta1, self.beta2, self.eps, self.t = rule, beta1, beta2, eps, 0
 
     @torch.no_grad()
@@ -41,6 +82,20 @@ class Written(torch.optim.Optimizer):
                     c = self.beta1 * m + (1 - self.beta1) * g
                     w = w - group["lr"] * (c.sign() + group["weight_decay"] * w)
                     state["m"] = self.beta2 * m + (1 - self.beta2) * g
+                elif self.rule == "ademamix":
+                    alpha, beta3 = self.alpha, self.beta3
+                    if self.t_alpha:
+                        alpha = min(self.t * alpha / self.t_alpha, alpha)
+                    if self.t_beta3:
+                        x, y, s = math.log(self.beta1), math.log(beta3), self.t / self.t_beta3
+                        beta3 = min(math.exp(x * y / ((1 - s) * y + s * x)), beta3)
+                    slow, v = (state.setdefault(k, torch.zeros_like(w)) for k in ("slow", "v"))
+                    state["m"] = m = self.beta1 * m + (1 - self.beta1) * g
+                    state["slow"] = slow = beta3 * slow + (1 - beta3) * g
+                    state["v"] = v = self.beta2 * v + (1 - self.beta2) * g * g
+                    below = v.sqrt() / math.sqrt(1 - self.beta2**self.t) + self.eps
+                    u = (m / (1 - self.beta1**self.t) + alpha * slow) / below
+                    w = w - group["lr"] * (u + group["weight_decay"] * w)
                 else:
                     v = state.setdefault("v", torch.zeros_like(w))
                     state["m"] = m = self.beta1 * m + (1 - self.beta1) * g
@@ -77,6 +132,16 @@ CASES = [  # settings of hone, decays all tensors, optimizer, what v[1] has of i
      VANISHING),
     ({"optim": "lion_32bit", **BETAS, **DECAY}, False, lambda g: Written(g, "lion", 0.8, 0.95)),
     ({"optim": "lamb", **BETAS, **DECAY}, False, lambda g: Written(g, "lamb", 0.8, 0.95, 1e-6)),
+    ({"optim": "ademamix", **BETAS, **DECAY}, False,
+     lambda g: Written(g, "ademamix", 0.8, 0.95, 1e-6, beta3=0.9999, alpha=5.0)),
+    ({"optim": "ademamix", "optim_args": "beta3=0.99,alpha=4,t_alpha=6,t_beta3=7", **BETAS}, False,
+     lambda g: Written(g, "ademamix", 0.8, 0.95, 1e-6, beta3=0.99, alpha=4.0, t_alpha=6, t_beta3=7)),
+    ({"optim": "muon", **BETAS, **DECAY}, False,
+     lambda g: WrittenMuon(g, lambda r, c: 0.2 * max(r, c) ** 0.5, **torch_adam)),
+    ({"optim": "muon", "optim_args": "momentum=0.8,nesterov=false,adjust_lr=original", **BETAS, **DECAY}, False,
+     lambda g: WrittenMuon(g, lambda r, c: max(1, r / c) ** 0.5, momentum=0.8, nesterov=False, **torch_adam)),
+    ({"optim": "stable_adamw", **BETAS, **DECAY}, False,
+     lambda g: StableAdamW(g, lr=0.0, betas=(0.8, 0.95), eps=1e-6, triton=False)),
 ]
 
 cases = []

@@ -37,6 +37,9 @@ Status check_strategies(const TrainSettings& s) {
   if (s.early_stopping_patience && s.eval_strategy == "no")
     return refuse("early stopping needs evaluations during training", "--early_stopping_patience",
                   "add --eval_strategy steps or epoch");
+  if (s.lr_scheduler_type == "reduce_lr_on_plateau" && s.eval_strategy == "no")
+    return refuse("the learning rate follows evaluations during training",
+                  "--lr_scheduler_type reduce_lr_on_plateau", "add --eval_strategy steps or epoch");
   if (s.save_strategy == "best" && s.eval_strategy == "no")
     return refuse("the best model is known by evaluations during training", "--save_strategy best",
                   "add --eval_strategy steps or epoch");

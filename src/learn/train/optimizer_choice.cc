@@ -110,6 +110,7 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
   o.all_or_nothing = s.fp16 || s.non_finite_policy() == "skip";
   o.seed = static_cast<uint64_t>(s.seed);
   o.stochastic_rounding = s.bf16_stochastic_round;
+  if (s.use_peft) o.loraplus_lr_ratio = s.loraplus_lr_ratio;
   if (!s.optim_target_modules.empty() && !optimizer.needs_targets)
     return Error(err::kOptimizerArgument, fmt::format("the optimizer {} is for all layers",
                                                       s.adafactor ? "adafactor" : s.optim))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/core/clock.h"
 #include "base/core/error_report.h"
 #include "base/core/held_stop.h"
 #include "base/core/signals.h"
@@ -11,14 +12,71 @@
 
 namespace hone {
 
+// Tells the control plane at which collective this rank is, and adds up the time that it waits there.
+class RunRanks::Watch : public CollectiveWatch {
+ public:
+  explicit Watch(ControlClient& control) : control_(control) {}
+
+  void reach(const std::string& node) override {
+    begun_ = system_clock().seconds();
+    control_.reach(++count_, node);
+  }
+  void pass() override {
+    waited_ += system_clock().seconds() - begun_;
+    control_.pass();
+  }
+  void end_step(double seconds) {
+    constexpr size_t kMostSteps = 128;
+    busy_.push_back(std::max(0.0, seconds - waited_));
+    waited_ = 0;
+    if (busy_.size() > kMostSteps) busy_.erase(busy_.begin());
+    sorted_ = busy_;
+    std::sort(sorted_.begin(), sorted_.end());
+    const size_t last = sorted_.size() - 1;
+    control_.set_busy(++steps_, sorted_[last / 2], sorted_[last * 99 / 100]);
+  }
+
+ private:
+  ControlClient& control_;
+  int64_t count_ = 0, steps_ = 0;  // collectives, steps
+  double begun_ = 0, waited_ = 0;  // waited_: since the last step
+  std::vector<double> busy_, sorted_;
+};
+
+RunRanks::RunRanks() = default;
+
+RunRanks::RunRanks(const World& world)
+    : host_(world.host), full_ranks_(world.full_ranks), epoch_(world.epoch) {
+  HONE_BUG_IF(!world.is_alone(), "rank {} of {} without a group", world.rank, world.ranks);
+}
+
+RunRanks::RunRanks(const Share& share, int64_t local_ranks)
+    : share_(share), local_ranks_(local_ranks), full_ranks_(share.ranks) {}
+
 RunRanks::RunRanks(const World& world, KeyValues& messages, Group& group, ControlClient* control)
     : share_{world.rank, world.ranks},
       host_(world.host),
       local_ranks_(world.local_ranks),
+      full_ranks_(std::max(world.full_ranks, world.ranks)),
       epoch_(world.epoch),
       messages_(&messages),
       group_(&group),
-      control_(control) {}
+      control_(control) {
+  if (control == nullptr) return;
+  watch_ = std::make_unique<Watch>(*control);
+  group.set_watch(watch_.get());
+  if (group.name() == "gloo") control->measure_traffic();  // its messages go over TCP
+}
+
+RunRanks::~RunRanks() {
+  if (watch_) group_->set_watch(nullptr);
+}
+
+void RunRanks::end_step(int64_t step, double seconds) {
+  if (!watch_) return;
+  watch_->end_step(seconds);
+  control_->set_step(step);
+}
 
 // Names one call on all ranks.
 std::string RunRanks::next_key(std::string_view what) {
@@ -85,6 +143,7 @@ Result<std::vector<std::string>> RunRanks::gather_bytes(std::string_view mine) {
   std::vector<std::string> all(static_cast<size_t>(share_.ranks));
   all[static_cast<size_t>(share_.rank)] = mine;
   if (alone()) return all;
+  if (watch_) watch_->reach("results of all ranks");
   const auto exchange = [&](std::span<const std::byte> sent, auto place_of) -> Status {
     std::vector<Send> sends;
     std::vector<Receive> receives;
@@ -104,6 +163,7 @@ Result<std::vector<std::string>> RunRanks::gather_bytes(std::string_view mine) {
     all[rank].resize(static_cast<size_t>(sizes[rank]));
   HONE_TRY(exchange(std::as_bytes(std::span(mine)),
                     [&](size_t rank) { return std::as_writable_bytes(std::span(all[rank])); }));
+  if (watch_) watch_->pass();
   return all;
 }
 

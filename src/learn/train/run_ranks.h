@@ -4,6 +4,7 @@
 //   const Json at = HONE_TRY(ranks.decide("the place to continue from", find));  // by rank 0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,13 +20,23 @@ namespace hone {
 
 class RunRanks {
  public:
-  RunRanks() = default;  // a run of one rank
+  RunRanks();  // a run of one rank
+  // A run of which one rank is here. The machines of the others may be missing.
+  explicit RunRanks(const World& world);
+  // A rank of a plan, which exchanges nothing. `local_ranks`: on one host.
+  RunRanks(const Share& share, int64_t local_ranks);
   // `messages` and `group` must outlive it, and so must `control`, which may be null: the progress of
-  // host work goes there.
+  // collectives and host work goes there.
   RunRanks(const World& world, KeyValues& messages, Group& group, ControlClient* control = nullptr);
   RunRanks(const RunRanks&) = delete;
+  ~RunRanks();
 
   const Share& share() const { return share_; }
+  // Ranks of the whole run, which decide the rows of a step; more than share().ranks while machines
+  // are missing.
+  int64_t full_ranks() const { return full_ranks_; }
+  // Number of the membership: after the first one, the run continues after a crash.
+  int64_t epoch() const { return epoch_; }
   bool alone() const { return share_.alone(); }
   bool leads() const { return share_.rank == 0; }
   const std::string& host() const { return host_; }
@@ -43,6 +54,9 @@ class RunRanks {
   // Requests a stop on all ranks if a signal waits on one (base/core/held_stop.h).
   Status share_stops();
 
+  // Tells the control plane that a step has ended, which took this time. Slow ranks are found by it.
+  void end_step(int64_t step, double seconds);
+
   // The bytes of all ranks, by rank, of any length. They go where tensors go.
   Result<std::vector<std::string>> gather_bytes(std::string_view mine);
 
@@ -52,10 +66,12 @@ class RunRanks {
 
   Share share_;
   std::string host_;
-  int64_t local_ranks_ = 1, epoch_ = 1, calls_ = 0;
+  int64_t local_ranks_ = 1, full_ranks_ = 1, epoch_ = 1, calls_ = 0;
   KeyValues* messages_ = nullptr;
   Group* group_ = nullptr;
   ControlClient* control_ = nullptr;
+  class Watch;
+  std::unique_ptr<Watch> watch_;  // null without a control plane
 };
 
 // Facts of a run that all ranks share: an object of names and values. Refuses ranks whose facts differ

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/core/clock.h"
+#include "base/ranks/control_server.h"
 #include "engine/comm/loopback.h"
 #include "learn/train/errors.h"
 
@@ -71,6 +73,50 @@ TEST(RunRanks, AFailureOfOneIsTheFailureOfAll) {
     return Ok{};
   });
   EXPECT_TRUE(done.ok()) << done.error().text();
+}
+
+// Rule 1: who is missing at a collective is known by name while the others wait.
+TEST(RunRanks, rule_1_ACollectiveIsNamedWhileARankIsMissing) {
+  const auto server = ControlServer::open({.state = {.ranks = 2, .token = "t"}}).value();
+  LoopbackWorld loopback(2);
+  const auto until = [](const std::function<bool()>& holds) {
+    for (int i = 0; i < 2000 && !holds(); ++i) system_clock().sleep(0.005);
+    return holds();
+  };
+  const Status done = loopback.run([&](Group& group) -> Status {
+    const World world{.rank = group.rank(),
+                      .ranks = 2,
+                      .host = fmt::format("h{}", group.rank()),
+                      .address = "127.0.0.1",
+                      .port = server->port()};
+    const auto client = HONE_TRY(ControlClient::join(world, {.token = "t", .heartbeat_s = 0.02}));
+    HONE_TRY(client->barrier("all are here"));
+    RunRanks ranks(world, *client, group, client.get());
+    if (group.rank() == 1) {
+      EXPECT_TRUE(until([&] {
+        const std::vector<MissingRank> missing = server->missing_at(1);
+        return missing.size() == 1 && missing[0].text().starts_with("rank 1 on host h1: computes");
+      }));
+    }
+    HONE_TRY(ranks.gather_bytes("x"));
+    ranks.end_step(4, 1000);
+    EXPECT_TRUE(until([&] {
+      const RankProgress p = server->progress(group.rank());
+      return p.step == 4 && p.timed_steps == 1 && p.collective == 1 && !p.waiting &&
+             p.node == "results of all ranks" && p.busy_p50_s > 900 && p.busy_p50_s <= 1000;
+    }));
+    client->leave();
+    return Ok{};
+  });
+  EXPECT_TRUE(done.ok()) << done.error().text();
+}
+
+TEST(RunRanks, AStepHasTheRowsOfTheFullWorld) {
+  EXPECT_EQ(RunRanks().full_ranks(), 1);
+  const RunRanks alone(World{.epoch = 2, .full_ranks = 3});
+  EXPECT_TRUE(alone.alone());
+  EXPECT_EQ(alone.full_ranks(), 3);
+  EXPECT_EQ(alone.epoch(), 2);
 }
 
 // Rule 2: ranks that would not run the same program are refused before the first step.

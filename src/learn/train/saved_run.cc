@@ -17,13 +17,16 @@ std::vector<TensorData> tensors_of(Session& s, const std::vector<std::string>& n
   return tensors;
 }
 
-// With those that a file holds under two names.
-std::vector<TensorData> with_second_names(const TrainTask& task, std::vector<TensorData> tensors) {
+// The tensors of a saved model: weights under its names, some of them twice, and others.
+Result<std::vector<TensorData>> tensors_to_save(const TrainTask& task,
+                                                std::vector<TensorData> tensors) {
   for (size_t i = 0, n = tensors.size(); i < n; ++i) {
     TensorData again = tensors[i];
     again.name = task.second_name(tensors[i].name);
+    tensors[i].name = task.saved_name(tensors[i].name);
     if (!again.name.empty()) tensors.push_back(std::move(again));
   }
+  for (TensorData& other : HONE_TRY(task.other_tensors())) tensors.push_back(std::move(other));
   return tensors;
 }
 
@@ -114,7 +117,7 @@ Result<std::vector<PartFile>> write_weights(RunRanks& ranks, const std::string& 
     for (TensorData& t : tensors)
       if (joined->find(t.name) != nullptr) t.blocks = blocks_of(*joined, t.name, t.type);
   }
-  tensors = with_second_names(task, std::move(tensors));
+  tensors = HONE_TRY(tensors_to_save(task, std::move(tensors)));
   // PEFT loads an adapter from one file.
   const bool divides = task.weights_stem() == "model";
   const Share share = divides ? ranks.share() : Share{};
@@ -180,7 +183,8 @@ Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder,
                                      const std::function<void()>& all_read) {
   if (!ranks.alone()) return write_on_ranks(ranks, folder, step, task, saved);
   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(folder, step));
-  HONE_TRY(w.add_tensors(task.weights_stem(), with_second_names(task, saved.tensors.weights)));
+  HONE_TRY(
+      w.add_tensors(task.weights_stem(), HONE_TRY(tensors_to_save(task, saved.tensors.weights))));
   // Also without a single one (SGD): a checkpoint without this file cannot be continued.
   if (!saved.state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, saved.tensors.moments));
   all_read();
@@ -194,7 +198,8 @@ Status write_model(RunRanks& ranks, const std::string& folder, TrainTask& task) 
     return cut_rows(task.session(), t.name).has_value();
   });
   if (!cut && !ranks.leads()) return Ok{};
-  if (!cut) return save_safetensors(folder, task.weights_stem(), with_second_names(task, weights));
+  if (!cut)
+    return save_safetensors(folder, task.weights_stem(), HONE_TRY(tensors_to_save(task, weights)));
   const std::vector<PartFile> parts = HONE_TRY(write_weights(ranks, folder, task, weights));
   return ranks.leads() ? finish_parts(folder, task.weights_stem(), parts) : Status(Ok{});
 }

@@ -13,7 +13,12 @@ TrainSettings& TrainSettings::operator=(const TrainSettings&) = default;
 TrainSettings::~TrainSettings() = default;
 
 int64_t TrainSettings::batch_rows() const {
-  return per_device_train_batch_size * ranks->share().ranks;
+  return per_device_train_batch_size * ranks->full_ranks();
+}
+
+int64_t TrainSettings::rank_rows() const {
+  const int64_t here = ranks->share().ranks;
+  return (batch_rows() + here - 1) / here;
 }
 
 double TrainSettings::logging_interval(int64_t total) const {

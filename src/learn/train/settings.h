@@ -29,8 +29,10 @@ struct TrainSettings {
 
   // The ranks of the run, never null: one alone unless the command sets others.
   std::shared_ptr<RunRanks> ranks;
-  // Rows of a batch of all ranks together.
+  // Rows of a batch of all ranks of the whole run together.
   int64_t batch_rows() const;
+  // The most rows of a batch on one rank: per_device_train_batch_size, more while machines are missing.
+  int64_t rank_rows() const;
 
   // The name of the device to train on.
   std::string device_here() const { return use_cpu ? "cpu" : device; }

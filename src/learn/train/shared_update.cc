@@ -6,23 +6,13 @@
 
 #include "base/core/hash.h"
 #include "engine/ops/collective_parts.h"
-#include "engine/passes/differentiate.h"
+#include "learn/train/exchanges.h"
 #include "learn/train/update_groups.h"
 
 namespace hone {
 namespace {
 
 const Type kDouble{DType::f64, {}};
-
-// Nodes that start a collective, and those that follow when it is done.
-struct Exchange {
-  std::vector<Node> start, after;
-  size_t ready = 0;  // the node before which all its operands are there
-};
-// Units of rows that a weight has at most with split_invariant: the squares of each are summed apart.
-constexpr int64_t kMostUnits = 64;
-// Collectives that are on their way at the same time.
-constexpr size_t kUnderWay = 2;
 
 class SharedUpdate {
  public:
@@ -36,8 +26,7 @@ class SharedUpdate {
         splits_(split_weights(weights, options)),
         groups_(groups_of(weights, options.group_bytes)),
         reduced_(weights.size(), kNoValue),
-        before_(program.nodes.size()) {
-    p.renumber_producers();
+        exchanges_(program) {
     b_.set_phase(Phase::update);
     for (size_t i = 0; i < weights.size(); ++i) {
       held_.push_back(splits_[i].held(weights[i].type, share_));
@@ -52,7 +41,7 @@ class SharedUpdate {
       fold(gradients, accumulate);
     else
       reduce(gradients, [&](const WeightGroup& g) { keep(g, accumulate); });
-    put_in_place();
+    exchanges_.put_in_place();
   }
 
   void update(const Values& gradients, ValueId loss, bool reduced) {
@@ -73,7 +62,7 @@ class SharedUpdate {
     } else {
       reduce(gradients, [&](const WeightGroup& g) { add_squares(g); });
     }
-    put_in_place();
+    exchanges_.put_in_place();
     clip();
     update_weights({lr, step});
     for (Named& o : p.outputs)
@@ -86,68 +75,50 @@ class SharedUpdate {
  private:
   bool is_cut(size_t i) const { return options_.stage >= 1 && !splits_[i].whole; }
 
-  // The nodes that `emit` appends, taken out of the program.
-  template <class Emit>
-  std::vector<Node> nodes_of(Emit&& emit) {
-    const size_t first = p.nodes.size();
-    emit();
-    std::vector<Node> nodes(
-        std::make_move_iterator(p.nodes.begin() + static_cast<std::ptrdiff_t>(first)),
-        std::make_move_iterator(p.nodes.end()));
-    p.nodes.resize(first);
-    return nodes;
-  }
-  size_t ready(const Values& operands) const {
-    size_t at = 0;
-    for (const ValueId v : operands)
-      at = std::max(at, static_cast<size_t>(p.values[static_cast<size_t>(v)].node + 1));
-    return at;
-  }
-
   // The sums of this rank's loss and stop flag over all ranks.
   void sum_losses(ValueId loss, ValueId stop) {
-    Exchange e;
-    e.ready = ready({loss});
     ValueId gathered = kNoValue;
     b_.set_scope("loss");
-    e.start = nodes_of([&] {
+    const auto start = [&] {
       const ValueId both = ops::concat(b_,
                                        {ops::reshape(b_, ops::cast(b_, loss, DType::f64), {1, 1}),
                                         ops::reshape(b_, stop, {1, 1})},
                                        1);
-      gathered = gather(both);
-    });
-    e.after = nodes_of([&] {
+      gathered = gather(both, share_);
+    };
+    exchanges_.add({loss}, start, [&] {
       const ValueId sums = ops::reduce_sum(b_, ops::wait(b_, gathered), {0});
       loss_ = ops::reshape(b_, ops::slice(b_, sums, 0, 0, 1), {});
       stops_ = ops::reshape(b_, ops::slice(b_, sums, 0, 1, 2), {});
     });
-    exchanges_.push_back(std::move(e));
   }
   // The losses of all units, in their order: unit k is on rank k mod ranks.
   void gather_losses(ValueId stop) {
-    Exchange e;
-    const int64_t units = options_.units_per_rank;
-    const ValueId losses = p.add_input("local_losses", {DType::f64, {units}});
+    const int64_t most = options_.units_per_rank();
+    const ValueId losses = p.add_input("local_losses", {DType::f64, {most}});
     ValueId gathered = kNoValue;
     b_.set_scope("loss");
-    e.start = nodes_of([&] {
-      gathered = gather(ops::concat(
-          b_, {ops::reshape(b_, losses, {1, units}), ops::reshape(b_, stop, {1, 1})}, 1));
-    });
-    e.after = nodes_of([&] {
+    const auto start = [&] {
+      gathered = gather(
+          ops::concat(b_, {ops::reshape(b_, losses, {1, most}), ops::reshape(b_, stop, {1, 1})}, 1),
+          share_);
+    };
+    exchanges_.add({}, start, [&] {
       const ValueId all = ops::wait(b_, gathered);
-      const ValueId by_rank = ops::slice(b_, all, 1, 0, units);
+      const ValueId by_rank = ops::slice(b_, all, 1, 0, most);
       const ValueId in_order =
-          ops::reshape(b_, ops::transpose(b_, by_rank, {1, 0}), {units * share_.ranks});
-      loss_ = ops::reduce_sum(b_, in_order, {0});
-      stops_ = ops::reduce_sum(b_, ops::slice(b_, all, 1, units, units + 1), {0, 1});
-      p.outputs.push_back({"losses", in_order});
+          ops::reshape(b_, ops::transpose(b_, by_rank, {1, 0}), {most * share_.ranks});
+      // As many terms for any number of ranks.
+      const ValueId units = ops::slice(b_, in_order, 0, 0, options_.units);
+      loss_ = ops::reduce_sum(b_, units, {0});
+      stops_ = ops::reduce_sum(b_, ops::slice(b_, all, 1, most, most + 1), {0, 1});
+      p.outputs.push_back({"losses", units});
     });
-    exchanges_.push_back(std::move(e));
   }
   // A row of each rank.
-  ValueId gather(ValueId row) { return ops::all_gather(b_, {row}, {share_.ranks}, {share_})[0]; }
+  ValueId gather(ValueId row, const Share& of) {
+    return ops::all_gather(b_, {row}, {of.ranks}, {of})[0];
+  }
 
   // Gradients of a group that one collective reduces.
   struct Bucket {
@@ -176,24 +147,22 @@ class SharedUpdate {
       const std::vector<Bucket> buckets = buckets_of(groups_[k], gradients);
       for (const Bucket& bucket : buckets) {
         b_.set_scope("gradients." + weights_[bucket.weights[0]].name);
-        Exchange e;
         Values operands, sums;
         for (const size_t i : bucket.weights) operands.push_back(gradients[i]);
-        e.ready = ready(operands);
-        e.start = nodes_of([&] {
+        const auto start = [&] {
           sums = bucket.cut ? ops::reduce_scatter(b_, operands, split_of(bucket.weights))
                             : ops::all_reduce(b_, operands, share_);
-        });
-        e.after = nodes_of([&] {
+        };
+        exchanges_.add(operands, start, [&] {
+          for (ValueId& sum : sums) sum = ops::wait(b_, sum);
           for (size_t j = 0; j < sums.size(); ++j) {
             const size_t i = bucket.weights[j];
-            reduced_[i] = ops::wait(b_, sums[j]);
+            reduced_[i] = sums[j];
             // A gradient that is a state may be written over.
             if (State* s = p.state_of(gradients[i]); s && !bucket.cut) s->next = reduced_[i];
           }
           if (&bucket == &buckets.back()) done(groups_[k]);
         });
-        exchanges_.push_back(std::move(e));
       }
     }
   }
@@ -203,12 +172,10 @@ class SharedUpdate {
     for (size_t k = groups_.size(); k-- > 0;)
       for (const Bucket& bucket : buckets_of(groups_[k], gradients)) {
         b_.set_scope("gradients." + weights_[bucket.weights[0]].name);
-        Exchange e;
         Values terms, sums, made;
         std::vector<int64_t> states;  // index, or -1: this rank has none of it
         for (const size_t i : bucket.weights) terms.push_back(gradients[i]);
-        e.ready = ready(terms);
-        e.start = nodes_of([&] {
+        const auto start = [&] {
           for (const size_t i : bucket.weights) {
             std::optional<GradientState> g = gradient_state(weights_[i], splits_[i], options_);
             states.push_back(g ? static_cast<int64_t>(p.states.size()) : -1);
@@ -219,14 +186,13 @@ class SharedUpdate {
             if (accumulate) sums.push_back(before);
           }
           made = ops::fold_units(b_, terms, sums, present, split_of(bucket.weights));
-        });
-        e.after = nodes_of([&] {
+        };
+        exchanges_.add(terms, start, [&] {
           for (size_t j = 0; j < made.size(); ++j) {
             const ValueId sum = ops::wait(b_, made[j]);
             if (states[j] >= 0) p.states[static_cast<size_t>(states[j])].next = sum;
           }
         });
-        exchanges_.push_back(std::move(e));
       }
   }
 
@@ -240,27 +206,6 @@ class SharedUpdate {
     if (std::all_of(split.units.begin(), split.units.end(), is(1))) split.units.clear();
     if (std::all_of(split.owners.begin(), split.owners.end(), is(-1))) split.owners.clear();
     return split;
-  }
-
-  // Starts each exchange as soon as its operands are there, in their order, and continues with an
-  // earlier one when the lane has kUnderWay of them.
-  void put_in_place() {
-    std::vector<Node> nodes = std::exchange(p.nodes, {});
-    const auto append = [&](std::vector<Node>& some) {
-      p.nodes.insert(p.nodes.end(), std::make_move_iterator(some.begin()),
-                     std::make_move_iterator(some.end()));
-    };
-    size_t started = 0, finished = 0;
-    for (size_t i = 0; i <= before_; ++i) {
-      for (; started < exchanges_.size() && exchanges_[started].ready <= i; ++started) {
-        if (started >= finished + kUnderWay) append(exchanges_[finished++].after);
-        append(exchanges_[started].start);
-      }
-      if (i < before_) p.nodes.push_back(std::move(nodes[i]));
-    }
-    for (; finished < exchanges_.size(); ++finished) append(exchanges_[finished].after);
-    for (size_t i = before_; i < nodes.size(); ++i) p.nodes.push_back(std::move(nodes[i]));
-    p.renumber_producers();
   }
 
   // The sum of the squares of this rank's rows of a group, f64[1]. Tensors that every rank has count
@@ -324,7 +269,7 @@ class SharedUpdate {
       squares = squares_of_units(begins);
     } else {
       const ValueId mine = groups == 1 ? squares_[0] : ops::concat(b_, squares_, 0);
-      const ValueId all = ops::wait(b_, gather(ops::reshape(b_, mine, {1, groups})));
+      const ValueId all = ops::wait(b_, gather(ops::reshape(b_, mine, {1, groups}), share_));
       squares = ops::reduce_sum(b_, all, {0});
       for (int64_t k = 0; k <= groups; ++k) begins.push_back(k);
     }
@@ -375,6 +320,7 @@ class SharedUpdate {
     const Rule rule = rule_of(options_, update.own);
     b_.set_scope(rule.op);
     scalars.g_scale = scale_of_.at(update.group);
+    scalars.lr = rate_of(b_, weights_, update, options_, scalars.lr);
     ops::UpdateLists lists = lists_of(weights_, update, rule, options_, scalars);
     for (const size_t i : update.weights) {
       lists.p.push_back(current(i));
@@ -451,81 +397,13 @@ class SharedUpdate {
   Values reduced_;              // by weight: the gradient on this rank
   Values current_;              // by weight
   Values squares_;              // by group
-  const size_t before_;         // nodes of the program before
-  std::vector<Exchange> exchanges_;
+  Exchanges exchanges_;
   std::unordered_map<std::string, size_t> state_of_;
   std::unordered_map<size_t, ValueId> scale_of_;  // by the first weight of a group
   ValueId loss_ = kNoValue, stops_ = kNoValue, norm_ = kNoValue, loss_scale_ = kNoValue;
 };
 
 }  // namespace
-
-RowRange WeightSplit::held(const Type& weight, const Share& share) const {
-  const int64_t rows = weight.shape.empty() ? 1 : weight.shape[0];
-  if (whole) return {0, rows};
-  if (owner < 0) return share_rows(rows, share, unit);
-  return share.rank < owner ? RowRange{0, 0} : RowRange{share.rank == owner ? 0 : rows, rows};
-}
-
-std::vector<WeightSplit> split_weights(const std::vector<UpdateWeight>& weights,
-                                       const UpdateOptions& options) {
-  std::vector<WeightSplit> splits(weights.size());
-  std::vector<int64_t> owned(static_cast<size_t>(options.share.ranks), 0);  // bytes, by rank
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const Type& type = weights[i].type;
-    if (type.rank() == 0 || type.count() == 0) continue;
-    WeightSplit& split = splits[i];
-    const Rule rule = rule_of(options, is_own(weights[i], options));
-    const int64_t unit =
-        options.split_invariant ? (type.shape[0] + kMostUnits - 1) / kMostUnits : 1;
-    // Random numbers of rounding are numbered by element of the tensor.
-    const bool is_numbered = options.stochastic_rounding && type.dtype == DType::bf16;
-    if (works_by_element(rule) && !is_numbered) {
-      const int64_t together = rows_together(rule, type);
-      split.unit = (unit + together - 1) / together * together;
-      split.whole = (type.shape[0] + split.unit - 1) / split.unit < options.share.ranks;
-      if (split.whole && !options.split_invariant) split.unit = 1;
-      continue;
-    }
-    split.unit = unit;
-    const auto least = std::min_element(owned.begin(), owned.end());
-    *least += type.bytes();
-    split.whole = false;
-    split.owner = least - owned.begin();
-  }
-  return splits;
-}
-
-std::optional<GradientState> gradient_state(const UpdateWeight& weight, const WeightSplit& split,
-                                            const UpdateOptions& options) {
-  GradientState g;
-  g.state.name = grad_name(weight.name);
-  g.state.role = Role::grad;
-  g.type = gradient_type(weight.type, options.gradients);
-  if (options.stage < 2 || split.whole) return g;
-  const int64_t rows = weight.type.shape[0];
-  const RowRange held = split.held(weight.type, options.share);
-  if (held.count() == 0) return std::nullopt;
-  if (held.count() == rows) return g;
-  g.state.shard = {g.state.name, held.begin, rows, held};
-  g.state.name += fmt::format("[{}:{}]", held.begin, held.end);
-  g.type.shape[0] = held.count();
-  return g;
-}
-
-Sharding sharding_of(const std::vector<UpdateWeight>& weights, const UpdateOptions& options,
-                     int64_t least_elements) {
-  Sharding how;
-  if (options.stage < 3) return how;
-  how.share = options.share;
-  how.least_elements = least_elements;
-  const std::vector<WeightSplit> splits = split_weights(weights, options);
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (splits[i].whole || splits[i].owner >= 0) how.whole.insert(weights[i].name);
-    if (splits[i].unit > 1) how.units[weights[i].name] = splits[i].unit;
-  }
-  return how;
-}
 
 void share_gradients(Program& program, const std::vector<UpdateWeight>& weights,
                      const UpdateOptions& options, bool accumulate) {

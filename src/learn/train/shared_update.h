@@ -29,42 +29,15 @@
 // stage 3 all ranks also take equal settings of recompute and offload.
 #pragma once
 
-#include "engine/graph/op.h"
-#include "engine/passes/shard.h"
-#include "learn/train/update_options.h"
+#include "learn/train/weight_split.h"
 
 namespace hone {
-
-// The rows of a weight, of its gradient and of the optimizer's states that a rank holds.
-struct WeightSplit {
-  bool whole = true;   // every rank has all of them: there are fewer units than ranks
-  int64_t unit = 1;    // rows that stay together (share_rows)
-  int64_t owner = -1;  // else the rank that has all rows, by a rule that needs the whole tensor
-  RowRange held(const Type& weight, const Share& share) const;
-};
-// Rules for whole tensors, and weights in bf16 that are rounded at random, give each tensor to the rank
-// with the fewest bytes so far.
-std::vector<WeightSplit> split_weights(const std::vector<UpdateWeight>& weights,
-                                       const UpdateOptions& options);
-
-// The state of a gradient: in stages 2 and 3 its rows on this rank. nullopt: it has none.
-struct GradientState {
-  State state;
-  Type type;
-};
-std::optional<GradientState> gradient_state(const UpdateWeight& weight, const WeightSplit& split,
-                                            const UpdateOptions& options);
 
 // For programs of stages 2 and 3 whose outputs are gradients (differentiate, Gradients::values): the
 // sums over ranks become states, or are added to them (`accumulate`). The reductions run beside the
 // backward pass.
 void share_gradients(Program& program, const std::vector<UpdateWeight>& weights,
                      const UpdateOptions& options, bool accumulate);
-
-// The weights that stage 3 keeps as rows (TrainPasses::sharding), trained or not: those that the
-// update splits, and frozen ones of at least `least_elements`. All programs of a run take it.
-Sharding sharding_of(const std::vector<UpdateWeight>& weights, const UpdateOptions& options,
-                     int64_t least_elements);
 
 // The update with more than one rank; see update.h. gradients[i]: of weights[i] on this rank alone,
 // or, if `reduced`, this rank's rows of the sum over ranks; kNoValue: it has none. `loss`: this

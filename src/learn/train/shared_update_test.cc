@@ -132,7 +132,7 @@ UpdateOptions share_options(const TrainCase& s, const Share& share) {
   o.gradients = s.gradients;
   if (s.unit_rows > 0) {
     o.split_invariant = true;
-    o.units_per_rank = (s.units() + share.ranks - 1) / share.ranks;
+    o.units = s.units();
   }
   return o;
 }

@@ -23,6 +23,9 @@ Trainer::Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedu
       schedule_(std::move(schedule)),
       callbacks_(make_callbacks(settings)) {
   if (const auto options = settings.loss_scale_options()) loss_scale_.emplace(*options);
+  const ScheduleForm* form = find_schedule(settings.lr_scheduler_type);
+  if (form != nullptr && form->follows_evaluations)
+    plateau_.emplace(settings.learning_rate, settings.lr_scheduler_kwargs);
 }
 
 void Trainer::limit_seconds(double seconds, Clock& clock) {
@@ -68,6 +71,8 @@ Result<bool> Trainer::evaluate_in_training() {
   if (metrics.empty()) return false;
   for (const auto& c : callbacks_) HONE_TRY(c->on_evaluate(place(), metrics, best_));
   const std::optional<BestMetric> metric = best_metric_of(s_);
+  if (plateau_)
+    plateau_->evaluated(HONE_TRY(value_of(metric.value_or(BestMetric{"eval_loss"}), metrics)));
   if (!metric) return false;
   const double value = HONE_TRY(value_of(*metric, metrics));
   if (std::isnan(value) || (best_.metric && !metric->better(value, *best_.metric))) return false;
@@ -100,6 +105,8 @@ Status Trainer::log_step(double rate, double grad_norm) {
   entry["loss"] = loss_.take_mean();
   if (loss_scale_) entry["loss_scale"] = loss_scale_->value();
   if (loss_scale_ || skipped_ > 0) entry["skipped_steps"] = skipped_;
+  const OrderedJson more = HONE_TRY(task_.logged());
+  for (const auto& [name, value] : more.items()) entry[name] = value;
   return append_log(entry);
 }
 

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -23,6 +24,7 @@
 #include "learn/train/background_save.h"
 #include "learn/train/callback.h"
 #include "learn/train/idle_steps.h"
+#include "learn/train/plateau.h"
 #include "learn/train/run_lock.h"
 #include "learn/train/schedule.h"
 #include "learn/train/settings.h"
@@ -75,6 +77,8 @@ class TrainTask {
   // Metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as "samples".
   // Empty if a stop was requested before the end.
   virtual Result<OrderedJson> evaluate() = 0;
+  // Values for the log besides loss, norm and rate, of the steps since the last call. All ranks call it.
+  virtual Result<OrderedJson> logged() { return OrderedJson::object(); }
 
   // Saves config and tokenizer. The trainer saves the weights that weight_names() lists.
   virtual Status save_model_files(const std::string& folder) = 0;
@@ -82,8 +86,16 @@ class TrainTask {
   virtual std::string weights_stem() const { return "model"; }  // of their file: model.safetensors
   // A second name for that weight in a saved model; "": none.
   virtual std::string second_name(const std::string&) const { return ""; }
+  // The name of a weight in a saved model.
+  virtual std::string saved_name(const std::string& name) const { return name; }
+  // Tensors beside the weights that a saved model has as they are.
+  virtual Result<std::vector<TensorData>> other_tensors() const {
+    return std::vector<TensorData>{};
+  }
   virtual double flops_of_step(
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
+  // Names that other programs may give to a weight, best first, by its name.
+  virtual std::map<std::string, std::vector<std::string>> other_names() const { return {}; }
   // The place of the next step's rows in streamed data; null if a step's rows follow from its
   // number. Saved with a checkpoint and given back by seek(); `name` (the checkpoint) appears in
   // messages.
@@ -216,6 +228,11 @@ class Trainer {
   // save_checkpoint() and finish_save(), with their time added to save_seconds_ or
   // last_save_seconds_.
   Status save_in_training(bool extra, bool last);
+  // A copy in the machine's memory, for a start after a crash (run_copies.h). If memory takes none, the
+  // run continues without.
+  Status choose_memory();
+  bool memory_save_is_due() const;
+  Status save_in_memory();
   Status finish_in_training(bool last);
   double save_seconds() const;  // time that steps waited for checkpoints, including the current one
   struct Saving {
@@ -256,6 +273,7 @@ class Trainer {
     int64_t to = -1, times = 0;  // updates made then; times in a row
   } rolled_back_;
   std::optional<LossScale> loss_scale_;
+  std::optional<Plateau> plateau_;  // of a schedule that follows evaluations
   IdleSteps idle_;
   TrainLoss loss_;
   double flops_ = 0;
@@ -265,6 +283,7 @@ class Trainer {
   BestModel best_;
   Callbacks callbacks_;
   std::string continued_from_;  // the checkpoint, or ""
+  std::string memory_;          // folder of copies in memory; "": none are made
   std::vector<std::string> discard_;
   std::shared_ptr<RunLock> lock_;
   std::optional<Saving> saving_;

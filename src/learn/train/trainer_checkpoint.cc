@@ -7,7 +7,9 @@
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
+#include "learn/train/imported_run.h"
 #include "learn/train/ledger.h"
+#include "learn/train/run_copies.h"
 #include "learn/train/run_ranks.h"
 #include "learn/train/step_profile.h"
 #include "learn/train/trainer.h"
@@ -15,9 +17,11 @@
 namespace hone {
 namespace {
 
+// `saved`: the name there, if it is another.
 Status read_into(const WeightSource& from, const std::string& name, Session& s,
-                 const std::string& checkpoint) {
-  const TensorInfo* info = from.find(name);
+                 const std::string& checkpoint, const std::string& saved = "") {
+  const std::string& there = saved.empty() ? name : saved;
+  const TensorInfo* info = from.find(there);
   const Type type = s.state_type(name);
   if (!info || info->type.shape != type.shape)
     return Error(err::kResumeMismatch,
@@ -28,7 +32,7 @@ Status read_into(const WeightSource& from, const std::string& name, Session& s,
         .todo(
             "continue with the checkpoint's model and --optim, or start again with "
             "--overwrite_output_dir");
-  return load_state(s, name, from, name);
+  return load_state(s, name, from, there);
 }
 
 // Warns of checkpoints that are newer than the one to continue from: why they are left out.
@@ -146,7 +150,11 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
   // A checkpoint that was being replaced when its process was killed comes back.
   if (dir.kind != OutputDirKind::foreign_files) HONE_TRY(clean_leftovers(s.output_dir));
   dir = HONE_TRY(classify_output_dir(s.output_dir));
-  if (!asked.empty() && !newest && !never) {
+  // After a crash the run's own checkpoints take precedence over the flags.
+  const std::string own =
+      s.ranks->epoch() > 1 ? HONE_TRY(newest_of_this_run(s.output_dir)) : std::string();
+  const bool anew = (s.overwrite_output_dir || never) && own.empty();
+  if (!asked.empty() && !newest && !never && own.empty()) {
     if (!HONE_TRY(file_store().exists(asked)))
       return Error(err::kNoCheckpoint, fmt::format("there is no checkpoint '{}'", asked))
           .at("--resume_from_checkpoint " + asked)
@@ -156,8 +164,9 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
     start.split = split_of(start.checkpoint);
     return start;
   }
+  start.checkpoint = own;
   for (const CheckpointInfo& c : dir.checkpoints) {
-    if (s.overwrite_output_dir || never)
+    if (anew || ((s.overwrite_output_dir || never) && !is_of_this_run(c.path)))
       start.discard.push_back(c.path);
     else if (c.resumable && start.checkpoint.empty())
       start.checkpoint = c.path;
@@ -170,8 +179,9 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
             "leave the flag out: a run continues from its newest checkpoint by itself when there "
             "is one");
   if (!start.checkpoint.empty()) start.split = split_of(start.checkpoint);
-  if (!s.overwrite_output_dir && !never) HONE_TRY(tell_newer(s.output_dir, start.checkpoint));
-  start.finished = dir.kind == OutputDirKind::finished && !s.overwrite_output_dir && !never;
+  if (!s.overwrite_output_dir && !never && own.empty())
+    HONE_TRY(tell_newer(s.output_dir, start.checkpoint));
+  start.finished = dir.kind == OutputDirKind::finished && !anew;
   if (start.finished) start.ended = dir.run;
   return start;
 }
@@ -179,6 +189,7 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
 Result<bool> Trainer::begin(const TrainStart& start) {
   discard_ = start.discard;
   lock_ = start.lock;
+  HONE_TRY(choose_memory());
   if (!start.checkpoint.empty()) HONE_TRY(resume(start.checkpoint));
   if (!start.finished) return false;
   const int64_t total = task_.steps().total_steps();
@@ -221,10 +232,23 @@ Result<bool> Trainer::begin(const TrainStart& start) {
 Status Trainer::load_states(const ResumeState& from, const std::string& checkpoint) {
   Session& s = task_.session();
   for (const std::string& name : task_.weight_names())
-    HONE_TRY(read_into(*from.weights, name, s, checkpoint));
+    HONE_TRY(read_into(*from.weights, name, s, checkpoint, task_.saved_name(name)));
   for (const std::string& name : optimizer_states(s))
     HONE_TRY(read_into(*from.optimizer, name, s, checkpoint));
   return Ok{};
+}
+
+// H2405: the checkpoint has weights alone, or states that cannot be given to weights.
+static Error no_states(const std::string& checkpoint) {
+  const bool numbered = path_exists(checkpoint + "/optimizer.pt");
+  return Error(err::kResumeMismatch,
+               numbered ? "the states in optimizer.pt are numbered, and nothing in the checkpoint "
+                          "says which weights the numbers mean, so the run cannot be continued "
+                          "from it"
+                        : "the checkpoint has weights but no optimizer state, so the run cannot "
+                          "be continued from it")
+      .at(checkpoint)
+      .todo("begin a new run from its weights: --model_name_or_path " + checkpoint);
 }
 
 // Opens a checkpoint that rank 0 verifies.
@@ -239,12 +263,8 @@ Result<ResumeState> Trainer::open_verified(const std::string& checkpoint) const 
 
 Status Trainer::resume(const std::string& checkpoint) {
   ResumeState from = HONE_TRY(open_verified(checkpoint));
-  if (from.state.is_null() || !from.weights || !from.optimizer)
-    return Error(err::kResumeMismatch,
-                 "the checkpoint has weights but no optimizer state, so the run cannot be "
-                 "continued from it")
-        .at(checkpoint)
-        .todo("begin a new run from its weights: --model_name_or_path " + checkpoint);
+  if (from.state.is_null() || !from.weights || !from.optimizer) return no_states(checkpoint);
+  HONE_TRY(settle_import(from, checkpoint, s_, task_, optimizer_states(task_.session())));
   HONE_TRY(load_states(from, checkpoint));
   const Json& state = from.state;
   try {
@@ -260,6 +280,7 @@ Status Trainer::resume(const std::string& checkpoint) {
     if (const Json rolled = state.value("rolled_back", Json()); rolled.is_object())
       rolled_back_ = {rolled.at("to").get<int64_t>(), rolled.at("times").get<int64_t>()};
     if (loss_scale_) loss_scale_->restore(state.value("loss_scale", Json()));
+    if (plateau_) plateau_->restore(state.value("plateau", Json()));
     if (const Json best = state.value("best", Json()); best.is_object()) {
       best_.metric = best.at("metric").get<double>();
       best_.step = best.at("step");
@@ -287,7 +308,9 @@ Status Trainer::resume(const std::string& checkpoint) {
   }
   HONE_TRY(task_.seek(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
-  last_saved_ = done_;
+  // A copy in memory is not in the output folder.
+  const bool in_memory = !memory_folder().empty() && checkpoint.starts_with(memory_folder() + "/");
+  last_saved_ = in_memory ? -1 : done_;
   continued_from_ = checkpoint;
   const int64_t total = task_.steps().total_steps();
   log_info("{:<11} from {} (step {}{})", "continue", checkpoint, done_,
@@ -304,7 +327,7 @@ Status Trainer::load_best() {
   const ResumeState from = HONE_TRY(open_verified(checkpoint));
   Session& s = task_.session();
   for (const std::string& name : task_.weight_names())
-    HONE_TRY(read_into(*from.weights, name, s, checkpoint));
+    HONE_TRY(read_into(*from.weights, name, s, checkpoint, task_.saved_name(name)));
   if (best_.checkpoint_step != best_.step) {
     log_warning(
         "no checkpoint of the best evaluation, after step {}, was saved: {} is the final model",
@@ -328,7 +351,7 @@ Status Trainer::load_ended() {
   if (task_.weights_stem() != "model") from += "/" + task_.weights_stem() + ".safetensors";
   const std::unique_ptr<WeightSource> weights = HONE_TRY(open_weights(from));
   for (const std::string& name : task_.weight_names())
-    HONE_TRY(read_into(*weights, name, task_.session(), s_.output_dir));
+    HONE_TRY(read_into(*weights, name, task_.session(), s_.output_dir, task_.saved_name(name)));
   return Ok{};
 }
 

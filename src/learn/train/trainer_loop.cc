@@ -82,7 +82,7 @@ Result<std::optional<StepSums>> Trainer::take_step(const StepUpdate& update) {
 // Counts the step that was taken, and tells the callbacks.
 void Trainer::count_step(const StepSums& sums, double seconds, Progress& p) {
   ++done_;
-  if (s_.ranks->control()) s_.ranks->control()->set_step(done_);
+  s_.ranks->end_step(done_, seconds);
   p.step_seconds = seconds;
   const double loss =
       sums.without_labels || !std::isfinite(sums.loss) ? loss_.loss_without_labels() : sums.loss;
@@ -139,6 +139,7 @@ Status Trainer::run_steps(StepProfile& profile, Progress& p, TrainOutcome& outco
     const bool due = save_is_due(new_best);
     if (due || outcome.stopped_by)
       HONE_TRY(save_in_training(!due, done_ == total || outcome.stopped_by || stops_early()));
+    if (!outcome.stopped_by && memory_save_is_due()) HONE_TRY(save_in_memory());
   }
   return Ok{};
 }

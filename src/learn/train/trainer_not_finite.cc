@@ -10,7 +10,8 @@ namespace hone {
 // neither of the schedule nor of the optimizer.
 StepUpdate Trainer::next_update() const {
   const int64_t made = done_ - skipped_;
-  return {schedule_.rate(made), made + 1, loss_scale_ ? loss_scale_->value() : 1};
+  return {plateau_ ? plateau_->rate() : schedule_.rate(made), made + 1,
+          loss_scale_ ? loss_scale_->value() : 1};
 }
 
 namespace {

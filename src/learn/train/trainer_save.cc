@@ -7,6 +7,7 @@
 #include "base/store/objects/service.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
+#include "learn/train/run_copies.h"
 #include "learn/train/saved_run.h"
 #include "learn/train/trainer.h"
 
@@ -59,9 +60,8 @@ std::string Trainer::state_text(const BestModel& best) const {
   return dump_json(j, {.indent = 2}) + "\n";
 }
 
-// State that only hone needs to continue; null with --save_only_model.
+// State that only hone needs to continue.
 Json Trainer::resume_state(bool extra, const BestModel& best) const {
-  if (s_.save_only_model) return nullptr;
   const TrainLoss::State l = loss_.state();
   Json state = {
       {"step", done_},
@@ -81,8 +81,10 @@ Json Trainer::resume_state(bool extra, const BestModel& best) const {
   if (rolled_back_.times > 0)
     state["rolled_back"] = {{"to", rolled_back_.to}, {"times", rolled_back_.times}};
   if (loss_scale_) state["loss_scale"] = loss_scale_->state();
+  if (plateau_) state["plateau"] = plateau_->state();
   if (Json place = task_.data_place(); !place.is_null()) state["data"] = std::move(place);
   if (extra) state[kExtra] = true;
+  note_run(state);
   return state;
 }
 
@@ -127,9 +129,10 @@ Status Trainer::save_checkpoint(bool extra, bool last) {
   // The device copies between two steps, the host beside the next one.
   const bool copies_beside = host_reads && !room.empty();
   if (!host_reads && !room.empty()) HONE_TRY(saved.copy(s, room));
-  auto write = [this, step = done_, room, copies_beside,
-                run = SavedRun{std::move(saved), resume_state(extra, best), state_text(best)}](
-                   const std::function<void()>& all_read) mutable -> Status {
+  auto write =
+      [this, step = done_, room, copies_beside,
+       run = SavedRun{std::move(saved), s_.save_only_model ? Json() : resume_state(extra, best),
+                      state_text(best)}](const std::function<void()>& all_read) mutable -> Status {
     if (copies_beside) HONE_TRY(run.tensors.copy(task_.session(), room));
     if (!room.empty()) all_read();
     HONE_TRY(write_checkpoint(*s_.ranks, s_.output_dir, step, task_, run, all_read));
@@ -175,7 +178,7 @@ Status Trainer::keep_elsewhere(Error why) {
   const std::string last = std::filesystem::temp_directory_path(none).string() + "/hone-";
   const SavedRun run{saved_tensors(task_, s_.save_only_model ? std::vector<std::string>()
                                                              : optimizer_states(task_.session())),
-                     resume_state(false, best_), state_text(best_)};
+                     s_.save_only_model ? Json() : resume_state(false, best_), state_text(best_)};
   for (const std::string& folder : {beside + ".kept", last + random_name()}) {
     const Result<std::string> kept = write_checkpoint(*s_.ranks, folder, done_, task_, run, [] {});
     if (!kept.ok()) {

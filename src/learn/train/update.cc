@@ -50,7 +50,8 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
     const Rule rule = rule_of(options, update.own);
     b.set_scope(rule.op);
     ops::UpdateLists lists =
-        lists_of(weights, update, rule, options, {lr, step, scale_of.at(update.group)});
+        lists_of(weights, update, rule, options,
+                 {rate_of(b, weights, update, options, lr), step, scale_of.at(update.group)});
     std::vector<size_t> results;  // states that get a new version
     for (const size_t i : update.weights) {
       const size_t weight = weight_of.at(weights[i].name);

@@ -15,8 +15,9 @@
 //   outputs loss f64[], the sum of the ranks' losses, and stops f64[], of their stop flags: equal on
 //           all ranks, as grad_norm is. In a whole step the loss is f64[] instead of f32[]
 //
-// With split_invariant local_loss is local_losses f64[units_per_rank], the loss of each of the rank's
-// units, 0 where it has none, and an output losses f64[] has those of all units in their order.
+// With split_invariant local_loss is local_losses f64[units_per_rank()], the loss of each of the
+// rank's units, 0 where it has none, and an output losses f64[units] has those of all units in their
+// order.
 //
 // Every rank runs the update in every step, even if its loss is not finite: the sum of the losses then
 // keeps all states as they are, on all ranks.

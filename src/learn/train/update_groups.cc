@@ -19,6 +19,17 @@ bool is_own(const UpdateWeight& w, const UpdateOptions& o) {
   return !optimizer.is_for || optimizer.is_for(w);
 }
 
+bool is_faster(const UpdateWeight& w, const UpdateOptions& o) {
+  if (o.loraplus_lr_ratio == 1) return false;
+  return w.name.find("lora_B") != std::string::npos || w.type.rank() == 1;
+}
+
+ValueId rate_of(Builder& b, const std::vector<UpdateWeight>& weights, const Update& update,
+                const UpdateOptions& options, ValueId lr) {
+  if (!is_faster(weights[update.weights.front()], options)) return lr;
+  return ops::mul(b, lr, ops::constant(b, options.loraplus_lr_ratio, {DType::f64, {}}));
+}
+
 bool works_by_element(const Rule& rule) {
   return op_table().find(rule.op)->attr("rows") != nullptr;
 }
@@ -87,12 +98,15 @@ std::vector<Update> updates_of(const std::vector<UpdateWeight>& weights, const T
         add_parts(updates, g.begin, is_own(weights[g.begin], o), here[g.begin], o);
       continue;
     }
-    for (const bool own : {true, false}) {
-      Update u{g.begin, {}, own};
-      for (size_t i = g.begin; i < g.end; ++i)
-        if (is_own(weights[i], o) == own && !is_elsewhere(i)) u.weights.push_back(i);
-      if (!u.weights.empty()) updates.push_back(std::move(u));
-    }
+    for (const bool own : {true, false})
+      for (const bool faster : {false, true}) {
+        Update u{g.begin, {}, own};
+        for (size_t i = g.begin; i < g.end; ++i)
+          if (is_own(weights[i], o) == own && is_faster(weights[i], o) == faster &&
+              !is_elsewhere(i))
+            u.weights.push_back(i);
+        if (!u.weights.empty()) updates.push_back(std::move(u));
+      }
   }
   return updates;
 }

@@ -14,6 +14,9 @@ struct Rule {
 Rule rule_of(const UpdateOptions& o, bool own);
 bool is_own(const UpdateWeight& w, const UpdateOptions& o);  // of the first rule
 bool works_by_element(const Rule& rule);                     // and takes some rows of a weight
+// Whether the weight has LoRA+'s rate: matrices B of an adapter and vectors, as in PEFT's
+// create_loraplus_optimizer.
+bool is_faster(const UpdateWeight& w, const UpdateOptions& o);
 
 // Weights [begin, end) whose gradients are looked at together.
 struct WeightGroup {
@@ -28,7 +31,7 @@ int64_t rows_together(const Rule& rule, const Type& weight);
 // Tensors that one node updates.
 struct Update {
   size_t group = 0;                // the first weight of its group
-  std::vector<size_t> weights;     // all by one rule
+  std::vector<size_t> weights;     // all by one rule, with one rate
   bool own = true;                 // the optimizer's own
   std::vector<int64_t> rows = {};  // [first, end] of the only weight's here; empty: all
 };
@@ -58,6 +61,9 @@ struct UpdateScalars {
 ops::UpdateLists lists_of(const std::vector<UpdateWeight>& weights, const Update& update,
                           const Rule& rule, const UpdateOptions& options,
                           const UpdateScalars& scalars);
+// The learning rate of an update, from that of the run.
+ValueId rate_of(Builder& b, const std::vector<UpdateWeight>& weights, const Update& update,
+                const UpdateOptions& options, ValueId lr);
 // Those of the attributes that the op knows.
 Attrs known_attrs(const std::string& op, const Attrs& attrs);
 

@@ -17,6 +17,7 @@ struct UpdateOptions {
   bool all_or_nothing = false;       // a gradient that is not finite keeps all states as they are
   uint64_t seed = 42;                // of the rule's random numbers, and of rounding
   bool stochastic_rounding = false;  // of weights in bf16
+  double loraplus_lr_ratio = 1;      // times the rate of weights for which is_faster() is true
   int64_t group_bytes = int64_t{64} << 20;
   DType gradients = DType::f32;  // type of gradients that are states (differentiate)
   Share share = {};              // this process among those that train the weights together
@@ -24,7 +25,8 @@ struct UpdateOptions {
   // Sums whose order no number of ranks changes: micro-batches are units of fixed rows, unit k of a
   // step on rank k mod ranks. Stage 2 or 3, also with one rank.
   bool split_invariant = false;
-  int64_t units_per_rank = 1;  // of a step: the most that a rank has
+  int64_t units = 1;  // of a step, at most
+  int64_t units_per_rank() const { return (units + share.ranks - 1) / share.ranks; }
   bool is_shared() const { return split_invariant || !share.alone(); }
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "base/store/temporary_folder.h"
@@ -86,6 +87,55 @@ TEST(Update, TenStepsOfEachOptimizer) {
   }
 }
 
+// Ten steps of weights together, with LoRA+'s ratio; the values of each.
+std::map<std::string, std::vector<float>> ten_loraplus_steps(
+    const Backend& backend, const std::vector<std::pair<std::string, Shape>>& shapes, double ratio,
+    double rate) {
+  std::vector<UpdateWeight> weights;
+  for (const auto& [name, shape] : shapes) weights.push_back({name, {DType::f32, shape}});
+  UpdateOptions options;
+  options.max_grad_norm = 0;
+  options.attrs.set("weight_decay", 0.1);
+  options.loraplus_lr_ratio = ratio;
+  std::vector<Program> programs;
+  programs.push_back(build_update(weights, options));
+  Session s = std::move(Session::compile(std::move(programs), backend).value());
+  EXPECT_TRUE(s.allocate().ok());
+  const auto fill = [&](const std::string& name, float next) {
+    std::vector<float> values(static_cast<size_t>(s.state_type(name).count()));
+    for (float& x : values) x = next = std::fmod(next * 1.7f + 0.11f, 1.0f);
+    s.write_state(name, std::as_bytes(std::span(values)));
+  };
+  for (const auto& [name, shape] : shapes) fill(name, 0.3f);
+  for (int step = 1; step <= 10; ++step) {
+    for (const auto& [name, shape] : shapes) fill("grad." + name, 0.05f * static_cast<float>(step));
+    s.input<double>(0, "lr")[0] = rate;
+    s.input<int64_t>(0, "step")[0] = step;
+    s.run(0);
+  }
+  std::map<std::string, std::vector<float>> after;
+  for (const auto& [name, shape] : shapes) after[name] = s.state_values<float>(name);
+  return after;
+}
+
+// PEFT's create_loraplus_optimizer: matrices B and vectors have the ratio, all others have the run's rate.
+TEST(Update, LoraPlusGivesItsRatioToMatricesBAndVectors) {
+  const std::vector<std::pair<std::string, Shape>> shapes = {
+      {"base_model.model.q.lora_A.weight", {2, 5}},
+      {"base_model.model.q.lora_B.weight", {7, 2}},
+      {"base_model.model.q.lora_magnitude_vector", {7}},
+      {"base_model.model.score.weight", {3, 5}}};
+  for (const std::string& name : tested_backends(portable_backend_names())) {
+    const auto backend = open_backend(name, {.threads = 2}).value();
+    const auto together = ten_loraplus_steps(*backend, shapes, 16, 0.001);
+    for (const size_t k : {size_t{0}, size_t{1}, size_t{2}, size_t{3}}) {
+      const double rate = k == 1 || k == 2 ? 0.016 : 0.001;
+      const auto alone = ten_loraplus_steps(*backend, {shapes[k]}, 1, rate);
+      EXPECT_EQ(together.at(shapes[k].first), alone.at(shapes[k].first)) << shapes[k].first;
+    }
+  }
+}
+
 // Three steps; the values of all weights and states, one after the other.
 std::vector<float> three_f32_steps(const Backend& backend, UpdateOptions options,
                                    int64_t group_bytes, Space home, const std::string& folder) {
@@ -97,7 +147,8 @@ std::vector<float> three_f32_steps(const Backend& backend, UpdateOptions options
   std::vector<Program> programs;
   programs.push_back(build_update(weights, options));
   if (home != Space::device) {
-    const HostLane lane = backend.spec().host_lane;
+    const bool on_device = optimizer_named(options.optimizer).decomposed;
+    const HostLane lane = on_device ? HostLane::none : backend.spec().host_lane;
     EXPECT_TRUE(offload(programs[0], {.moments = home, .host_lane = lane}).value());
     const std::string& op = optimizer_named(options.optimizer).op;
     const bool by_element = op_table().find(op)->attr("rows") != nullptr;

@@ -44,7 +44,8 @@ struct ScheduleForm {
   // Called with known arguments of the right types. H2401: one is missing, or they contradict each
   // other.
   Result<Rate> (*make)(const ScheduleOptions& o) = nullptr;
-  bool warms_up = true;        // --warmup_steps has an effect
+  bool warms_up = true;              // --warmup_steps has an effect
+  bool follows_evaluations = false;  // the rate is that of a Plateau (learn/train/plateau.h)
   std::string deepspeed = "";  // scheduler.type of DeepSpeed's configurations; "": it has none
 };
 

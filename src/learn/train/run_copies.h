@@ -1,0 +1,24 @@
+// Checkpoints of a run that its launcher starts again after a crash. They have the run's number
+// (HONE_RUN_ID), and some are copies in the memory of its machine, in a folder that the launcher owns
+// (HONE_RUN_MEMORY).
+#pragma once
+
+#include <string>
+
+#include "base/core/json.h"
+
+namespace hone {
+
+// The folder in memory; "": the launcher keeps none.
+std::string memory_folder();
+
+// A checkpoint's state with the number of this run, if it has one.
+void note_run(Json& state);
+// Whether this run wrote the checkpoint.
+bool is_of_this_run(const std::string& checkpoint);
+
+// The newest checkpoint that this run wrote, into its output folder or into memory; "": none. Errors:
+// those of find_checkpoints().
+Result<std::string> newest_of_this_run(const std::string& output_dir);
+
+}  // namespace hone
