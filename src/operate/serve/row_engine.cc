@@ -7,6 +7,7 @@
 #include "learn/generate/errors.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/token_graph.h"
+#include "learn/models/embed_texts.h"
 #include "operate/serve/errors.h"
 
 namespace hone {
@@ -18,7 +19,8 @@ bool reads_types(const ModelConfig& config) {
 }
 
 // Inputs of token_graph.h without labels; token_types i32[T] for models with token types;
-// label_rows i32[S] (-1: none) for masked language models. Output logits: [S, labels], or [S, V].
+// label_rows i32[S] (-1: none) for masked language models; segments i32[T] (-1: none) for embeddings. Output logits:
+// [S, labels], [S, V], or the embeddings [S, E].
 Result<Program> row_program(const ModelConfig& config, const RowLimits& limits, int64_t tokens,
                             const std::string& name) {
   Program p(op_table(), name);
@@ -29,6 +31,12 @@ Result<Program> row_program(const ModelConfig& config, const RowLimits& limits, 
   if (config.head == Head::masked_lm)
     g.label_rows = p.add_input("label_rows", {DType::i32, {limits.rows}});
   add_model_states(g, false);
+  if (config.embedding) {
+    p.outputs.push_back(
+        {"logits", embed_texts(g, p.add_input("segments", {DType::i32, {tokens}}))});
+    HONE_TRY(run_passes(p, forward_pipeline(limits.weights), {}));
+    return p;
+  }
   const HeadLayer layer = model_head(g);
   {
     Builder::Scope head(b, "head");
@@ -117,7 +125,8 @@ void RowEngine::fill(const Bound& b, std::span<const Waiting> jobs) {
   const auto ids = b.inputs.get<int32_t>("ids"), positions = b.inputs.get<int32_t>("positions"),
              cu = b.inputs.get<int32_t>("cu_seqlens"),
              types = b.inputs.get_if<int32_t>("token_types"),
-             rows = b.inputs.get_if<int32_t>("label_rows");
+             rows = b.inputs.get_if<int32_t>("label_rows"),
+             segments = b.inputs.get_if<int32_t>("segments");
   size_t at = 0, s = 0, place = 0;
   cu[0] = 0;
   for (const Waiting& w : jobs) {
@@ -126,6 +135,7 @@ void RowEngine::fill(const Bound& b, std::span<const Waiting> jobs) {
     for (size_t i = 0; i < j.ids.size(); ++i, ++at) {
       ids[at] = j.ids[i];
       positions[at] = static_cast<int32_t>(i);
+      if (!segments.empty()) segments[at] = static_cast<int32_t>(s);
       if (!types.empty()) types[at] = j.types.empty() ? 0 : j.types[i];
     }
     cu[++s] = static_cast<int32_t>(at);
@@ -133,6 +143,8 @@ void RowEngine::fill(const Bound& b, std::span<const Waiting> jobs) {
   std::fill(ids.begin() + static_cast<std::ptrdiff_t>(at), ids.end(), 0);
   std::fill(positions.begin() + static_cast<std::ptrdiff_t>(at), positions.end(), 0);
   if (!types.empty()) std::fill(types.begin() + static_cast<std::ptrdiff_t>(at), types.end(), 0);
+  if (!segments.empty())
+    std::fill(segments.begin() + static_cast<std::ptrdiff_t>(at), segments.end(), -1);
   if (!rows.empty()) std::fill(rows.begin() + static_cast<std::ptrdiff_t>(place), rows.end(), -1);
   std::fill(cu.begin() + static_cast<std::ptrdiff_t>(s) + 1, cu.end(), static_cast<int32_t>(at));
   count_positions(config_, ids, positions);
@@ -153,7 +165,7 @@ void RowEngine::answer(const Bound& b, std::span<Waiting> jobs) {
     row += own_rows;
     if (!std::all_of(own.begin(), own.end(), [](float x) { return std::isfinite(x); }))
       std::exchange(w.job.done, {})(
-          Error(err::kLogitsNotFinite, "the logits of the text are not finite")
+          Error(err::kLogitsNotFinite, "the outputs for the text are not finite")
               .todo("the activations overflow, as after a training that diverged: take an "
                     "earlier checkpoint"));
     else

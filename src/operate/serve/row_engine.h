@@ -1,4 +1,4 @@
-// A model without a cache: classifiers and masked language models. Waiting texts are packed into
+// A model without a cache: classifiers, masked language models and embeddings. Waiting texts are packed into
 // one run, on a thread of its own.
 #pragma once
 
@@ -25,7 +25,7 @@ struct RowJob {
   Deadline deadline = kNoDeadline;
   bool follows = false;  // another job of its request
   // On the engine's thread: when the job no longer waits, and once f32[labels] of a classifier,
-  // [places, V] of a masked language model. Errors: H2505, H3411, H3412.
+  // [places, V] of a masked language model, [E] of an embedding. Errors: H2505, H3411, H3412.
   std::function<void()> begins = {};
   std::function<void(Result<std::vector<float>>)> done;
 };

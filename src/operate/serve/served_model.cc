@@ -126,6 +126,8 @@ std::string name_of(ServedTask task) {
       return "text-classification";
     case ServedTask::fill_mask:
       return "fill-mask";
+    case ServedTask::embedding:
+      return "feature-extraction";
   }
   return "";
 }
@@ -168,21 +170,30 @@ Status ServedModel::open(const std::string& source, const ServedOptions& o) {
   HONE_TRY(check_cancelled());
   prefix_ = prompt_prefix(model_, o.prefix);
   HONE_TRY(check_adapter(model_.config));
+  if (const auto modules = HONE_TRY(read_sentence_modules(model_.path))) {
+    HONE_TRY(embed_with(model_, *modules));
+    if (!o.prefix) prefix_ = HONE_TRY(modules->prompt(""));
+  }
   HONE_TRY(check_weights(*model_.weights, model_.config));
   if (o.cancelled) model_.weights = cancellable_weights(std::move(model_.weights), o.cancelled);
   const ModelConfig& c = model_.config;
-  const std::optional<ServedTask> task = task_of(c.head);
+  const std::optional<ServedTask> task =
+      c.embedding ? std::optional(ServedTask::embedding) : task_of(c.head);
   if (!task)
     return Error(err::kServeModel,
                  fmt::format("a model with the head {} is not served", name_of(c.head)))
         .at(source)
-        .todo("serve a causal, masked or encoder-decoder language model, or a classifier of texts");
+        .todo(
+            "serve a causal, masked or encoder-decoder language model, a classifier of texts, or a "
+            "folder of sentence-transformers with its modules.json");
   task_ = *task;
   int64_t usual = writes_text(task_) ? kLongest : kLongestRow;
   // Rows of a classifier are cut where those of its training were.
   if (const int64_t trained = model_.trained.number("max_seq_length");
       trained > 0 && task_ == ServedTask::classification)
     usual = trained;
+  if (task_ == ServedTask::embedding) usual = c.embedding->longest;
+  if (scores_pairs()) sigmoid_score_ = HONE_TRY(score_activation(c)) == "sigmoid";
   if (task_ == ServedTask::text2text)
     usual = std::max(usual, model_.trained.number("max_source_length"));
   longest_ = std::min(o.max_length > 0 ? o.max_length : usual, c.max_positions);
@@ -249,6 +260,19 @@ Status ServedModel::load_rows(const ServedOptions& o) {
   };
   engine_ = std::move(engine);
   return Ok{};
+}
+
+int64_t ServedModel::embedding_width() const {
+  const auto& form = model_.config.embedding;
+  return form ? form->width(model_.config.hidden) : 0;
+}
+
+bool ServedModel::scores_pairs() const {
+  return task_ == ServedTask::classification && model_.config.labels == 1;
+}
+
+double ServedModel::pair_score(double logit) const {
+  return sigmoid_score_ ? 1 / (1 + std::exp(-logit)) : logit;
 }
 
 Result<const ChatTemplate*> ServedModel::chat_template(bool tools) const {
@@ -514,7 +538,10 @@ Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDon
     watch->computed();
     TextAnswer answer;
     answer.prompt_tokens = read;
-    answer.labels = self->best_of(*logits, top_k);
+    if (self->task_ == ServedTask::embedding)
+      answer.embedding = std::move(*logits);
+    else
+      answer.labels = self->best_of(*logits, top_k);
     watch->answered();
     on_done(std::move(answer));
   };

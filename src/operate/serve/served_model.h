@@ -1,4 +1,4 @@
-// A model as requests see it: texts go in; texts, labels or words for a mask come out.
+// A model as requests see it: texts go in; texts, labels, words for a mask or embeddings come out.
 //
 //   auto model = HONE_TRY(ServedModel::load("t5", "1", "folder", options));
 //   auto ticket = model->ask({.text = "..."}, on_piece, on_done);
@@ -7,6 +7,7 @@
 #include "base/core/json.h"
 #include "learn/chat/chat_template.h"
 #include "learn/grammar/token_masks.h"
+#include "learn/pretrained/sentence_modules.h"
 #include "operate/serve/row_engine.h"
 #include "operate/serve/text_engine.h"
 
@@ -30,8 +31,8 @@ struct ServedOptions {
   std::function<bool()> cancelled = {};
 };
 
-enum class ServedTask { generation, text2text, classification, fill_mask };
-bool writes_text(ServedTask task);     // generation and text2text; the others give labels
+enum class ServedTask { generation, text2text, classification, fill_mask, embedding };
+bool writes_text(ServedTask task);     // generation and text2text
 std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
 
 // Limits of the answers of a request, and the reports about them.
@@ -76,6 +77,7 @@ struct TextAnswer {
   std::vector<int32_t> prompt;  // tokens, if the form asks for their log probabilities
   std::vector<TokenLogprobs> prompt_logprobs;  // of its tokens after the first
   std::vector<std::vector<Scored>> labels;     // best first, for each mask
+  std::vector<float> embedding;                // of an embedding model
 };
 
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
@@ -100,6 +102,10 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   // cannot be run.
   Result<const ChatTemplate*> chat_template(bool tools) const;
   int64_t longest() const { return longest_; }  // tokens of a sequence
+  int64_t embedding_width() const;              // numbers of an embedding; 0: the model gives none
+  // Whether the model gives a pair of texts one number: a reranker. The number as its folder wants it.
+  bool scores_pairs() const;
+  double pair_score(double logit) const;
 
   // Errors of settings, texts and engines come at once (H3415 and others). Later results come on
   // the model's thread. A piece is text that can no longer change; beams give all of it at the end.
@@ -140,6 +146,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   int64_t longest_ = 0;
   int64_t source_tokens_ = 0;  // longer sources are cut, as in training; 0: they are refused
   int32_t mask_ = -1;
+  bool sigmoid_score_ = true;  // of a model that scores pairs
   std::optional<Result<ChatTemplate>> chat_, tool_chat_;
   GenerationConfig defaults_;
   std::mutex settings_mutex_;

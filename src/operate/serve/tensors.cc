@@ -10,23 +10,25 @@ namespace hone {
 
 std::vector<TensorForm> outputs_of(const ServedModel& model) {
   if (writes_text(model.task())) return {{"text_output", "BYTES"}};
+  if (const int64_t width = model.embedding_width(); width > 0)
+    return {{"embedding", "FP32", width}};
   return {{"label", "BYTES"}, {"score", "FP32"}};
 }
 
 OrderedJson triton_config(const ServedModel& model) {
-  const auto entry = [](const std::string& name, const std::string& datatype) {
-    return OrderedJson{{"name", name},
-                       {"data_type", datatype == "BYTES" ? "TYPE_STRING" : "TYPE_" + datatype},
-                       {"dims", {1}}};
+  const auto entry = [](const TensorForm& t) {
+    return OrderedJson{{"name", t.name},
+                       {"data_type", t.datatype == "BYTES" ? "TYPE_STRING" : "TYPE_" + t.datatype},
+                       {"dims", {t.width}}};
   };
   OrderedJson outputs = OrderedJson::array();
-  for (const TensorForm& t : outputs_of(model)) outputs.push_back(entry(t.name, t.datatype));
+  for (const TensorForm& t : outputs_of(model)) outputs.push_back(entry(t));
   return {{"name", model.name()},
           {"platform", "hone"},
           {"backend", "hone"},
           {"version_policy", {{"latest", {{"num_versions", 1}}}}},
           {"max_batch_size", model.load().rows},
-          {"input", OrderedJson::array({entry("text_input", "BYTES")})},
+          {"input", OrderedJson::array({entry({"text_input", "BYTES"})})},
           {"output", outputs}};
 }
 
@@ -78,11 +80,14 @@ Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), form.name) == wanted.end())
       continue;
     InferTensor t{form.name, form.datatype, shape};
+    if (form.name == "embedding") t.shape.push_back(form.width);
     for (const TextAnswer& a : answers) {
       if (form.name == "text_output")
         t.texts.push_back(a.texts[0].text);
       else if (form.name == "label")
         t.texts.push_back(a.labels[0][0].label);
+      else if (form.name == "embedding")
+        t.floats.insert(t.floats.end(), a.embedding.begin(), a.embedding.end());
       else
         t.floats.push_back(static_cast<float>(a.labels[0][0].score));
     }

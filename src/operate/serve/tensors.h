@@ -7,9 +7,10 @@
 namespace hone {
 
 // Inputs and outputs of a model: text_input BYTES [-1]; text_output BYTES [-1] of those that write,
-// label BYTES [-1] and score FP32 [-1] of classifiers and masked language models.
+// label BYTES [-1] and score FP32 [-1] of classifiers and masked language models, embedding FP32 [-1,E].
 struct TensorForm {
   std::string name, datatype;
+  int64_t width = 1;  // values for each text
 };
 std::vector<TensorForm> outputs_of(const ServedModel& model);
 // Triton's config of a model, for its clients.

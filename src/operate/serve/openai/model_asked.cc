@@ -19,23 +19,28 @@ bool are_ids(const Json& list) {
 
 }  // namespace
 
-Result<ModelSet::Model> model_asked(ServeContext& server, const Json& body) {
+Result<ModelSet::Model> named_model(ServeContext& server, const Json& body) {
   std::string name = text_at(body, "model"), version;
   if (const size_t at = name.find('@'); at != std::string::npos) {
     version = name.substr(at + 1);
     name.resize(at);
   }
   if (name.empty()) return bad_key("model", "the body names no model");
-  ModelSet::Model model = HONE_TRY(server.models.find(name, version));
+  return server.models.find(name, version);
+}
+
+Result<ModelSet::Model> model_asked(ServeContext& server, const Json& body) {
+  ModelSet::Model model = HONE_TRY(named_model(server, body));
   if (!writes_text(model->task()))
-    return bad_key("model", fmt::format("'{}' is for {}", name, name_of(model->task())))
+    return bad_key("model",
+                   fmt::format("'{}' is for {}", text_at(body, "model"), name_of(model->task())))
         .todo("send it to :predict");
   return model;
 }
 
-Result<std::vector<TextQuery>> prompts_asked(const Json& body) {
-  const auto prompt = body.find("prompt");
-  if (prompt == body.end()) return bad_key("prompt", "the body has no prompt");
+Result<std::vector<TextQuery>> prompts_asked(const Json& body, const char* key) {
+  const auto prompt = body.find(key);
+  if (prompt == body.end()) return bad_key(key, fmt::format("the body has no {}", key));
   std::vector<TextQuery> queries;
   const auto add = [&](const Json& one) -> Status {
     TextQuery q;
@@ -44,7 +49,8 @@ Result<std::vector<TextQuery>> prompts_asked(const Json& body) {
     else if (are_ids(one))
       q.tokens = one.get<std::vector<int32_t>>();
     else
-      return bad_key("prompt", "a prompt is neither a text nor a list of token ids");
+      return bad_key(key,
+                     fmt::format("a part of {} is neither a text nor a list of token ids", key));
     queries.push_back(std::move(q));
     return Ok{};
   };

@@ -145,7 +145,10 @@ OrderedJson metadata_of(const ModelSet& models, const ServedModel& model) {
   for (const auto& m : models.all())
     if (m->name() == model.name()) versions.push_back(m->version());
   for (const TensorForm& t : outputs_of(model))
-    outputs.push_back({{"name", t.name}, {"datatype", t.datatype}, {"shape", {-1}}});
+    outputs.push_back(
+        {{"name", t.name},
+         {"datatype", t.datatype},
+         {"shape", t.width > 1 ? OrderedJson::array({-1, t.width}) : OrderedJson::array({-1})}});
   return {{"name", model.name()},
           {"versions", versions},
           {"platform", "hone"},

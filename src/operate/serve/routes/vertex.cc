@@ -85,6 +85,7 @@ OrderedJson prediction_of(const TextAnswer& a, ServedTask task) {
     for (const Written& w : a.texts) all.push_back(w.text);
     return all;
   }
+  if (task == ServedTask::embedding) return {{"embeddings", {{"values", a.embedding}}}};
   const bool mask = task == ServedTask::fill_mask;
   OrderedJson all = OrderedJson::array();
   for (const std::vector<Scored>& best : a.labels) {

@@ -1,0 +1,483 @@
+// Embeddings of texts, as sentence-transformers trains them: pairs, triplets, pairs with a score.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/core/log.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "learn/check/check_rows.h"
+#include "learn/data/rows/files.h"
+#include "learn/data/rows/selection.h"
+#include "learn/harness/encode.h"
+#include "learn/harness/errors.h"
+#include "learn/harness/run/task_run.h"
+#include "learn/models/embed_texts.h"
+#include "learn/tasks/embedding_evaluation.h"
+#include "learn/tasks/embedding_order.h"
+#include "learn/tasks/text_graph.h"
+#include "learn/train/errors.h"
+
+namespace hone {
+namespace {
+
+using SettingsPtr = std::shared_ptr<EmbeddingSettings>;
+
+// Known after the columns of the rows are: shared by the functions of the task.
+struct EmbeddingState {
+  int64_t texts = 2;  // of a training row
+  const TextLoss* loss = find_text_loss("MultipleNegativesRankingLoss");
+  SentenceModules modules;
+  TaskRun* run = nullptr;  // while it trains
+};
+using StatePtr = std::shared_ptr<EmbeddingState>;
+
+int64_t width_of(const ModelConfig& config) { return config.embedding->width(config.hidden); }
+
+ValueId loss_of_rows(Builder& b, const EmbeddingSettings& s, const EmbeddingState& state,
+                     ValueId embeddings, ValueId labels, ValueId weight, ValueId scale) {
+  const int64_t width = b.type(embeddings).shape[1];
+  const Result<Matryoshka> parts = s.matryoshka(width);
+  HONE_BUG_IF(!parts.ok(), "{}", parts.error().text());
+  return build_text_loss(b, *state.loss,
+                         {.columns = columns_of(b, embeddings, state.texts),
+                          .labels = labels,
+                          .weight = weight,
+                          .scale = scale},
+                         s.loss_options(*state.loss), *parts);
+}
+
+// The body and embeddings of a micro-batch; evaluation has one text a row.
+enum class Part { whole, embed, gradient, evaluation };
+Program embedding_program(const EmbeddingSettings& s, const EmbeddingState& state, Part part,
+                          const ModelConfig& config, const BatchShape& shape,
+                          const std::string& name) {
+  const bool train = part != Part::evaluation;
+  TextGraph g(config, shape, name, train, train ? state.texts : 1, 1, part == Part::whole);
+  const ValueId embeddings = embed_texts(g.model, g.segments);
+  if (part == Part::embed || part == Part::evaluation) {
+    g.program.outputs.push_back({"embeddings", embeddings});
+    return std::move(g.program);
+  }
+  ValueId loss = kNoValue;
+  if (part == Part::whole) {
+    loss = loss_of_rows(g.b, s, state, embeddings, g.labels, g.weight, g.scale);
+  } else {
+    const Type type = g.b.type(embeddings);
+    const ValueId gradient = g.program.add_input("gradient", type);
+    loss = ops::reduce_sum(g.b, ops::mul(g.b, embeddings, gradient), {0, 1});
+  }
+  g.program.outputs.push_back({"loss", loss});
+  return std::move(g.program);
+}
+
+// The loss of all rows of a step by their embeddings.
+Program joint_program(const EmbeddingSettings& s, const EmbeddingState& state,
+                      const ModelConfig& config, int64_t rows, const std::string& name) {
+  Program p(op_table(), name);
+  Builder b(p);
+  State embeddings;
+  embeddings.name = "embeddings";
+  embeddings.trainable = true;
+  const ValueId x =
+      p.add_state(std::move(embeddings), {DType::f32, {rows * state.texts, width_of(config)}});
+  const ValueId labels = p.add_input("labels", {DType::f32, {rows}}),
+                weight = p.add_input("weight", {DType::f32, {rows}}),
+                scale = p.add_input("scale", {DType::f32, {}});
+  p.outputs.push_back({"loss", loss_of_rows(b, s, state, x, labels, weight, scale)});
+  return p;
+}
+
+struct EmbeddingSplits {
+  std::optional<TableOfTexts> train, eval, test;
+  std::vector<std::string> notes;
+};
+
+Result<EmbeddingSplits> read_embedding_tables(const EmbeddingSettings& s,
+                                              const LabelSources& sources) {
+  EmbeddingSplits out;
+  out.notes = sources.notes;
+  const RowOptions options = HONE_TRY(s.row_options());
+  const TableOfTextsOptions wanted = s.table_options();
+  const bool splits = s.do_eval && sources.validation.empty();
+  if (!sources.train.empty())
+    out.train = HONE_TRY(read_text_table(HONE_TRY(expand_files(sources.train, "train")), options,
+                                         wanted, splits ? -1 : s.max_train_samples));
+  if (splits) {
+    const int64_t rows = out.train->rows(),
+                  kept = HONE_TRY(keep_for_validation(rows, s.validation_split_percentage,
+                                                      s.do_train, out.notes));
+    out.eval = out.train;
+    out.eval->keep(0, kept);
+    out.train->keep(kept, rows);
+  } else if (s.do_eval && s.corpus_file.empty()) {
+    out.eval = HONE_TRY(
+        read_text_table(HONE_TRY(expand_files(sources.validation, "validation")), options, wanted));
+  }
+  if (out.train) {
+    const int64_t rows = out.train->rows();
+    out.train->keep(0,
+                    HONE_TRY(selected_rows(rows, s.max_train_samples, s.fraction_of_train_data)));
+    out.notes.push_back("train: " + out.train->note);
+  }
+  if (out.eval) {
+    out.eval->keep(0, HONE_TRY(selected_rows(out.eval->rows(), s.max_eval_samples, 1)));
+    out.notes.push_back("validation: " + out.eval->note);
+  }
+  if (s.do_predict) {
+    TableOfTextsOptions pairs = wanted;
+    pairs.wants_label = false;
+    out.test = HONE_TRY(read_text_table(HONE_TRY(expand_files(sources.test, "test")), options,
+                                        pairs, s.max_predict_samples));
+    out.notes.push_back("test: " + out.test->note);
+  }
+  return out;
+}
+
+Result<LabelSources> embedding_sources(const EmbeddingSettings& s) {
+  LabelSourceRequest r = named_sources(s, s.test_file);
+  r.glue = false;
+  return find_label_sources(r);
+}
+
+// The training rows as ids, with the prompts of their columns.
+Result<TextRows> encode_training_rows(const EmbeddingSettings& s, const Tokenizer& tokenizer,
+                                      ThreadPool& pool, int64_t max_length,
+                                      const TableOfTexts& table) {
+  TextsToEncode columns;
+  std::vector<std::vector<std::string>> prompted(table.columns.size());
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string prompt = HONE_TRY(s.prompt_of(table.columns[c]));
+    if (!prompt.empty())
+      for (const std::string& text : table.texts[c]) prompted[c].push_back(prompt + text);
+    const std::vector<std::string>& texts = prompt.empty() ? table.texts[c] : prompted[c];
+    columns.first.emplace_back(texts.begin(), texts.end());
+  }
+  TextRows rows = HONE_TRY(encode_text_rows(tokenizer, pool, max_length, columns, table.places));
+  rows.labels_of_row = std::min<int64_t>(table.labels_of_row, 1);
+  if (rows.labels_of_row == table.labels_of_row) rows.labels = table.labels;
+  return rows;
+}
+
+// One text a row.
+Result<TextRows> encode_single_texts(const Tokenizer& tokenizer, ThreadPool& pool,
+                                     int64_t max_length, const std::vector<std::string>& texts) {
+  TextsToEncode columns;
+  columns.first.emplace_back(texts.begin(), texts.end());
+  const std::vector<std::string> places(texts.size());
+  return encode_text_rows(tokenizer, pool, max_length, columns, places);
+}
+
+// Keeps the embeddings of the rows from `first` on.
+class EmbeddingEvaluation : public EvalMetrics {
+ public:
+  EmbeddingEvaluation(int64_t first, int64_t rows, int64_t width,
+                      std::function<OrderedJson(std::span<const float>)> values)
+      : first_(first),
+        width_(static_cast<size_t>(width)),
+        embeddings_(static_cast<size_t>(rows * width)),
+        values_(std::move(values)) {}
+
+  bool add(const CollatedRows& rows, const Batch& outputs) override {
+    const auto all = outputs.get<const float>("embeddings");
+    for (size_t q = 0; q < rows.rows.rows.size(); ++q) {
+      const auto own = all.subspan(q * width_, width_);
+      if (!std::all_of(own.begin(), own.end(), [](float x) { return std::isfinite(x); }))
+        return false;
+      const auto row = static_cast<size_t>(rows.rows.rows[q] - first_);
+      std::copy(own.begin(), own.end(),
+                embeddings_.begin() + static_cast<std::ptrdiff_t>(row * width_));
+    }
+    return true;
+  }
+  double loss() const override { return std::numeric_limits<double>::quiet_NaN(); }
+  OrderedJson values(int64_t) const override { return values_(embeddings_); }
+  std::span<const float> embeddings() const { return embeddings_; }
+
+ private:
+  int64_t first_;
+  size_t width_;
+  std::vector<float> embeddings_;
+  std::function<OrderedJson(std::span<const float>)> values_;
+};
+
+// The prompt of a column: of the flag; for queries and their texts that of the model.
+Result<std::string> eval_prompt(const EmbeddingSettings& s, const SentenceModules& modules,
+                                const std::string& column) {
+  const std::string given = HONE_TRY(s.prompt_of(column));
+  if (!given.empty()) return given;
+  const auto own = modules.prompts.find(column);
+  if ((column == "query" || column == "document") && own != modules.prompts.end())
+    return own->second;
+  return modules.prompt("");
+}
+
+struct EmbeddingData {
+  TextRows train, eval;
+  EmbeddingEvalSet set;
+  std::optional<TableOfTexts> test;
+  std::vector<int32_t> test_texts;  // two for each row to predict
+  int64_t evaluated = 0;            // texts of the evaluation; those to predict come after them
+};
+
+Result<OrderedJson> predict_similarities(const std::shared_ptr<const EmbeddingData>& data,
+                                         const StatePtr& state, TaskRun& run,
+                                         const std::string& folder) {
+  const int64_t begin = data->evaluated, end = begin + std::ssize(data->test_texts),
+                width = width_of(run.model().config);
+  EmbeddingEvaluation kept(begin, end - begin, width, nullptr);
+  if (HONE_TRY(run.evaluate_rows(begin, end, kept)) < 0) return OrderedJson::object();  // stopped
+  if (!run.ranks().leads()) return OrderedJson::object();
+  std::string text = "index\tprediction\n";
+  for (int64_t i = 0; i < data->test->rows(); ++i) {
+    const auto pair = std::span(data->test_texts).subspan(static_cast<size_t>(2 * i), 2);
+    text += fmt::format(
+        "{}\t{:.6f}\n", i,
+        similarity_of(kept.embeddings(), width, state->modules.similarity, pair[0], pair[1]));
+  }
+  const std::string file = folder + "/predict_results_embedding.txt";
+  HONE_TRY(file_store().write(file, text));
+  log_info("{:<11} {}", "predicted", file);
+  return OrderedJson::object();
+}
+
+// Files of sentence-transformers beside the model's.
+Status save_modules(const EmbeddingState& state, const std::string& folder, int64_t hidden) {
+  HONE_TRY(write_sentence_modules(folder, state.modules, hidden));
+  for (const EmbeddingDense& dense : state.modules.form.dense) {
+    HONE_BUG_IF(state.run == nullptr, "no run holds the weights of {}", dense.folder);
+    Session& session = state.run->session();
+    const std::string at = dense.folder + ".linear.";
+    const std::vector<float> weight = session.state_values<float>(at + "weight");
+    const std::vector<float> bias =
+        dense.bias ? session.state_values<float>(at + "bias") : std::vector<float>();
+    HONE_TRY(write_dense(folder, dense, weight, bias));
+  }
+  return Ok{};
+}
+
+// Texts to evaluate and to predict, after one another.
+Status read_eval_texts(const EmbeddingSettings& s, const LabelSources& sources,
+                       const SentenceModules& modules, EmbeddingSplits& tables,
+                       const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
+                       EmbeddingData& data) {
+  const PromptOf prompt = [&](const std::string& column) {
+    return eval_prompt(s, modules, column);
+  };
+  if (tables.eval)
+    data.set = HONE_TRY(eval_set_of(*tables.eval, prompt));
+  else if (s.do_eval)
+    data.set = HONE_TRY(
+        retrieval_set(s, HONE_TRY(expand_files(sources.validation, "validation")), prompt));
+  std::vector<std::string> texts = data.set.texts;
+  data.evaluated = std::ssize(texts);
+  if (tables.test) {
+    if (tables.test->columns.size() != 2)
+      return Error(err::kNothingToDo, "rows to predict are pairs of texts")
+          .at("--test_file")
+          .todo("name two columns with --text_column_names; hone embed writes embeddings");
+    for (int64_t i = 0; i < tables.test->rows(); ++i)
+      for (size_t c : {size_t{0}, size_t{1}}) {
+        data.test_texts.push_back(static_cast<int32_t>(std::ssize(texts) - data.evaluated));
+        texts.push_back(HONE_TRY(prompt(tables.test->columns[c])) +
+                        tables.test->texts[c][static_cast<size_t>(i)]);
+      }
+    data.test = std::move(tables.test);
+  }
+  data.eval = HONE_TRY(encode_single_texts(tokenizer, pool, max_length, texts));
+  return Ok{};
+}
+
+// The loss of the rows, and the rows as ids.
+Status take_training_rows(const EmbeddingSettings& s, EmbeddingState& state,
+                          const TableOfTexts& table, const Tokenizer& tokenizer, ThreadPool& pool,
+                          int64_t max_length, EmbeddingData& data, Examples& x,
+                          std::vector<std::string>& notes) {
+  state.loss = HONE_TRY(s.loss_of(table));
+  state.texts = std::ssize(table.columns);
+  data.train = HONE_TRY(encode_training_rows(s, tokenizer, pool, max_length, table));
+  notes.push_back("train: " + describe(data.train, max_length));
+  notes.push_back("train: " + state.loss->name);
+  x.train_rows_read = data.train.rows.size();
+  x.hash = data.train.rows.hash();
+  for (const float label : data.train.labels)
+    x.hash = fnv1a(x.hash, uint64_t{std::bit_cast<uint32_t>(label)});
+  if (s.batch_sampler == "no_duplicates") x.reorder = apart_from_duplicates(table);
+  x.train.emplace(std::move(data.train.rows));
+  return Ok{};
+}
+
+void collate_embedding_labels(const TextRows& train, const CollatedRows& rows, Batch& to) {
+  const auto labels = to.get<float>("labels"), weight = to.get<float>("weight");
+  std::fill(labels.begin(), labels.end(), 0.0f);
+  std::fill(weight.begin(), weight.end(), 0.0f);
+  for (size_t q = 0; q < rows.rows.rows.size(); ++q) {
+    weight[q] = 1;
+    if (train.labels_of_row > 0) labels[q] = train.labels_of(rows.rows.rows[q])[0];
+  }
+}
+
+Result<Examples> embedding_examples(const SettingsPtr& s, const StatePtr& state, Pretrained& model,
+                                    const ExampleSource& source) {
+  HONE_TRY(refuse_given_rows(source));
+  state->modules = HONE_TRY(s->modules_of(model.path));
+  HONE_TRY(embed_with(model, state->modules));
+  const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
+  const int64_t max_length = s->text_tokens(state->modules, model.config);
+  const LabelSources sources = HONE_TRY(embedding_sources(*s));
+  EmbeddingSplits tables = HONE_TRY(read_embedding_tables(*s, sources));
+
+  const auto data = std::make_shared<EmbeddingData>();
+  Examples x;
+  if (s->do_train)
+    HONE_TRY(take_training_rows(*s, *state, *tables.train, tokenizer, source.pool, max_length,
+                                *data, x, tables.notes));
+  if (s->do_eval || s->do_predict) {
+    HONE_TRY(read_eval_texts(*s, sources, state->modules, tables, tokenizer, source.pool,
+                             max_length, *data));
+    if (data->evaluated > 0)
+      tables.notes.push_back(fmt::format("validation: {} different texts in {} rows",
+                                         data->evaluated, data->set.rows));
+    x.eval.emplace(std::move(data->eval.rows));
+    x.evaluated = data->evaluated;
+  }
+  show_notes(tables.notes);
+
+  const ModelConfig& config = model.config;
+  x.collate = [data, &config](const CollatedRows& rows, Batch& to) -> Result<bool> {
+    HONE_TRY(collate_text_rows(config, rows.data.axes[0],
+                               rows.training() ? data->train : data->eval, rows.rows, to));
+    return false;
+  };
+  x.collate_joint = [data](const CollatedRows& rows, Batch& to) {
+    collate_embedding_labels(data->train, rows, to);
+  };
+  x.normaliser = [state](int64_t, const StepPlan& plan, const auto&, const auto&) {
+    return state->loss->mean ? plan.rows : int64_t{1};
+  };
+  x.metrics = [data, state, width = width_of(config)](int64_t) {
+    return std::make_unique<EmbeddingEvaluation>(
+        0, data->evaluated, width, [data, state, width](std::span<const float> embeddings) {
+          return evaluate_embeddings(data->set, embeddings, width, state->modules.similarity);
+        });
+  };
+  x.predict = [data, state](TaskRun& run, const std::string& folder) {
+    return predict_similarities(data, state, run, folder);
+  };
+  x.callback = [state](TaskRun& run) -> std::unique_ptr<TrainCallback> {
+    state->run = &run;
+    return nullptr;
+  };
+  x.saved = [state, hidden = config.hidden](const std::string& folder) {
+    return save_modules(*state, folder, hidden);
+  };
+  return x;
+}
+
+// The head of the body alone, and what the settings say of its embeddings before a file is read.
+Status choose_embedding_head(const EmbeddingSettings& s, EmbeddingState& state,
+                             ModelConfig& config) {
+  if (s.streaming)
+    return Error(err::kStreaming, "text embeddings read their rows into memory")
+        .todo("leave --streaming out");
+  HONE_TRY(set_head(config, Head::none));
+  const SentenceModules modules = HONE_TRY(s.modules_of(s.model_name_or_path));
+  auto form = std::make_shared<EmbeddingForm>(modules.form);
+  form->longest = s.text_tokens(modules, config);
+  HONE_TRY(s.matryoshka(form->width(config.hidden)));
+  config.embedding = std::move(form);
+  if (!s.do_train) return Ok{};
+  const LabelSources sources = HONE_TRY(embedding_sources(s));
+  const TableOfTexts first =
+      HONE_TRY(peek_text_table(HONE_TRY(expand_files(sources.train, "train")),
+                               HONE_TRY(s.row_options()), s.table_options()));
+  state.loss = HONE_TRY(s.loss_of(first));
+  state.texts = std::ssize(first.columns);
+  return Ok{};
+}
+
+Result<RunForm> embedding_form(const EmbeddingSettings& s, const EmbeddingState& state,
+                               const Pretrained& model) {
+  const SentenceModules modules = HONE_TRY(s.modules_of(model.path));
+  const int64_t texts = s.do_train ? state.texts : 1;
+  return RunForm{.limits = {{kTokens, texts * s.text_tokens(modules, model.config),
+                             "max_seq_length", s.max_seq_length}},
+                 .even_steps = true,
+                 .most_rows = s.do_train && state.loss->in_batches ? s.mini_batch_size : 0};
+}
+
+RowsReport check_embedding(const SettingsPtr& s, const CheckRequest& request, Findings& findings) {
+  RowsReport report;
+  const auto read = [&]() -> Status {
+    const SentenceModules modules = HONE_TRY(s->modules_of(request.model.path));
+    const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(request.model));
+    const LabelSources sources = HONE_TRY(embedding_sources(*s));
+    EmbeddingSplits tables = HONE_TRY(read_embedding_tables(*s, sources));
+    request.notes = tables.notes;
+    const int64_t most = s->text_tokens(modules, request.model.config);
+    if (!tables.train) return Ok{};
+    HONE_TRY(s->loss_of(*tables.train));
+    const TextRows rows =
+        HONE_TRY(encode_training_rows(*s, tokenizer, request.pool, most, *tables.train));
+    report.train.rows = report.train.sequences = rows.rows.size();
+    report.train.counts.tokens_read = rows.rows.tokens();
+    report.train.counts.rows_cut = rows.cut;
+    if (tables.eval) report.eval.rows = report.eval.sequences = tables.eval->rows();
+    for (int64_t i = 0; i < std::min(request.samples, rows.rows.size()); ++i) {
+      const auto ids = rows.rows.row(i);
+      report.samples.push_back(
+          {{ids.begin(), ids.end()},
+           {},
+           rows.labels_of_row > 0 ? fmt::format("{:g}", rows.labels_of(i)[0]) : "",
+           {},
+           {}});
+    }
+    return Ok{};
+  };
+  if (const Status done = read(); !done.ok()) findings.add(done.error());
+  return report;
+}
+
+}  // namespace
+
+Task task_embedding() {
+  const auto s = std::make_shared<EmbeddingSettings>();
+  const auto state = std::make_shared<EmbeddingState>();
+  Task t;
+  t.name = "embedding";
+  t.summary = "embeddings of texts from pairs, triplets and pairs with a score";
+  t.metric = "spearman_cosine";
+  t.metrics = embedding_metric_names;
+  t.settings = s;
+  t.bind = [s](Schema& schema) { s->bind_own(schema); };
+  t.choose_head = [s, state](ModelConfig& config) {
+    return choose_embedding_head(*s, *state, config);
+  };
+  t.form = [s, state](const Pretrained& model) { return embedding_form(*s, *state, model); };
+  const auto build = [s, state](Part part) {
+    return [s, state, part](const ModelConfig& config, const BatchShape& shape,
+                            const std::string& name) {
+      return embedding_program(*s, *state, part, config, shape, name);
+    };
+  };
+  t.program = [build](const ModelConfig& config, const BatchShape& shape, const std::string& name,
+                      bool train) {
+    return build(train ? Part::whole : Part::evaluation)(config, shape, name);
+  };
+  t.joint = JointLoss{
+      .embed = build(Part::embed),
+      .part = build(Part::gradient),
+      .loss = [s, state](const ModelConfig& config, int64_t rows, const std::string& name) {
+        return joint_program(*s, *state, config, rows, name);
+      }};
+  t.examples = [s, state](Pretrained& model, const ExampleSource& source) {
+    return embedding_examples(s, state, model, source);
+  };
+  t.predicts = true;
+  t.check_rows = [s](const CheckRequest& request, Findings& findings) {
+    return check_embedding(s, request, findings);
+  };
+  return t;
+}
+
+}  // namespace hone
