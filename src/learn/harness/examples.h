@@ -68,17 +68,32 @@ struct Examples {
   // Fills the inputs of a program, whose tensors give the shape. True: some labels did not fit and
   // need another pass. Allocates nothing. Errors: H0117, H2415 an id that the model lacks.
   std::function<Result<bool>(const CollatedRows& rows, Batch& to)> collate;
+  // Fills the inputs of the loss of all rows of a step (JointLoss), but for embeddings and scale.
+  std::function<void(const CollatedRows& rows, Batch& to)> collate_joint;
   // The divisor of an optimizer step's loss: label tokens, rows, ... It is known before the first
   // micro-batch, so no split changes it. 0: the step has nothing to learn.
   std::function<int64_t(int64_t step, const StepPlan& plan, const ExampleRows& data,
                         const BatchRows& rows)>
       normaliser;
+  // Changes the order of the training rows of an epoch; `step_rows`: number of rows of a step. None: it stays.
+  std::function<void(std::span<int64_t> order, int64_t step_rows)> reorder;
   // Returns empty metrics, for rows from number `first` on.
   std::function<std::unique_ptr<EvalMetrics>(int64_t first)> metrics;
   // Allocates memory that steps reuse; called once before the first step.
   std::function<void(const RunShapes&)> reserve = [](const RunShapes&) {};
 
   // --- optional functions ---------------------------------------------------------------------
+  // Called once when the weights have their first values: of the model that a run starts from, also if
+  // it continues from a checkpoint. May evaluate rows.
+  std::function<Status(TaskRun&)> opened = [](TaskRun&) { return Ok{}; };
+  // Called before the micro-batches of a step, with the rows of all ranks. May evaluate rows.
+  std::function<Status(TaskRun&, int64_t step, const BatchRows& rows)> before_step = nullptr;
+  // Called after a micro-batch of a step, with the outputs of its program.
+  std::function<void(const CollatedRows& rows, const Batch& outputs)> after_batch = nullptr;
+  // Sums over this rank's rows since the last call, as many on every rank; the values of the sums of
+  // all ranks, for the log. Both or none.
+  std::function<std::vector<double>()> log_sums = nullptr;
+  std::function<OrderedJson(std::span<const double> sums)> log_values = nullptr;
   // Returns the metrics of the evaluated rows; empty: a stop was requested.
   std::function<Result<OrderedJson>(TaskRun&)> evaluate;
   // Writes files of predictions into the folder and returns their metrics if there are references.

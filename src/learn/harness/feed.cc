@@ -16,6 +16,7 @@ Result<RowFeed> RowFeed::make(const TaskSettings& s, Examples& examples) {
     const int64_t rows = examples.train->size();
     HONE_TRY(feed.plan_steps(rows));
     const auto seed = static_cast<uint64_t>(s.data_seed.value_or(s.seed));
+    if (examples.reorder) feed.epoch_order_.resize(static_cast<size_t>(rows));
     feed.order_ = s.shuffles() ? RowOrder::shuffled(rows, seed) : RowOrder::sequential(rows);
   }
   return feed;
@@ -60,11 +61,22 @@ Status RowFeed::seek(const Json& place, const std::string& name) {
   return x_->train_stream->seek(HONE_TRY(stream_position_from_json(place, name)));
 }
 
+void RowFeed::reorder_epoch(int64_t epoch) {
+  if (epoch == ordered_epoch_) return;
+  for (int64_t i = 0; i < train_rows_; ++i)
+    epoch_order_[static_cast<size_t>(i)] = order_->index(epoch, i);
+  x_->reorder(epoch_order_, steps_->rows_per_step());
+  ordered_epoch_ = epoch;
+}
+
 Result<TakenRows> RowFeed::rows_of_step(int64_t step) {
   rows_.clear();
   if (!x_->train_stream) {
     const StepRows at = steps_->rows_of_step(step);
-    for (int64_t i = at.begin; i < at.end; ++i) rows_.push_back(order_->index(at.epoch, i));
+    if (x_->reorder) reorder_epoch(at.epoch);
+    for (int64_t i = at.begin; i < at.end; ++i)
+      rows_.push_back(x_->reorder ? epoch_order_[static_cast<size_t>(i)]
+                                  : order_->index(at.epoch, i));
     return TakenRows{&*x_->train, {rows_, {}}};
   }
   TextStream& stream = *x_->train_stream;
@@ -91,10 +103,17 @@ int64_t RowFeed::evaluation_rows() const {
 }
 
 Status RowFeed::begin_evaluation(int64_t begin, int64_t end) {
+  chosen_rows_.clear();
   evaluated_ = evaluate_from_ = begin;
   evaluate_to_ = end;
   if (x_->eval_stream) HONE_TRY(x_->eval_stream->rewind());
   return Ok{};
+}
+
+void RowFeed::begin_evaluation(std::vector<int64_t> rows) {
+  chosen_rows_ = std::move(rows);
+  evaluated_ = evaluate_from_ = 0;
+  evaluate_to_ = std::ssize(chosen_rows_);
 }
 
 Result<TakenRows> RowFeed::next_evaluation(int64_t most) {
@@ -106,7 +125,9 @@ Result<TakenRows> RowFeed::next_evaluation(int64_t most) {
     return TakenRows{&eval_stream_rows_, {eval_rows_, eval_numbers_}};
   }
   const int64_t end = std::min({evaluated_ + most, evaluate_to_, x_->eval->size()});
-  for (; evaluated_ < end; ++evaluated_) eval_rows_.push_back(evaluated_);
+  for (; evaluated_ < end; ++evaluated_)
+    eval_rows_.push_back(chosen_rows_.empty() ? evaluated_
+                                              : chosen_rows_[static_cast<size_t>(evaluated_)]);
   return TakenRows{&*x_->eval, {eval_rows_, {}}};
 }
 

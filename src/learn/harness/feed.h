@@ -38,6 +38,8 @@ class RowFeed {
 
   // Starts an evaluation of rows [begin, end); streams are read from start to end.
   Status begin_evaluation(int64_t begin, int64_t end);
+  // Starts one of these rows in memory, in this order.
+  void begin_evaluation(std::vector<int64_t> rows);
   int64_t evaluation_rows() const;  // 0: unknown
   // The next rows, at most `most`; none at the end.
   Result<TakenRows> next_evaluation(int64_t most);
@@ -45,16 +47,21 @@ class RowFeed {
  private:
   RowFeed(const TaskSettings& s, Examples& examples) : s_(&s), x_(&examples) {}
   Status plan_steps(int64_t rows);
+  void reorder_epoch(int64_t epoch);
 
   const TaskSettings* s_;
   Examples* x_;
   int64_t train_rows_ = 0;
   std::optional<StepCount> steps_;
   std::optional<RowOrder> order_;
+  // The order that Examples::reorder makes, of the epoch that steps are in.
+  std::vector<int64_t> epoch_order_;
+  int64_t ordered_epoch_ = -1;
   // Rows of the step, or of this part of the evaluation.
   std::vector<int64_t> rows_, eval_rows_;
   ExampleRows stream_rows_, eval_stream_rows_;
   std::vector<int64_t> numbers_, eval_numbers_;  // numbers of these rows in the epoch
+  std::vector<int64_t> chosen_rows_;             // of an evaluation; empty: a range
   int64_t evaluated_ = 0, evaluate_from_ = 0, evaluate_to_ = INT64_MAX;
   std::optional<StreamPosition> step_begin_;
   int64_t stream_step_ = -1;  // last step for which rows were read

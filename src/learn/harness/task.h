@@ -40,10 +40,27 @@ struct RunForm {
   // The program for the usual number of labels may be too small for a micro-batch. The axis
   // "labels" of a shape then adds room.
   bool labels_vary = false;
+  int64_t most_rows = 0;       // of a micro-batch; 0: as many as fit
   bool replaces_head = false;  // a checkpoint's head of another shape is replaced by a new one
   // Cache limits for generating texts in evaluations: sources of at most this number of tokens,
   // `rows` rows. Null: the run generates none.
   std::function<CacheLimits(int64_t source_tokens, int64_t rows)> generation = nullptr;
+};
+
+// For a loss that compares all rows of a step with each other. If a step is several micro-batches, or has rows on
+// several ranks, it first computes the embeddings of all its rows, then the loss and its gradient by the embeddings,
+// then the gradients of the weights by micro-batches (Gao et al. 2021, arXiv 2101.06983). The loss is the one of a
+// single micro-batch.
+struct JointLoss {
+  using Build =
+      std::function<Program(const ModelConfig&, const BatchShape&, const std::string& name)>;
+  // The training forward pass, with the inputs of Task::program: output `embeddings`, the same number of floats for
+  // each row of the shape.
+  Build embed;
+  // The same inputs, and `gradient` beside `embeddings`; output `loss` = their products' sum.
+  Build part;
+  // The loss of all rows of a step: state `embeddings`; input scale f32[] and those of Examples::collate_joint; output `loss`.
+  std::function<Program(const ModelConfig&, int64_t rows, const std::string& name)> loss;
 };
 
 // The arguments of check_rows.
@@ -77,6 +94,7 @@ struct Task {
   // metrics.
   std::function<Program(const ModelConfig&, const BatchShape&, const std::string& name, bool train)>
       program;
+  std::optional<JointLoss> joint;  // none: the loss is a sum over rows
   // Reads the rows that the settings name or, if the task trains on plain text, the rows of the
   // source. May change the model's config (labels), tokenizer and generation config. The model
   // outlives the examples. Errors name file, flag or tensor.

@@ -44,8 +44,9 @@ TokenGraph::TokenGraph(const ModelConfig& config, const BatchShape& shape, const
 Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing) {
   const HeadLayer layer = model_head(g.model);
   Builder::Scope head(g.b, "head");
-  const ops::CrossEntropy loss = ops::linear_cross_entropy(
-      g.b, layer.x, layer.weight, g.labels, g.scale, train, label_smoothing, layer.bias);
+  const ops::CrossEntropy loss =
+      ops::linear_cross_entropy(g.b, layer.x, layer.weight, g.labels, g.scale, train,
+                                label_smoothing, layer.bias, layer.softcap);
   if (train) {
     g.program.outputs.push_back({"loss", loss.loss});
   } else {

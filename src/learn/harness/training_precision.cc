@@ -22,6 +22,13 @@ Result<TrainingPrecision> training_precision(const TrainSettings& s, bool accumu
                           sums));
   if (sums == "fp32" || (sums == "auto" && accumulate)) p.gradients = DType::f32;
   if (sums == "fp16") p.gradients = DType::f16;
+  if (s.split_invariant > 0 && p.gradients != DType::f32)
+    return Error(err::kSettingConflict,
+                 fmt::format(
+                     "--split_invariant and --grad_accum_dtype {} exclude each other: sums in "
+                     "16 bits are rounded as often as there are ranks",
+                     sums))
+        .todo("leave --grad_accum_dtype out: float32 is the default");
   return p;
 }
 

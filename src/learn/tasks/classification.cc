@@ -13,41 +13,73 @@
 #include "learn/tasks/classification_check.h"
 #include "learn/tasks/classification_data.h"
 #include "learn/tasks/classification_metrics.h"
+#include "learn/tasks/classification_parts.h"
 
 namespace hone {
 namespace {
 
-bool is_regression(const ModelConfig& config) { return config.labels == 1; }
+constexpr const char* kManyLabels = "multi_label_classification";
+
+bool has_many(const ModelConfig& config) { return config.text("problem_type", "") == kManyLabels; }
+bool is_regression(const ModelConfig& config) { return config.labels == 1 && !has_many(config); }
 
 bool has_token_types(const ModelConfig& config) {
   const auto types = config.integer("type_vocab_size", 0);
   return types.ok() && *types > 1;
 }
 
-// Inputs beside those of token_graph.h: token_types i32[T] for models that have them; labels i32[S]
-// (-100: no row), or where the model has one label, which makes it a regression, labels and weight
-// f32[S] (0: no row). Evaluation gives logits f32[S, labels] and does not read labels.
+// An encoder-decoder reads each row on both sides.
+BatchShape shape_of_sides(const ModelConfig& config, const BatchShape& shape) {
+  if (!family_of(config).encoder) return shape;
+  const int64_t tokens = shape[kTokens];
+  return {{{kSourceTokens, tokens}, {kTargetTokens, tokens}, {kSequences, shape[kSequences]}}};
+}
+
+// Inputs beside those of token_graph.h: token_types i32[T] for models that have them; last_rows i32[S]
+// for models that read one token; labels i32[S] (-100: no row), or where the model has one label, which
+// makes it a regression, labels and weight f32[S] (0: no row), or of rows with several labels f32[S,
+// labels] and weight. Evaluation gives logits f32[S, labels] and does not read labels.
 Program classification_program(const ClassificationSettings& s, const ModelConfig& config,
                                const BatchShape& shape, const std::string& name, bool train) {
-  const bool regression = is_regression(config);
+  const bool regression = is_regression(config), many = has_many(config);
   const int64_t sequences = shape[kSequences];
-  TokenGraph g(config, shape, name, train, {regression ? DType::f32 : DType::i32, {sequences}});
+  const Type classes{DType::i32, {sequences}}, values{DType::f32, {sequences}},
+      sets{DType::f32, {sequences, config.labels}};
+  TokenGraph g(config, shape_of_sides(config, shape), name, train,
+               many         ? sets
+               : regression ? values
+                            : classes);
   if (has_token_types(config))
     g.model.token_types = g.program.add_input("token_types", {DType::i32, {shape[kTokens]}});
+  if (reads_label_rows(config)) g.model.label_rows = g.program.add_input("last_rows", classes);
   const HeadLayer layer = model_head(g.model);
   Builder::Scope head(g.b, "head");
   const auto output = [&](const char* what, ValueId value) {
     g.program.outputs.push_back({what, value});
     return std::move(g.program);
   };
-  if (train && !regression)
+  if (train && !regression && !many)
     return output("loss", ops::linear_cross_entropy(g.b, layer.x, layer.weight, g.labels, g.scale,
                                                     true, s.label_smoothing_factor, layer.bias)
                               .loss);
   const ValueId logits =
       ops::linear(g.b, layer.x, layer.weight, {.bias = layer.bias, .trans_w = true});  // [S,labels]
   if (!train) return output("logits", logits);
-  const ValueId weight = g.program.add_input("weight", {DType::f32, {sequences}});
+  const ValueId weight = g.program.add_input("weight", values);
+  if (many) {
+    // max(x, 0) - x y + log(1 + exp(-|x|)), of which a row has the mean.
+    const ValueId zero = ops::constant(g.b, 0, {DType::f32, {}}),
+                  one = ops::constant(g.b, 1, {DType::f32, {}});
+    const ValueId size = ops::maximum(g.b, logits, ops::neg(g.b, logits));
+    const ValueId tail = ops::log(g.b, ops::add(g.b, ops::exp(g.b, ops::neg(g.b, size)), one));
+    const ValueId linear_part =
+        ops::sub(g.b, ops::maximum(g.b, zero, logits), ops::mul(g.b, logits, g.labels));
+    const ValueId by_row = ops::reduce_sum(g.b, ops::add(g.b, linear_part, tail), {1});
+    const ValueId sum = ops::reduce_sum(g.b, ops::mul(g.b, by_row, weight), {0});
+    const double share = 1 / static_cast<double>(config.labels);
+    return output("loss", ops::mul(g.b, ops::mul(g.b, sum, g.scale),
+                                   ops::constant(g.b, share, {DType::f32, {}})));
+  }
   const ValueId off =
       ops::mul(g.b, ops::sub(g.b, ops::reshape(g.b, logits, {sequences}), g.labels), weight);
   return output("loss", ops::mul(g.b, ops::reduce_sum(g.b, ops::mul(g.b, off, off), {0}), g.scale));
@@ -65,9 +97,11 @@ struct ClassificationLabels {
 
   Result<bool> collate(const CollatedRows& rows, Batch& to) const {
     const TokenRows& data = rows.data.axes[0];
-    HONE_TRY(collate_tokens(data, rows.rows, kDecoderInputs, to));
+    HONE_TRY(collate_sides(data, rows.rows, to));
     LabelInputs inputs{.token_types = to.get_if<int32_t>("token_types")};
-    if (rows.training() && is_regression(config))
+    if (rows.training() && has_many(config))
+      fill_sets(rows.rows, to);
+    else if (rows.training() && is_regression(config))
       inputs.values = to.get<float>("labels"), inputs.weight = to.get<float>("weight");
     else if (rows.training())
       inputs.classes = to.get<int32_t>("labels");
@@ -75,13 +109,85 @@ struct ClassificationLabels {
     HONE_TRY(finish_tokens(config, to));
     return false;
   }
+
+  // The rows, those of an encoder-decoder on both sides; last_rows names the token that is read.
+  Status collate_sides(const TokenRows& data, const BatchRows& rows, Batch& to) const {
+    HONE_TRY(collate_tokens(data, rows, kDecoderInputs, to));
+    if (to.has("last_rows")) fill_last_rows(data, rows, to.get<int32_t>("last_rows"));
+    if (!family_of(config).encoder) return Ok{};
+    HONE_TRY(collate_tokens(data, rows, kEncoderInputs, to));
+    const auto ids = to.get<int32_t>("ids");
+    size_t at = 0;
+    for (const int64_t row : rows.rows) {
+      const auto all = data.row(row);
+      ids[at] = config.decoder_start < 0 ? all.back() : static_cast<int32_t>(config.decoder_start);
+      std::copy(all.begin(), all.end() - 1, ids.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      at += all.size();
+    }
+    return Ok{};
+  }
+
+  // The last token that is not padding; of an encoder-decoder the last end-of-text token, else the last.
+  void fill_last_rows(const TokenRows& data, const BatchRows& rows, std::span<int32_t> last) const {
+    const bool both = family_of(config).encoder != nullptr;
+    const int64_t padding = padding_of(config), end = end_of_text(config);
+    std::fill(last.begin(), last.end(), -1);
+    int64_t at = 0;
+    for (size_t s = 0; s < rows.rows.size(); ++s) {
+      const auto all = data.row(rows.rows[s]);
+      int64_t place = std::ssize(all) - 1;
+      for (int64_t i = std::ssize(all); i-- > 0;) {
+        const int32_t id = all[static_cast<size_t>(i)];
+        if (both ? id != end : id == padding) continue;
+        place = i;
+        break;
+      }
+      last[s] = static_cast<int32_t>(at + place);
+      at += std::ssize(all);
+    }
+  }
+
+  void fill_sets(const BatchRows& rows, Batch& to) const {
+    const auto wanted = to.get<float>("labels"), weight = to.get<float>("weight");
+    std::fill(wanted.begin(), wanted.end(), 0.0f);
+    std::fill(weight.begin(), weight.end(), 0.0f);
+    for (size_t s = 0; s < rows.rows.size(); ++s) {
+      weight[s] = 1;
+      for (const int32_t label : train.sets[static_cast<size_t>(rows.rows[s])])
+        wanted[s * static_cast<size_t>(config.labels) + static_cast<size_t>(label)] = 1;
+    }
+  }
+};
+
+// Texts of predictions, as run_glue and run_classification write them: a number, a name or a list of
+// names.
+struct ClassPredictions {
+  const ModelConfig& config;
+  std::vector<std::string> texts;
+
+  std::string name(int64_t label) const {
+    return config.config["id2label"][std::to_string(label)].get<std::string>();
+  }
+  void put(size_t row, std::span<const float> logits) {
+    std::string& text = texts[row];
+    if (is_regression(config)) {
+      text = fmt::format("{:.3f}", logits[0]);
+    } else if (!has_many(config)) {
+      text = name(predicted_class(logits));
+    } else {
+      for (size_t c = 0; c < logits.size(); ++c)
+        if (logits[c] > 0)
+          text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name(static_cast<int64_t>(c)));
+      text = "[" + text + "]";
+    }
+  }
 };
 
 class ClassificationEvaluation : public EvalMetrics {
  public:
-  // `predictions` gets those of the rows after the evaluated ones: values, or numbers of classes.
+  // `predictions` gets those of the rows after the evaluated ones.
   ClassificationEvaluation(std::shared_ptr<const ClassificationLabels> labels,
-                           std::vector<float>* predictions)
+                           ClassPredictions* predictions)
       : labels_(std::move(labels)),
         matched_(metrics()),
         mismatched_(metrics()),
@@ -96,14 +202,15 @@ class ClassificationEvaluation : public EvalMetrics {
       if (!std::all_of(of_row.begin(), of_row.end(), [](float x) { return std::isfinite(x); }))
         return false;
       if (const int64_t begin = labels_->evaluated(); row >= begin) {
-        (*predictions_)[static_cast<size_t>(row - begin)] =
-            count == 1 ? of_row[0] : static_cast<float>(predicted_class(of_row));
+        predictions_->put(static_cast<size_t>(row - begin), of_row);
         continue;
       }
       add_example(row, of_row);
       ClassificationMetrics& m = row < labels_->matched ? matched_ : mismatched_;
       const int64_t number = row < labels_->matched ? row : row - labels_->matched;
-      if (is_regression(labels_->config))
+      if (has_many(labels_->config))
+        m.add(number, of_row, labels_->eval.sets[static_cast<size_t>(row)]);
+      else if (is_regression(labels_->config))
         m.add(number, of_row[0], labels_->eval.values[static_cast<size_t>(row)]);
       else
         m.add(number, of_row, labels_->eval.classes[static_cast<size_t>(row)]);
@@ -128,6 +235,10 @@ class ClassificationEvaluation : public EvalMetrics {
     ExampleScores* examples = labels_->s->example_scores.get();
     if (examples == nullptr) return;
     const auto at = static_cast<size_t>(row);
+    if (has_many(labels_->config)) {
+      add_sets(row, logits);
+      return;
+    }
     if (is_regression(labels_->config)) {
       const double predicted = static_cast<double>(logits[0]),
                    wanted = static_cast<double>(labels_->eval.values[at]);
@@ -147,15 +258,35 @@ class ClassificationEvaluation : public EvalMetrics {
                           {"tokens", 1}}}});
   }
 
+  // The predicted names beside those that were wanted.
+  void add_sets(int64_t row, std::span<const float> logits) const {
+    OrderedJson predicted = OrderedJson::array(), wanted = OrderedJson::array();
+    const Json& names = labels_->config.config["id2label"];
+    for (size_t c = 0; c < logits.size(); ++c)
+      if (logits[c] > 0) predicted.push_back(names[std::to_string(c)].get<std::string>());
+    for (const int32_t label : labels_->eval.sets[static_cast<size_t>(row)])
+      wanted.push_back(names[std::to_string(label)].get<std::string>());
+    const int right = predicted == wanted ? 1 : 0;
+    labels_->s->example_scores->add(
+        row,
+        {{"prediction", predicted}, {"reference", wanted}, {"scores", {{"exact_match", right}}}});
+  }
+
   ClassificationMetrics metrics() const {
     const ClassificationSettings& s = *labels_->s;
-    return {s.task_name, is_regression(labels_->config), s.per_device_eval_batch_size,
+    const ModelConfig& config = labels_->config;
+    return {{.task = s.task_name,
+             .metric = s.metric_name,
+             .regression = is_regression(config),
+             .many = has_many(config),
+             .labels = config.labels},
+            s.per_device_eval_batch_size,
             s.label_smoothing_factor};
   }
 
   std::shared_ptr<const ClassificationLabels> labels_;
   ClassificationMetrics matched_, mismatched_;
-  std::vector<float>* predictions_;
+  ClassPredictions* predictions_;
 };
 
 // predict_results_<task>.txt as run_glue writes it, and of mnli predict_results_mnli-mm.txt.
@@ -164,21 +295,15 @@ Result<OrderedJson> predict_classification(
     const std::string& folder) {
   const int64_t begin = labels->evaluated(), test = labels->test,
                 all = test + labels->test_mismatched;
-  std::vector<float> predictions(static_cast<size_t>(all));
+  ClassPredictions predictions{labels->config, std::vector<std::string>(static_cast<size_t>(all))};
   ClassificationEvaluation evaluation(labels, &predictions);
   if (HONE_TRY(run.evaluate_rows(begin, begin + all, evaluation)) < 0)
     return OrderedJson::object();  // stopped
   if (!run.ranks().leads()) return OrderedJson::object();
-  const Json& names = labels->config.config["id2label"];
   const auto write = [&](const std::string& task, int64_t first, int64_t end) {
     std::string text = "index\tprediction\n";
-    for (int64_t i = first; i < end; ++i) {
-      const float x = predictions[static_cast<size_t>(i)];
-      text += is_regression(labels->config)
-                  ? fmt::format("{}\t{:.3f}\n", i - first, x)
-                  : fmt::format("{}\t{}\n", i - first,
-                                names[std::to_string(static_cast<int64_t>(x))].get<std::string>());
-    }
+    for (int64_t i = first; i < end; ++i)
+      text += fmt::format("{}\t{}\n", i - first, predictions.texts[static_cast<size_t>(i)]);
     const std::string file = fmt::format("{}/predict_results_{}.txt", folder, task);
     log_info("{:<11} {}", "predicted", file);
     return file_store().write(file, text);
@@ -195,6 +320,7 @@ Result<Examples> classification_examples(const std::shared_ptr<ClassificationSet
   ClassificationData data = HONE_TRY(read_classification(*s, model, source.pool));
   show_notes(data.notes);
   HONE_TRY(set_labels(model.config, data.map, s->task_name));
+  name_padding(model);
   const auto labels = std::make_shared<ClassificationLabels>(ClassificationLabels{s, model.config});
   labels->matched = data.matched, labels->mismatched = data.mismatched;
   labels->test = data.test, labels->test_mismatched = data.test_mismatched;
@@ -229,7 +355,9 @@ Status choose_classification_head(const ClassificationSettings& s, ModelConfig& 
 
 Status set_labels(ModelConfig& config, const LabelMap& map, const std::string& task_name) {
   Json& json = config.config;
-  json["problem_type"] = map.regression ? "regression" : "single_label_classification";
+  json["problem_type"] = map.many         ? kManyLabels
+                         : map.regression ? "regression"
+                                          : "single_label_classification";
   if (!task_name.empty()) json["finetuning_task"] = task_name;
   return set_head(config, Head::sequence_classification,
                   map.regression ? std::vector<std::string>{"LABEL_0"} : map.names);
@@ -240,7 +368,7 @@ Task classification_task(std::shared_ptr<ClassificationSettings> s) {
   t.name = "classification";
   t.summary = "labels or numbers for texts and pairs of texts";
   t.metric = "accuracy";
-  t.metrics = [] { return std::vector<std::string>{"accuracy", "loss", "mse"}; };
+  t.metrics = [] { return std::vector<std::string>{"accuracy", "loss", "mse", "f1"}; };
   t.sample = SampleProject{.model = tiny_encoder(),
                            .row = [](int i) -> OrderedJson {
                              const SampleSentence s = sample_sentence(i);

@@ -167,6 +167,8 @@ void check_balance(const LabelledRows& data, const LabelMap& map, Findings& find
   }
   std::vector<int64_t> counts(map.names.size());
   for (const int32_t label : data.labels.classes) ++counts[static_cast<size_t>(label)];
+  for (const std::vector<int32_t>& set : data.labels.sets)
+    for (const int32_t label : set) ++counts[static_cast<size_t>(label)];
   for (size_t i = 0; i < counts.size(); ++i)
     if (counts[i] == 0)
       findings.add(FindingLevel::kWarning, "label_without_rows",
@@ -180,6 +182,17 @@ void check_balance(const LabelledRows& data, const LabelMap& map, Findings& find
         FindingLevel::kWarning, "unbalanced_labels",
         fmt::format("train: {:.1f} % of the rows have the label {}", share, name_of(map, most)), "",
         "always answering that is right as often: look at F1 or Matthews, not accuracy");
+}
+
+// The label of a training row, or its labels.
+std::string label_text(const ClassificationData& data, size_t row) {
+  const RowLabels& labels = data.train->labels;
+  if (data.map.regression) return fmt::format("{:g}", labels.values[row]);
+  if (!data.map.many) return data.map.names[static_cast<size_t>(labels.classes[row])];
+  std::vector<std::string> names;
+  for (const int32_t label : labels.sets[row])
+    names.push_back(data.map.names[static_cast<size_t>(label)]);
+  return join(names, ", ");
 }
 
 // A checkpoint that names its labels, and data that only number them.
@@ -225,12 +238,7 @@ RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& req
   for (int64_t i = 0; i < std::min(request.samples, data->train->size()); ++i) {
     const auto ids = data->train->rows.row(i);
     const auto k = static_cast<size_t>(i);
-    report.samples.push_back(
-        {{ids.begin(), ids.end()},
-         {},
-         data->map.regression
-             ? fmt::format("{:g}", data->train->labels.values[k])
-             : data->map.names[static_cast<size_t>(data->train->labels.classes[k])]});
+    report.samples.push_back({{ids.begin(), ids.end()}, {}, label_text(*data, k)});
   }
   return report;
 }

@@ -5,6 +5,8 @@
 
 #include "base/core/text.h"
 #include "learn/data/formats/errors.h"
+#include "learn/data/rows/errors.h"
+#include "learn/data/rows/order.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
 #include "learn/harness/mrpc_dev_ids.h"
@@ -55,6 +57,7 @@ class ClassificationReader {
     columns_wanted_.task = s.glue();
     columns_wanted_.text_columns = s.text_column_names;
     columns_wanted_.label_column = s.label_column_name;
+    columns_wanted_.delimiter = s.text_column_delimiter;
     options_.format = s.data_format;
     options_.column_names = s.column_names;
   }
@@ -102,6 +105,8 @@ class ClassificationReader {
     columns_wanted_.text_columns = {names[reader.columns.first]};
     if (reader.columns.second)
       columns_wanted_.text_columns.push_back(names[*reader.columns.second]);
+    for (const size_t more : reader.columns.joined)
+      columns_wanted_.text_columns.push_back(names[more]);
     if (columns_wanted_.label) columns_wanted_.label_column = names[*reader.columns.label];
   }
 
@@ -121,7 +126,9 @@ LabelledText part_of(const LabelledText& from, int64_t begin, int64_t end) {
   LabelledText to;
   to.data.append(from.data, begin, end);
   to.seen = from.seen;
-  to.label.assign(from.label.begin() + begin, from.label.begin() + end);
+  if (!from.label.empty()) to.label.assign(from.label.begin() + begin, from.label.begin() + end);
+  if (!from.label_sets.empty())
+    to.label_sets.assign(from.label_sets.begin() + begin, from.label_sets.begin() + end);
   to.counts.rows_read = end - begin;
   to.counts.tokens = to.data.rows.tokens();
   return to;
@@ -135,7 +142,28 @@ std::string label_balance(const LabelledRows& data, const LabelMap& map) {
   }
   std::vector<int64_t> counts(map.names.size());
   for (const int32_t label : data.labels.classes) ++counts[static_cast<size_t>(label)];
+  for (const std::vector<int32_t>& set : data.labels.sets)
+    for (const int32_t label : set) ++counts[static_cast<size_t>(label)];
   return label_counts(map, counts, 8);
+}
+
+// Names of labels that a row may have any number of, in the order of run_classification: sorted as
+// numbers, or as texts.
+Result<LabelMap> sorted_sets(const SeenLabels& seen, const std::vector<std::string>& names) {
+  LabelMap map = names.empty() ? HONE_TRY(sorted_labels(seen)) : named_labels(names);
+  map.many = true;
+  map.regression = false;
+  return map;
+}
+
+LabelledRows shuffled(LabelledRows rows, uint64_t seed) {
+  const RowOrder order = RowOrder::shuffled(rows.size(), seed);
+  LabelledRows out;
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    const int64_t row = order.index(0, i);
+    out.append(rows, row, row + 1);
+  }
+  return out;
 }
 
 // The splits that are learnt from and validated on, their labels not numbered yet.
@@ -180,6 +208,28 @@ LabelMap checkpoint_labels(const std::vector<std::string>& own, const ModelConfi
   return named_labels(names);
 }
 
+// The labels of the run: of its rows, the data set, the task or the checkpoint.
+Result<LabelMap> map_of_run(const ClassificationSettings& s, const Pretrained& model,
+                            const ClassificationReader& reader,
+                            const std::optional<LabelledText>& train,
+                            const std::optional<LabelledText>& eval) {
+  const auto own = HONE_TRY(label_names_of_config(model.config.config, model.name));
+  const std::optional<LabelledText>& labelled = train ? train : eval;
+  LabelMap map;
+  if (labelled && !labelled->label_sets.empty())
+    map = HONE_TRY(sorted_sets(labelled->seen, s.do_train || own.empty() ? reader.names() : own));
+  else if (s.do_regression)
+    map = named_labels({});
+  else if (const auto known = labels_of_data(s, reader))
+    map = *known;
+  else if (s.do_train)
+    map = HONE_TRY(sorted_labels(train->seen));
+  else
+    map = checkpoint_labels(own, model.config, eval ? eval->seen : SeenLabels());
+  if (s.ignore_mismatched_sizes) return map;
+  return remap_labels(map, own, model.name);
+}
+
 }  // namespace
 
 EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t max_length) {
@@ -220,6 +270,7 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
   wanted.task = s.glue();
   wanted.text_columns = s.text_column_names;
   wanted.label_column = s.label_column_name;
+  wanted.delimiter = s.text_column_delimiter;
   return open_split(sources, split == "train" ? sources.train : sources.validation, split, options,
                     wanted);
 }
@@ -230,9 +281,13 @@ Result<std::vector<RowSplit>> read_splits(const ClassificationSettings& s, const
                                           std::vector<std::string>& notes) {
   ClassificationReader reader(s, model, pool, sources);
   Texts texts = HONE_TRY(read_texts(s, sources, reader, notes));
-  std::optional<LabelMap> map = labels_of_data(s, reader);
-  if (const auto& rows = texts.train ? texts.train : texts.eval; rows && !map)
-    map = HONE_TRY(sorted_labels(rows->seen));
+  std::optional<LabelMap> map =
+      s.do_regression ? std::optional(named_labels({})) : labels_of_data(s, reader);
+  const auto& first = texts.train ? texts.train : texts.eval;
+  if (first && !first->label_sets.empty())
+    return Error(err::kLabel, "rows with several labels cannot be prepared")
+        .todo("train on their files");
+  if (first && !map) map = HONE_TRY(sorted_labels(first->seen));
   std::vector<RowSplit> splits;
   const auto add = [&](const std::string& name, LabelledText text, bool labelled) -> Status {
     if (labelled) HONE_TRY(number_labels(text, *map, name));
@@ -274,20 +329,15 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
   ClassificationReader reader(s, model, pool, sources);
   auto [train, eval, mismatched] = HONE_TRY(read_texts(s, sources, reader, out.notes));
 
-  const auto own = HONE_TRY(label_names_of_config(model.config.config, model.name));
-  if (const auto map = labels_of_data(s, reader))
-    out.map = *map;
-  else if (s.do_train)
-    out.map = HONE_TRY(sorted_labels(train->seen));
-  else
-    out.map = checkpoint_labels(own, model.config, eval ? eval->seen : SeenLabels());
-  if (!s.ignore_mismatched_sizes) out.map = HONE_TRY(remap_labels(out.map, own, model.name));
+  out.map = HONE_TRY(map_of_run(s, model, reader, train, eval));
 
   const auto finish = [&](LabelledText text, const std::string& split) -> Result<LabelledRows> {
     HONE_TRY(number_labels(text, out.map, split));
     const bool training = split == "train";
     const int64_t all = text.data.size();
     if (training) out.train_rows_labelled = all;
+    if (training && s.shuffle_train_dataset)
+      text.data = shuffled(std::move(text.data), static_cast<uint64_t>(s.shuffle_train_seed));
     text.data.keep_first(
         HONE_TRY(selected_rows(all, training ? s.max_train_samples : s.max_eval_samples,
                                training ? s.fraction_of_train_data : 1)));

@@ -12,13 +12,13 @@ struct ClassificationData {
   LabelMap map;
   // As the settings want them. Rows of `eval`: the matched ones, the mismatched ones, then those to
   // be predicted, which have no labels, in the same order.
-  std::optional<LabelledRows> train, eval;
-  int64_t train_rows_labelled = 0;  // before any selection
+  std::optional<LabelledRows> train, eval;  // classes, values or sets
+  int64_t train_rows_labelled = 0;          // before any selection
   int64_t matched = 0, mismatched = 0, test = 0, test_mismatched = 0;
   std::vector<std::string> notes;  // for the summary of the run, a sentence each
 };
 
-// Errors: those of data_flags.h, label_columns.h, label_map.h and labelled_rows.h; H2413 without
+// Errors: H2121 rows with several labels to prepare; those of data_flags.h, label_columns.h, label_map.h and labelled_rows.h; H2413 without
 // a tokenizer, H2103 for a file of no known format.
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
                                                const Pretrained& model, ThreadPool& pool);

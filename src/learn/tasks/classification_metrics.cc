@@ -1,15 +1,28 @@
 #include "learn/tasks/classification_metrics.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace hone {
 
-ClassificationMetrics::ClassificationMetrics(const std::string& task, bool regression,
-                                             int64_t batch_rows, double label_smoothing)
-    : loss_(batch_rows), smoothing_(label_smoothing) {
-  std::vector<std::string> names = glue_metrics(task);
-  if (names.empty() && !regression) names = {"accuracy"};
+std::vector<std::string> classification_metrics() {
+  std::vector<std::string> names{""};
+  for (const MetricType& type : all_metric())
+    if (type.input == MetricInput::kLabel || type.input == MetricInput::kNumber)
+      names.push_back(type.name);
+  return names;
+}
+
+ClassificationMetrics::ClassificationMetrics(const Kind& kind, int64_t batch_rows,
+                                             double label_smoothing)
+    : loss_(batch_rows), many_(kind.many), smoothing_(label_smoothing) {
+  if (many_) return;
+  std::vector<std::string> names = glue_metrics(kind.task);
+  if (names.empty() && !kind.regression) names = {"accuracy"};
+  if (!kind.metric.empty()) names = {kind.metric};
   with_mse_ = names.empty();
   for (const std::string& name : names) {
-    auto metric = make_metric(name);
+    auto metric = make_metric(name, {.average = kind.labels > 2 ? "macro" : "binary"});
     HONE_BUG_IF(!metric.ok(), "{}", metric.error().text());  // names of the shelf
     metrics_.push_back(std::move(*metric));
   }
@@ -30,6 +43,19 @@ void ClassificationMetrics::add(int64_t row, float logit, float value) {
   ++rows_;
 }
 
+void ClassificationMetrics::add(int64_t row, std::span<const float> logits,
+                                std::span<const int32_t> classes) {
+  double loss = 0;
+  for (size_t c = 0; c < logits.size(); ++c) {
+    const auto x = static_cast<double>(logits[c]);
+    const bool wanted = std::binary_search(classes.begin(), classes.end(), static_cast<int32_t>(c));
+    loss += std::max(x, 0.0) - (wanted ? x : 0.0) + std::log1p(std::exp(-std::abs(x)));
+    predicted_ += x > 0, expected_ += wanted, hits_ += x > 0 && wanted;
+  }
+  loss_.add(row, loss / static_cast<double>(logits.size()), 1);
+  ++rows_;
+}
+
 OrderedJson ClassificationMetrics::values(const std::string& suffix) const {
   OrderedJson out;
   double sum = 0;
@@ -43,6 +69,10 @@ OrderedJson ClassificationMetrics::values(const std::string& suffix) const {
     const auto values = metric->values();
     HONE_BUG_IF(!values.ok(), "{}", values.error().text());
     for (const MetricValue& v : *values) put(v.name, v.value);
+  }
+  if (many_) {
+    const auto below = static_cast<double>(predicted_ + expected_);
+    put("f1", below == 0 ? 0 : 2 * static_cast<double>(hits_) / below);
   }
   if (with_mse_) put("mse", squares_ / static_cast<double>(rows_));
   if (count > 1) out["combined_score" + suffix] = sum / static_cast<double>(count);

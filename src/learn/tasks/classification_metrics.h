@@ -9,16 +9,26 @@
 
 namespace hone {
 
+// Values of --metric_name: "", the usual ones, and the metrics of labels and of numbers.
+std::vector<std::string> classification_metrics();
+
 class ClassificationMetrics {
  public:
-  // `task`: of GLUE, or "".
-  ClassificationMetrics(const std::string& task, bool regression, int64_t batch_rows,
-                        double label_smoothing);
+  struct Kind {
+    std::string task = "";    // of GLUE, or ""
+    std::string metric = "";  // of the shelf, or "": the usual ones
+    bool regression = false, many = false;
+    int64_t labels = 2;
+  };
+  ClassificationMetrics(const Kind& kind, int64_t batch_rows, double label_smoothing);
 
   // Adds row `row` of the evaluation set with its logits: of each class, or the value alone. The
   // loss is Transformers': cross entropy (with LabelSmoother's smoothing), or the squared error.
   void add(int64_t row, std::span<const float> logits, int64_t label);
   void add(int64_t row, float logit, float value);
+  // The classes of a row that has any number of them, ascending. The loss is the mean binary cross
+  // entropy, and a class is predicted if its logit is positive.
+  void add(int64_t row, std::span<const float> logits, std::span<const int32_t> classes);
 
   int64_t rows() const { return rows_; }
   double loss() const { return loss_.eval_loss(); }
@@ -28,7 +38,8 @@ class ClassificationMetrics {
  private:
   std::vector<std::unique_ptr<Metric>> metrics_;
   EvalLoss loss_;
-  bool with_mse_ = false;
+  bool with_mse_ = false, many_ = false;
+  int64_t hits_ = 0, predicted_ = 0, expected_ = 0;  // classes of all rows
   double squares_ = 0, smoothing_ = 0;
   int64_t rows_ = 0;
 };

@@ -1,4 +1,4 @@
-// Error codes of the room learn/tasks: H2416, H2427.
+// Error codes of the room learn/tasks: H2416, H2427, H2440.
 #pragma once
 
 #include "base/core/error.h"

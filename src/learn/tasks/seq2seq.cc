@@ -30,11 +30,12 @@ std::string prefix_warning(const Seq2Seq& q, const ModelConfig& config,
 }
 
 Status choose_seq2seq_head(const Seq2Seq& q, ModelConfig& config) {
+  HONE_TRY(set_head(config, Head::seq2seq_lm));
   HONE_TRY(q.check());
   if (q.settings->streaming)
     return Error(err::kStreaming, "summarization and translation read their rows into memory")
         .todo("leave --streaming out");
-  return set_head(config, Head::seq2seq_lm);
+  return Ok{};
 }
 
 Result<RunForm> form(const Seq2Seq& q, const Pretrained& model) {

@@ -61,7 +61,7 @@ Status GeneratedTexts::choose_generation(Pretrained& model) {
       generation_, {s.forced_bos_token, q_.side(true).target_lang}, targets_, model.config)));
   if (!s.predict_with_generate) return Ok{};
   if (q_.metric == "rouge") {
-    const auto folder = find_punkt_folder(q_.nltk_folder());
+    auto folder = find_punkt_folder(q_.nltk_folder());
     if (!folder.ok() && !q_.nltk_folder().empty()) return std::move(folder.error());
     if (folder.ok())
       sentences_ = std::make_unique<SentenceSplitter>(HONE_TRY(SentenceSplitter::load(*folder)));

@@ -1,40 +1,19 @@
 #include "learn/tasks/sft_data.h"
 
 #include "base/store/hash.h"
-#include "base/store/store.h"
 #include "learn/data/rows/batch.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
-#include "learn/tasks/errors.h"
-#include "learn/tokenizers/load/load.h"
 
 namespace hone {
 namespace {
 
-struct Templates {
-  std::string chat, tools;
-};
-
-// TRL's --chat_template_path: a file, or a folder with a tokenizer.
-Result<Templates> chat_templates(const SftSettings& s, const Tokenizer& tokenizer) {
-  if (s.chat_template_path.empty())
-    return Templates{tokenizer.chat_template(), tokenizer.parts().tool_chat_template};
-  if (s.chat_template_path.ends_with(".jinja") || s.chat_template_path.ends_with(".j2"))
-    return Templates{HONE_TRY(file_store().read(s.chat_template_path)), ""};
-  const Tokenizer other = HONE_TRY(load_tokenizer(s.chat_template_path));
-  if (other.chat_template().empty())
-    return Error(err::kChatAnswers, "there is no chat template")
-        .at(fmt::format("--chat_template_path {}", s.chat_template_path))
-        .todo("name a .jinja file, or the folder of a model that has one");
-  return Templates{other.chat_template(), other.parts().tool_chat_template};
-}
-
 Result<OrderedJson> sft_shard_settings(const SftSettings& s, const Pretrained& model, bool all) {
   const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
-  const Templates templates = HONE_TRY(chat_templates(s, tokenizer));
+  const ChatTemplates templates = HONE_TRY(chat_templates(s.chat_template_path, tokenizer));
   OrderedJson j;
   j["task"] = "sft";
   j["tokenizer"] = tokenizer_hash(tokenizer);
@@ -159,7 +138,7 @@ class SftReader {
  private:
   Result<InstructionEncoder> make_encoder() const {
     const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model_));
-    const Templates templates = HONE_TRY(chat_templates(s_, tokenizer));
+    const ChatTemplates templates = HONE_TRY(chat_templates(s_.chat_template_path, tokenizer));
     return InstructionEncoder::make(
         tokenizer, templates.chat, templates.tools,
         {s_.row_tokens(model_.config), s_.completion_only_loss, s_.assistant_only_loss});
@@ -184,7 +163,8 @@ Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPo
   SftData out;
   out.notes = sources.notes;
   if (!s.chat_template_path.empty())
-    out.chat_template = HONE_TRY(chat_templates(s, *HONE_TRY(tokenizer_of(model)))).chat;
+    out.chat_template =
+        HONE_TRY(chat_templates(s.chat_template_path, *HONE_TRY(tokenizer_of(model)))).chat;
   SftReader reader(s, model, pool);
   std::optional<SftSplit> train, eval;
   if (!sources.train.empty()) train = HONE_TRY(reader.read("train", sources.train, out.notes));

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/token_rows.h"
 #include "learn/tasks/errors.h"
+#include "learn/tokenizers/load/load.h"
 #include "learn/tokenizers/token_variables.h"
 
 namespace hone {
@@ -32,6 +34,19 @@ Error no_template() {
 }
 
 }  // namespace
+
+Result<ChatTemplates> chat_templates(const std::string& path, const Tokenizer& tokenizer) {
+  if (path.empty())
+    return ChatTemplates{tokenizer.chat_template(), tokenizer.parts().tool_chat_template};
+  if (path.ends_with(".jinja") || path.ends_with(".j2"))
+    return ChatTemplates{HONE_TRY(file_store().read(path)), ""};
+  const Tokenizer other = HONE_TRY(load_tokenizer(path));
+  if (other.chat_template().empty())
+    return Error(err::kChatAnswers, "there is no chat template")
+        .at(fmt::format("--chat_template_path {}", path))
+        .todo("name a .jinja file, or the folder of a model that has one");
+  return ChatTemplates{other.chat_template(), other.parts().tool_chat_template};
+}
 
 InstructionEncoder::InstructionEncoder(const Tokenizer& tokenizer,
                                        const InstructionOptions& options)

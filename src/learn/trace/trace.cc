@@ -168,6 +168,7 @@ Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model
   traced.push_back(copied("loss", {DType::f32, {1}}, session.output_bytes(0, "loss")));
   std::vector<ParamSpec> params = family_of(config).params(config);
   for (auto it = params.rbegin(); it != params.rend(); ++it) {
+    if (!it->is_trained()) continue;
     const std::string name = grad_name(it->name);
     traced.push_back({name, {DType::f32, it->shape}, session.state_values<float>(name)});
   }

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/core/text.h"
+#include "base/settings/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 
@@ -72,6 +74,9 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
                     const ArenaLimits& limits, const ShapesOf& shapes_of,
                     const std::optional<Split>& keep) {
   const TaskSettings& s = m.settings();
+  if (m.form.most_rows > 0) wanted_rows = std::min(wanted_rows, m.form.most_rows);
+  // The loss of rows on several ranks needs the embeddings of all.
+  const bool on_ranks = m.task.joint && !s.ranks->alone();
   const auto over = [&](const RunPlan& plan) {
     return excess_bytes(needs_of(plan, backend.spec(), limits), limits);
   };
@@ -105,7 +110,7 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
   };
   auto plan = [&](int64_t rows) -> Result<Planned> {
     fit.whole =
-        s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.per_device_train_batch_size;
+        s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.rank_rows() && !on_ranks;
     if (keep && keep->rows == rows) fit.whole = fit.whole && keep->whole;
     Planned one = HONE_TRY(plan_split({rows, fit.whole}));
     if (!fit.whole || m.form.even_steps || (keep && keep->rows == rows)) return one;
@@ -114,6 +119,19 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
     fit.whole = false;
     return several;
   };
+  if (s.do_train && s.split_invariant > 0) {
+    if (m.task.joint)
+      return Error(err::kSettingConflict,
+                   "--split_invariant and a loss of rows with one another exclude each other: no "
+                   "unit of rows has a loss of its own")
+          .todo("leave --split_invariant out");
+    take(HONE_TRY(plan_split({s.split_invariant, false})), fit);
+    if (over(fit.plan) <= 0)
+      fit.rows = s.split_invariant;
+    else
+      HONE_TRY(fit_by_recompute(m, backend, limits, s.split_invariant, shapes_of, fit));
+    return fit;
+  }
   const int64_t most = keep ? keep->rows : wanted_rows;
   for (int64_t rows = most; rows >= 1; --rows) {
     if (wanted_rows % rows != 0) continue;
@@ -187,12 +205,14 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
   return fits.rows;
 }
 
-std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits) {
-  const std::string rows = fmt::format("with one row of {}", count_of(tokens, "token"));
+std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits,
+                       int64_t rows) {
+  const std::string with = fmt::format(
+      "with {} of {}", rows == 1 ? "one row" : count_of(rows, "row"), count_of(tokens, "token"));
   if (limits.shared && needs.disk <= limits.disk)
-    return fmt::format("the run needs {} {}, {} may be used", format_bytes(needs.device), rows,
+    return fmt::format("the run needs {} {}, {} may be used", format_bytes(needs.device), with,
                        format_bytes(std::max<int64_t>(limits.device, 0)));
-  return fmt::format("the run does not fit {}: {}", rows, excess_text(needs, limits));
+  return fmt::format("the run does not fit {}: {}", with, excess_text(needs, limits));
 }
 
 std::string MemoryReport::text() const {

@@ -17,7 +17,7 @@ struct Fit {
 // Finds the micro-batch. States that exceed the host's memory stay on the device or go to disk. If
 // not even one row fits, or not the split to keep, activations are recomputed until it does.
 using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;
-// `keep`: use this split if it fits.
+// `keep`: use this split if it fits. A run in units (--split_invariant) takes their rows or none.
 Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
                     const ArenaLimits& limits, const ShapesOf& shapes_of,
                     const std::optional<Split>& keep = {});
@@ -30,7 +30,8 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
 
 // "the run needs 3.0 GiB with one row of 512 tokens, 2.0 GiB may be used"; if there are several
 // spaces, for the one whose limit is exceeded.
-std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits);
+std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits,
+                       int64_t rows = 1);
 
 // Planned and measured memory of a run. Measured: anonymous and shared pages of the process now,
 // less those just before the arena was mapped.

@@ -96,7 +96,7 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
   const TaskSettings& s = *task.settings;
   const Backend* const here = devices.here.get();
   PlanReport r;
-  r.device = devices.group.device;
+  r.device = devices.cluster.device;
   r.is_here = here != nullptr;
   std::unique_ptr<PlanData> data;
   if (here) {

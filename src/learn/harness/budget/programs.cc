@@ -4,10 +4,13 @@
 
 #include "engine/backends/null/null.h"
 #include "engine/ops/cost.h"
+#include "engine/passes/differentiate.h"
 #include "engine/session/session.h"
 #include "learn/data/batches/rank_rows.h"
 #include "learn/harness/training_precision.h"
+#include "learn/models/adapter_config.h"
 #include "learn/models/layer_pattern.h"
+#include "learn/models/quantization.h"
 #include "learn/train/run_ranks.h"
 #include "learn/train/shared_update.h"
 
@@ -33,6 +36,20 @@ std::vector<BatchShape> RunShapes::train_shapes(const RunForm& form) const {
   return shapes;
 }
 
+namespace {
+
+int64_t units_of(int64_t step_rows, int64_t unit_rows) {
+  return (step_rows + unit_rows - 1) / unit_rows;
+}
+
+// Every token of a unit may have a label, so a unit is one pass.
+void add_labels(const RunForm& form, BatchGrid& grid) {
+  if (!form.labels_vary) return;
+  for (BatchShape& shape : grid.shapes) shape = shape.with(kLabels, shape.axes[0].size);
+}
+
+}  // namespace
+
 std::string program_name(std::string_view kind, const BatchShape& shape) {
   return fmt::format("{}.{}", kind, shape.text());
 }
@@ -55,7 +72,10 @@ RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t ro
     return grid;
   };
   RunShapes shapes;
-  if (train) shapes.train = grid(rows, whole ? rows : 2 * rows);
+  if (train && s.split_invariant > 0)
+    shapes.units = units_of(s.batch_rows() * s.gradient_accumulation_steps, rows);
+  if (train) shapes.train = grid(rows, whole || shapes.units > 0 ? rows : 2 * rows);
+  if (shapes.units > 0) add_labels(m.form, shapes.train);
   shapes.accumulate = train && !whole;
   if (eval) {
     const int64_t r = std::min(rows, s.per_device_eval_batch_size);
@@ -78,15 +98,21 @@ RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const Ste
   const int64_t eval_batch = m.settings().per_device_eval_batch_size;
   RunShapes shapes;
   if (examples.train) {
-    // The most rows of a rank: all ranks have the same shapes.
+    // The most rows of a rank: all ranks have the same shapes. Units are those of all ranks.
+    const bool in_units = m.settings().split_invariant > 0;
     const auto most_of_step = [&](int64_t step) {
       const StepRows at = steps->rows_of_step(step);
-      return most_rows_of_rank(at.end - at.begin, m.settings().batch_rows(),
-                               m.settings().ranks->share().ranks);
+      return in_units ? at.end - at.begin
+                      : most_rows_of_rank(at.end - at.begin, m.settings().batch_rows(),
+                                          m.settings().ranks->share().ranks);
     };
     const int64_t all = examples.train->size(), r = std::min(rows, most_of_step(0));
     shapes.train = choose_grid(lengths_of(*examples.train, all), r,
-                               most_of_step(steps->steps_per_epoch() - 1) % r, whole);
+                               most_of_step(steps->steps_per_epoch() - 1) % r, whole || in_units);
+    if (in_units) {
+      shapes.units = units_of(most_of_step(0), r);
+      add_labels(m.form, shapes.train);
+    }
     shapes.accumulate = !whole;
   }
   if (examples.eval) {
@@ -182,6 +208,18 @@ struct Trained {
   const TrainPasses& how;
 };
 
+// The embeddings of a JointLoss are a state while it is differentiated.
+Result<bool> embeddings_as_input(Program& p) {
+  constexpr const char* kEmbeddings = "embeddings";
+  const State* state = p.state_named(kEmbeddings);
+  HONE_BUG_IF(state == nullptr, "the joint loss has no state {}", kEmbeddings);
+  p.inputs.push_back({kEmbeddings, state->value});
+  std::erase_if(p.states, [&](const State& s) { return s.name == kEmbeddings; });
+  for (Named& output : p.outputs)
+    if (output.name == grad_name(kEmbeddings)) output.name = "gradient";
+  return true;
+}
+
 // The programs of steps, by shape.
 void add_train_programs(const TaskModel& m, const RunShapes& shapes, const Trained& t,
                         std::vector<RunProgram>& programs) {
@@ -191,25 +229,49 @@ void add_train_programs(const TaskModel& m, const RunShapes& shapes, const Train
   };
   // From ZeRO stage 2 on, the gradients of a micro-batch are cut between the ranks.
   const auto cut = [&](bool again) -> std::function<Result<bool>(Program&)> {
-    if (t.update.share.alone() || t.update.stage < 2) return {};
+    if (!t.update.is_shared() || t.update.stage < 2) return {};
     return [weights = t.weights, update = t.update, again](Program& p) -> Result<bool> {
       share_gradients(p, weights, update, again);
       return true;
     };
   };
+  const JointLoss* joint = m.task.joint && shapes.accumulate ? &*m.task.joint : nullptr;
   for (const BatchShape& shape : shapes.train_shapes(m.form)) {
     const auto build = [&](std::string_view kind) {
+      if (joint) return joint->part(m.config, shape, program_name(kind, shape));
       return m.task.program(m.config, shape, program_name(kind, shape), true);
     };
     if (!shapes.accumulate) {
       programs.push_back({build("step"), step_pipeline(append, t.how)});
       continue;
     }
+    if (joint)
+      programs.push_back({joint->embed(m.config, shape, program_name("embed", shape)),
+                          forward_pipeline(WeightStorage::f32, t.how)});
     programs.push_back({build("train"), train_pipeline(false, t.how, cut(false))});
     programs.push_back({build("accumulate"), train_pipeline(true, t.how, cut(true))});
   }
+  if (joint) {
+    const TaskSettings& s = m.settings();
+    const int64_t rows = s.batch_rows() * s.gradient_accumulation_steps;
+    programs.push_back({joint->loss(m.config, rows, "joint"), step_pipeline(embeddings_as_input)});
+  }
   if (shapes.accumulate)
     programs.push_back({build_update(t.weights, t.update), update_pipeline(t.how)});
+}
+
+}  // namespace
+
+namespace {
+
+// DoRA begins with the lengths of a weight's rows, which a rank with some of them could not measure.
+void keep_measured_whole(const ModelConfig& config, Sharding& sharding) {
+  if (!config.adapter || !config.adapter->dora) return;
+  const std::vector<std::string> layers = adapted_layers(config);
+  for (const ParamSpec& spec : family_of(config).params(config))
+    if (std::any_of(layers.begin(), layers.end(),
+                    [&](const std::string& layer) { return spec.name == layer + ".weight"; }))
+      for (const KeptState& kept : kept_states(spec)) sharding.whole.insert(kept.name);
 }
 
 }  // namespace
@@ -238,8 +300,14 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   update.gradients = precision.gradients;
   update.share = s.ranks->share();
   update.stage = static_cast<int>(s.zero_stage);
+  if (shapes.units > 0) {
+    update.split_invariant = true;
+    update.units = shapes.units;
+    update.stage = std::max(update.stage, 2);
+  }
   if (!update.share.alone())
     how.sharding = sharding_of(weights, update, s.offload_persistence_threshold);
+  keep_measured_whole(m.config, how.sharding);
   if (!train.empty()) HONE_TRY(add_copies(how, m, shapes, train[0]));
   if (!train.empty() && !shapes.budgets.states.all())
     how.offload.homes =

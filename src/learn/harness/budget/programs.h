@@ -35,6 +35,7 @@ struct RunBudgets {
 struct RunShapes {
   BatchGrid train, eval;              // empty: no training, no evaluation
   bool accumulate = false;            // a step may be more than one micro-batch
+  int64_t units = 0;                  // of a step, at most (--split_invariant); 0: no units
   std::optional<CacheLimits> writes;  // evaluations generate texts
   // Products may read copies of offloaded weights (engine/passes/compute_copies.h).
   bool copies = true;
@@ -66,7 +67,8 @@ struct RunProgram {
   Program program;
   std::vector<Pass> passes;
 };
-// Every program of the run: step.<shape>, or train.<shape>, accumulate.<shape> and update;
+// Every program of the run: step.<shape>, or train.<shape>, accumulate.<shape> and update, with a JointLoss
+// also embed.<shape> and joint, whose state `embeddings` has become an input and whose output `gradient` is theirs;
 // eval.<shape>, and programs that generate texts (learn/generate/programs.h). Errors: those of the
 // optimizer's settings.
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes);

@@ -1,23 +1,42 @@
-// The plan of a run on several equal devices, a rank each, with the layouts that were tried.
+// The plan of a run on several equal devices, a rank each, with the layouts that were compared.
 #pragma once
 
-#include "engine/backends/backends.h"
+#include "learn/harness/budget/layouts.h"
 #include "learn/harness/budget/plan_report.h"
-#include "learn/harness/budget/ranks.h"
 
 namespace hone {
 
-struct RankReport : PlanSubject {
-  DeviceGroup group;
-  ArenaLimits limits;
-  std::vector<RankPlan> tried;  // the last one fits, or nothing does
+struct RankOptions {
+  std::string mesh;                   // "data=13,tensor=8"; "": any
+  std::optional<int64_t> stage = {};  // of ZeRO; none: the fastest
+  LinkSettings links = {};
+};
 
-  bool fits() const { return tried.back().rows > 0; }
+struct RankReport : PlanSubject {
+  Cluster cluster;
+  ArenaLimits limits;         // of a rank
+  int64_t runtime_bytes = 0;  // of a rank, beside its arena
+  Links links;
+  Layouts layouts;
+  std::vector<std::string> warnings;
+
+  bool fits() const { return layouts.best.has_value(); }
+  // The rows of a step of all ranks.
+  int64_t step_rows() const {
+    return cluster.all() * settings->per_device_train_batch_size *
+           settings->gradient_accumulation_steps;
+  }
   OrderedJson json() const;
   std::string text() const;
 };
 
-// Errors: those of the task and of its settings.
-Result<RankReport> rank_report(const Task& task, const Pretrained& model, const DeviceGroup& group);
+// Bytes of a rank's states, values and scratch by space and purpose; those of the device sum to its
+// arena.
+using BytesByPurpose = std::map<std::string, PerSpace<int64_t>>;
+BytesByPurpose bytes_by_purpose(const RunPlan& plan);
+
+// Errors: H0203 the mesh; those of the task, of its data and of its settings.
+Result<RankReport> rank_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
+                               const RankOptions& options);
 
 }  // namespace hone

@@ -1,268 +1,263 @@
 #include "learn/harness/budget/ranks.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/core/text.h"
-#include "engine/backends/null/null.h"
-#include "engine/session/session.h"
-#include "learn/data/rows/count_text.h"
+#include "engine/device/rank_kernels.h"
+#include "learn/harness/feed.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 namespace {
 
-int64_t whole_lines(int64_t bytes) {
-  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
-
-// Bytes of states by role and home.
-struct StateBytes {
-  std::map<Role, PerSpace<int64_t>> of;
-  explicit StateBytes(const RunPlan& plan) {
-    for (const StateSlot& s : plan.states) of[s.role][s.home] += whole_lines(s.type.bytes());
-  }
-};
-
-Result<RunPlan> planned(std::vector<Program> programs, const Backend& backend) {
-  const NullBackend null(&backend);
-  const Session session = HONE_TRY(Session::compile(std::move(programs), null));
-  return session.plan();
-}
-
-// The weights that a rank updates: its rows of large ones.
-std::vector<UpdateWeight> shards_of(std::vector<UpdateWeight> weights, int64_t ranks,
-                                    int64_t least_elements) {
-  for (UpdateWeight& w : weights) {
-    if (w.type.count() < least_elements || w.type.shape.empty()) continue;
-    int64_t& rows = w.type.shape[0];
-    rows = (rows + ranks - 1) / ranks;
-  }
-  return weights;
-}
-
-// Forward and backward: other ranks act as a place that weights come from and gradients go to.
-Placement between_ranks(const RankLayout& layout, const TaskSettings& s) {
-  Placement how = Placement::of(s);
-  how.optimizer = "none";
-  how.param = layout.stage >= 3 ? "cpu" : "none";
-  how.gradient = layout.stage >= 2 ? "cpu" : "none";
-  how.gradient_checkpointing |= layout.gradient_checkpointing;
-  return how;
-}
-
-Speeds speeds_between_ranks(const RankLayout& layout, const DeviceSpec& device) {
-  Speeds speeds = device;
-  if (speeds.peer_bytes_per_second <= 0 || layout.ranks <= 1) return speeds;
-  const auto n = static_cast<double>(layout.ranks);
-  const double links = layout.others == Space::device ? speeds.peer_bytes_per_second
-                                                      : n * speeds.host_bytes_per_second;
-  speeds.host_bytes_per_second = std::min(speeds.peer_bytes_per_second, links) * n / (n - 1);
-  return speeds;
-}
-
-// The programs of a rank over rows, or those over its weights.
-struct RankPrograms {
-  RunPlan plan;
-  double seconds = 0, flops = 0;  // of a step
-};
-
-Result<RankPrograms> passes_over_rows(const TaskModel& cut, const Backend& backend, int64_t rows,
-                                      int64_t row_tokens, const Speeds& speeds) {
-  const TaskSettings& s = cut.settings();
-  const double micro_batches = micro_batches_of(s, s.per_device_train_batch_size, rows);
-  RunShapes shapes = shapes_without_data(cut, row_tokens, rows, false, true, s.do_eval);
-  shapes.copies = false;  // the weights of a rank are planned in f32
-  RankPrograms r;
-  std::vector<Program> programs;
-  for (RunProgram& p : HONE_TRY(list_programs(cut, shapes))) {
-    const bool trains = p.program.name.starts_with("train.");
-    if (!trains && !p.program.name.starts_with("eval.")) continue;  // shards accumulate
-    HONE_TRY(run_passes(p.program, p.passes, {}));
-    if (trains) {
-      r.seconds = micro_batches * run_seconds(p.program, speeds);
-      r.flops = micro_batches * flops_of(p.program);
-    }
-    programs.push_back(std::move(p.program));
-  }
-  r.plan = HONE_TRY(planned(std::move(programs), backend));
-  return r;
-}
-
-Result<RankPrograms> update_of_rows(const RankLayout& layout, const TaskSettings& s,
-                                    const std::vector<UpdateWeight>& weights,
-                                    const Backend& backend, const DeviceSpec& device) {
-  Program update = build_update(
-      layout.stage >= 1 ? shards_of(weights, layout.ranks, s.offload_persistence_threshold)
-                        : weights,
-      HONE_TRY(update_options(s)));
-  TrainPasses passes;
-  passes.offload.moments = layout.optimizer;
-  passes.offload.params = passes.offload.gradients = layout.others;
-  passes.offload.least_elements = s.offload_persistence_threshold;
-  HONE_TRY(run_passes(update, update_pipeline(passes), {}));
-  RankPrograms r;
-  r.seconds = run_seconds(update, device);
-  std::vector<Program> updates;
-  updates.push_back(std::move(update));
-  r.plan = HONE_TRY(planned(std::move(updates), backend));
-  return r;
-}
-
-// The rank's share of weights that no update has, because they are not trained.
-void add_frozen_shards(const RankLayout& layout, const RunPlan& pass, const RunPlan& update,
-                       StateBytes& shard) {
-  for (const StateSlot& slot : pass.states) {
-    if (slot.role != Role::param ||
-        std::any_of(update.states.begin(), update.states.end(),
-                    [&](const StateSlot& o) { return o.tensor() == slot.tensor(); }))
-      continue;
-    const bool cut_up = slot.home != Space::device && !slot.type.shape.empty();
-    const int64_t rows_of_all = cut_up ? std::max<int64_t>(slot.type.shape[0], 1) : 1;
-    const int64_t held = cut_up ? (rows_of_all + layout.ranks - 1) / layout.ranks : 1;
-    shard.of[Role::param][cut_up ? layout.others : Space::device] +=
-        whole_lines(slot.type.bytes() / rows_of_all * held);
-  }
-}
-
-// Sums up what a rank holds in a space, by purpose.
-class RankBytes {
+// Accepts collectives on devices that have no kernels for them yet: their scratch is that of others.
+class RankBackend : public NullBackend {
  public:
-  RankBytes(RankPlan& plan, const RunPlan& pass, const RunPlan& update)
-      : plan_(plan), pass_(pass), update_(update), whole_(pass), shard_(update) {
-    if (plan.layout.stage >= 3) add_frozen_shards(plan.layout, pass, update, shard_);
+  explicit RankBackend(const Backend& like) : NullBackend(&like) {}
+  Result<Choice> choose(const NodeView& n) const override {
+    Result<Choice> choice = NullBackend::choose(n);
+    if (!choice.ok() && n.node.op->traffic) return rank_choice(n);
+    return choice;
   }
-
-  void sum() {
-    for (const Space space : kSpaces) {
-      add_states(space);
-      if (space == Space::device)
-        add_transients();
-      else
-        add(space, "staging", update_transients(space));
-    }
-  }
-
- private:
-  void add(Space space, const char* purpose, int64_t bytes) {
-    plan_.bytes[space] += bytes;
-    if (space == Space::device && bytes > 0) plan_.by_purpose[purpose] += bytes;
-  }
-
-  void add_states(Space space) {
-    const bool here = space == Space::device;
-    const int stage = plan_.layout.stage;
-    const auto uncut = [&](Role role) { return here ? whole_.of[role][space] : 0; };
-    add(space, "params", stage >= 3 ? shard_.of[Role::param][space] : uncut(Role::param));
-    add(space, "gradients", stage >= 2 ? shard_.of[Role::grad][space] : uncut(Role::grad));
-    add(space, "moments", shard_.of[Role::moment][space]);
-    add(space, "constants", uncut(Role::constant));
-  }
-
-  int64_t update_transients(Space space) const {
-    int64_t most = 0;
-    for (const ProgramPlan& p : update_.programs) most = std::max(most, p.transient_bytes[space]);
-    return most;
-  }
-
-  void add_transients() {
-    constexpr Space kHere = Space::device;
-    const ProgramPlan* most = nullptr;
-    for (const ProgramPlan& p : pass_.programs)
-      if (!most || p.transient_bytes[kHere] > most->transient_bytes[kHere]) most = &p;
-    const int64_t held = most->transient_bytes[kHere], update = update_transients(kHere);
-    add(kHere, "activations", most->kept_bytes);
-    add(kHere, "gathered", most->staging_bytes);  // weights and gradients in transfer
-    add(kHere, "workspace", most->workspace_bytes);
-    add(kHere, "temporaries",
-        held - most->kept_bytes - most->staging_bytes - most->workspace_bytes);
-    if (update > held) add(kHere, "update", update - held);
-    add(kHere, "alignment",
-        (kArenaAlignment - plan_.bytes[kHere] % kArenaAlignment) % kArenaAlignment);
-  }
-
-  RankPlan& plan_;
-  const RunPlan &pass_, &update_;
-  StateBytes whole_, shard_;
 };
 
-// Seconds of the traffic between the ranks after the backward pass: gradients are summed (stages 0
-// and 1), new weights are gathered (stages 0 to 2).
-double exchange_seconds(const RankLayout& layout, const std::vector<UpdateWeight>& weights,
-                        const Speeds& speeds) {
-  if (speeds.peer_bytes_per_second <= 0 || layout.ranks <= 1) return 0;
-  const auto n = static_cast<double>(layout.ranks);
-  int64_t bytes = 0;
-  for (const UpdateWeight& w : weights) bytes += w.type.bytes();
-  const int times = layout.stage <= 1 ? 2 : layout.stage == 2 ? 1 : 0;
-  return times * static_cast<double>(bytes) * (n - 1) / n / speeds.peer_bytes_per_second;
+// The ranks that hold a weight together, or each other's replicas.
+int64_t data_ranks(const Cluster& cluster, const RankLayout& l) {
+  return l.by_machine ? cluster.count : cluster.all() / l.divided();
 }
 
-}  // namespace
-
-std::string RankLayout::text() const {
-  std::string s = fmt::format("ZeRO stage {}", stage);
-  if (others != Space::device)
-    s += fmt::format(", all states on {}", name_of(others));
-  else if (optimizer != Space::device)
-    s += fmt::format(", optimizer states on {}", name_of(optimizer));
-  if (gradient_checkpointing) s += ", gradient checkpointing";
+// Devices that divide a product act as one with the sum of their speeds.
+void add_up(std::initializer_list<double*> speeds, int64_t devices) {
+  for (double* speed : speeds) *speed *= static_cast<double>(devices);
+}
+Speeds speeds_of(const RankSubject& x, const RankLayout& l) {
+  Speeds s = x.speeds;
+  add_up({&s.f32_flops, &s.bf16_flops, &s.bytes_per_second, &s.host_bytes_per_second}, l.tensor);
+  return s;
+}
+LinkSpeeds links_of(const RankSubject& x, const RankLayout& l) {
+  LinkSpeeds s = x.links;
+  add_up({&s.near_bytes_per_second, &s.far_bytes_per_second}, l.tensor);
+  s.near_ranks = std::max<int64_t>(1, x.cluster.count / l.divided());
   return s;
 }
 
-Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const RankLayout& layout,
-                           int64_t rows, int64_t row_tokens, const DeviceSpec& device) {
-  const Task task = placed(m.task, between_ranks(layout, m.settings()));
-  const TaskModel cut{task, m.config, m.form};
-  const TaskSettings& s = *task.settings;
-  const Speeds speeds = speeds_between_ranks(layout, device);
-  const RankPrograms pass = HONE_TRY(passes_over_rows(cut, backend, rows, row_tokens, speeds));
-  const std::vector<UpdateWeight> weights =
-      update_weights(m.config, s.optim_target_modules, weights_in_bf16(m.config, s));
-  const RankPrograms update = HONE_TRY(update_of_rows(layout, s, weights, backend, device));
-  RankPlan plan;
-  plan.layout = layout;
-  plan.rows = rows;
-  plan.flops = pass.flops;
-  RankBytes(plan, pass.plan, update.plan).sum();
-  plan.seconds = pass.seconds + update.seconds + exchange_seconds(layout, weights, speeds);
-  return plan;
+void multiply(ArenaLimits& limits, int64_t n) {
+  for (int64_t* limit : {&limits.device, &limits.host, &limits.disk})
+    if (*limit != kNoLimit) *limit *= n;
 }
 
-Result<std::vector<RankPlan>> try_layouts(const TaskModel& m, const Backend& backend, int64_t ranks,
-                                          int64_t row_tokens, const DeviceSpec& device,
-                                          const ArenaLimits& limits) {
-  std::vector<RankPlan> tried;
-  const int64_t wanted = m.settings().per_device_train_batch_size;
-  constexpr Space kDevice = Space::device;
-  std::vector<RankLayout> order;
-  for (const bool again : {false, true}) {
-    for (int stage = 0; stage <= 3; ++stage)
-      order.push_back({ranks, stage, kDevice, kDevice, again});
-    for (const Space home : {Space::host, Space::disk})
-      for (const Space others : {kDevice, home}) order.push_back({ranks, 3, home, others, again});
+// Runs of a program in a step of this number of micro-batches.
+double runs_in_step(const std::string& name, double micro_batches) {
+  if (name.starts_with("step.")) return micro_batches;
+  if (name.starts_with("train.") || name == "update") return 1;
+  return name.starts_with("accumulate.") ? std::max(0.0, micro_batches - 1) : 0;
+}
+
+// The bytes of this rank's rows of the gradients that programs reduce.
+double gradient_rows(const Program& p) {
+  double bytes = 0;
+  for (const Node& n : p.nodes)
+    if (n.op->name == "reduce_scatter" || n.op->name == "fold_units")
+      for (const ValueId v : n.out) bytes += static_cast<double>(p.type(v).bytes());
+  return bytes;
+}
+
+class RankPlanner {
+ public:
+  RankPlanner(const RankSubject& x, const RankLayout& layout)
+      : x_(x),
+        layout_(layout),
+        task_(task_of_rank(x, layout)),
+        model_{task_, x.model.config, x.model.form, x.model.host_lane, x.model.keeps_narrow},
+        backend_(x.backend) {}
+
+  Result<RankPlan> plan() {
+    plan_.layout = layout_;
+    HONE_TRY(fit());
+    if (!plan_.fits()) return std::move(plan_);
+    HONE_TRY(predict());
+    return std::move(plan_);
   }
-  for (const RankLayout& layout : order) {
-    RankPlan one = HONE_TRY(plan_rank(m, backend, layout, 1, row_tokens, device));
-    const auto over = [&](const RankPlan& p) {
-      return Needs{p.bytes[kDevice], p.bytes[Space::host] * ranks, p.bytes[Space::disk] * ranks};
-    };
-    if (!fits(over(one), limits)) {
-      one.why = excess_text(over(one), limits);
-      one.rows = 0;
-      tried.push_back(std::move(one));
-      continue;
-    }
-    for (int64_t rows = wanted; rows > 1; --rows) {
-      if (wanted % rows != 0) continue;
-      RankPlan more = HONE_TRY(plan_rank(m, backend, layout, rows, row_tokens, device));
-      if (!fits(over(more), limits)) continue;
-      one = std::move(more);
-      break;
-    }
-    one.why = "the first that fits";
-    tried.push_back(std::move(one));
-    break;
+
+ private:
+  const TaskSettings& settings() const { return *task_.settings; }
+
+  Result<RunShapes> shapes(int64_t rows, bool whole) {
+    const TaskSettings& s = settings();
+    if (x_.data == nullptr)
+      return shapes_without_data(model_, x_.row_tokens, rows, whole, true, s.do_eval);
+    if (!feed_) feed_.emplace(HONE_TRY(RowFeed::make(s, *x_.data)));
+    return shapes_of_data(model_, *x_.data, &*feed_->steps(), rows, whole);
   }
-  return tried;
+
+  Status fit() {
+    const TaskSettings& s = settings();
+    const int64_t wanted = s.per_device_train_batch_size;
+    HONE_TRY(shapes(wanted, true));  // reads the rows
+    ArenaLimits limits = limits_of(s, x_.backend.spec(), x_.stream_bytes);
+    multiply(limits, layout_.tensor);
+    const int64_t elsewhere = layout_.pipeline > 1 ? HONE_TRY(states_of_others()) : 0;
+    limits.device += elsewhere;
+    std::optional<Split> keep;
+    if (layout_.rows > 0) keep = Split{layout_.rows, layout_.rows == wanted};
+    plan_.fit = HONE_TRY(fit_run(
+        model_, backend_, wanted, limits,
+        [&](int64_t rows, bool whole) { return *shapes(rows, whole); }, keep));
+    Needs& needs = plan_.needs = needs_of(plan_.fit.plan, x_.backend.spec(), limits);
+    needs.device -= elsewhere;
+    limits.device -= elsewhere;
+    for (int64_t* n : {&needs.device, &needs.host, &needs.disk}) *n /= layout_.tensor;
+    for (int64_t* n : {&limits.device, &limits.host, &limits.disk})
+      if (*n != kNoLimit) *n /= layout_.tensor;
+    if (!plan_.fits()) plan_.why = excess_text(needs, limits);
+    return Ok{};
+  }
+
+  // Bytes of states of the layers that other ranks of a pipeline have.
+  Result<int64_t> states_of_others() {
+    const RunPlan one = HONE_TRY(plan_of(model_, backend_, HONE_TRY(shapes(1, false))));
+    int64_t phase = 0;
+    for (const ProgramPlan& p : one.programs) phase = std::max(phase, p.phase_bytes[Space::device]);
+    return (one.state_bytes[Space::device] + phase) / layout_.pipeline * (layout_.pipeline - 1);
+  }
+
+  Status predict() {
+    const TaskSettings& s = settings();
+    RunShapes of_run = HONE_TRY(shapes(plan_.fit.rows, plan_.fit.whole));
+    of_run.budgets = plan_.fit.budgets;
+    const std::vector<Program> programs = HONE_TRY(run_programs(model_, of_run));
+    micro_batches_ = micro_batches_of(s, s.per_device_train_batch_size, plan_.fit.rows);
+    const Speeds speeds = speeds_of(x_, layout_);
+    const LinkSpeeds links = links_of(x_, layout_);
+    const std::string largest = of_run.train.shapes.back().text();
+    double gradients = 0;
+    for (const Program& p : programs) {
+      const double runs = runs_in_step(p.name, micro_batches_);
+      if (runs <= 0 || (p.name != "update" && !p.name.ends_with("." + largest))) continue;
+      plan_.seconds += runs * run_seconds(p, speeds, links);
+      plan_.alone += runs * run_seconds(p, speeds, LinkSpeeds{});
+      plan_.sent += link_traffic_of(p, links.near_ranks).times(runs);
+      plan_.flops += runs * flops_of(p);
+      gradients += gradient_rows(p);
+    }
+    const auto divided = static_cast<double>(layout_.divided());
+    plan_.sent.near_bytes /= divided;
+    plan_.sent.far_bytes /= divided;
+    plan_.flops /= divided;
+    plan_.step_rows =
+        static_cast<double>(data_ranks(x_.cluster, layout_) * s.per_device_train_batch_size *
+                            s.gradient_accumulation_steps);
+    if (layout_.by_machine) add_machines(gradients);
+    if (layout_.divided() > 1) add_divided(of_run);
+    return Ok{};
+  }
+
+  // Sums over the machines of the gradients that each rank holds.
+  void add_machines(double gradients) {
+    const auto machines = static_cast<double>(x_.cluster.machines);
+    const double bytes = 2 * (machines - 1) / machines * gradients;
+    add({0, bytes, 2, 2 * (machines - 1)});
+    plan_.step_rows *= machines;
+  }
+
+  void add_divided(const RunShapes& of_run) {
+    const Program forward =
+        task_.program(model_.config, of_run.train.shapes.back(), "forward", true);
+    const ResidualSums sums = residual_sums(forward);
+    const double width = settings().computes_in_bf16() ? 0.5 : 1;
+    const auto pipeline = static_cast<double>(layout_.pipeline);
+    plan_.seconds *= (micro_batches_ + pipeline - 1) / micro_batches_ / pipeline;
+    plan_.alone /= pipeline;
+    if (layout_.tensor > 1) add_tensor(sums, width);
+    if (layout_.pipeline > 1 && sums.count > 0) add_borders(sums, width);
+  }
+
+  void add_tensor(const ResidualSums& sums, double width) {
+    const auto t = static_cast<double>(layout_.tensor);
+    // Forward, again if it is recomputed, and backward; a sum is sent in parts, and back to all.
+    const double times = (layout_.how.gradient_checkpointing ? 3 : 2) * 2 * micro_batches_ /
+                         static_cast<double>(layout_.pipeline);
+    const double bytes = times * (t - 1) / t * width * static_cast<double>(sums.bytes);
+    const double rounds = times * static_cast<double>(sums.count);
+    add({bytes, 0, rounds, rounds * (t - 1)});
+  }
+
+  // The values that go to the next layers, and their gradients that come back.
+  void add_borders(const ResidualSums& sums, double width) {
+    const double messages = 2 * micro_batches_;
+    const double bytes = messages * width * static_cast<double>(sums.bytes) /
+                         static_cast<double>(sums.count * layout_.tensor);
+    const bool far = layout_.divided() > x_.cluster.count;
+    add({far ? 0 : bytes, far ? bytes : 0, messages, messages});
+  }
+
+  void add(const LinkTraffic& sent) {
+    plan_.sent += sent;
+    plan_.seconds += seconds_of(sent, x_.links);
+  }
+
+  const RankSubject& x_;
+  const RankLayout layout_;
+  const Task task_;
+  const TaskModel model_;
+  const RankBackend backend_;
+  std::optional<RowFeed> feed_;
+  RankPlan plan_;
+  double micro_batches_ = 1;
+};
+
+}  // namespace
+
+ResidualSums residual_sums(const Program& p) {
+  const auto is_product = [&](ValueId v) {
+    while (v != kNoValue) {
+      const int32_t made = p.values[static_cast<size_t>(v)].node;
+      if (made < 0) return false;
+      const Node& n = p.nodes[static_cast<size_t>(made)];
+      if (n.op->name == "linear" || n.op->name == "matmul") return true;
+      if (n.op->name != "dropout" && n.op->name != "reshape" && n.op->name != "cast") return false;
+      v = n.in[0];
+    }
+    return false;
+  };
+  ResidualSums sums;
+  for (const Node& n : p.nodes) {
+    if (n.op->name != "add" || p.type(n.in[0]) != p.type(n.in[1])) continue;
+    if (!is_product(n.in[0]) && !is_product(n.in[1])) continue;
+    ++sums.count;
+    sums.bytes += p.type(n.out[0]).bytes();
+  }
+  return sums;
+}
+
+std::string RankLayout::mesh(const Cluster& cluster) const {
+  std::string s = fmt::format("data={}", cluster.all() / divided());
+  if (tensor > 1) s += fmt::format(",tensor={}", tensor);
+  if (pipeline > 1) s += fmt::format(",pipeline={}", pipeline);
+  return s;
+}
+
+std::string RankLayout::text(const Cluster& cluster) const {
+  std::string s = fmt::format("{}, ZeRO stage {}{}", mesh(cluster), stage,
+                              by_machine ? " in each machine" : "");
+  if (const std::string flags = how.flags(); !flags.empty()) s += ", " + flags;
+  return s;
+}
+
+Task task_of_rank(const RankSubject& x, const RankLayout& l) {
+  Task task = placed(x.model.task, l.how);
+  TaskSettings& s = *task.settings;
+  const int64_t ranks = data_ranks(x.cluster, l);
+  s.ranks = std::make_shared<RunRanks>(Share{ranks - 1, ranks}, x.cluster.count);
+  s.zero_stage = l.stage;
+  s.per_device_train_batch_size *= l.divided();
+  return task;
+}
+
+Result<RankPlan> plan_rank(const RankSubject& x, const RankLayout& layout) {
+  return RankPlanner(x, layout).plan();
 }
 
 }  // namespace hone

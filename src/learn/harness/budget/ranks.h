@@ -1,46 +1,77 @@
-// Plans one of several equal devices of a machine, one process (rank) each.
+// Plans a rank of a run on several equal devices from the programs that it would run, compiled for
+// this rank without weights. The last rank is planned: no rank has more rows of a tensor.
 //
-// A stage decides what is sharded: 0 nothing, 1 the optimizer's states, 2 gradients too, 3 weights
-// too. A rank holds 1/N of a sharded tensor: ceil(rows / N) rows of the first axis on the first
-// ranks. Tensors with fewer elements than --offload_persistence_threshold are whole on each rank.
-// In stage 3 weights are gathered layer by layer, kStayGap nodes ahead, and freed again; in stages
-// 2 and 3 gradients are summed into the shards when they are computed. The update works on shards.
-// Each rank has its own micro-batches: a step has N times the rows of one device.
-// After S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
-// Models", 2020. hone runs one rank, so only hone plan uses this.
+// A layout that hone train does not run is compared too, marked by_formula():
+//   by_machine   stage 3 among the ranks of each machine, equal on all machines. The programs are those
+//                of one machine; then each rank adds its shards of gradients over the machines
+//   tensor       t ranks of a machine divide each product, and all else by rows of tokens. The programs
+//                are those of n / t ranks with t times the rows; memory, work and their traffic are
+//                divided by t. Twice forward and twice backward in a layer, values of the width of
+//                the residual stream are summed over the t ranks (M. Shoeybi et al., "Megatron-LM",
+//                2019; V. Korthikanti et al., "Reducing Activation Recomputation", 2022)
+//   pipeline     machines have the layers one after another, with tensor ranks in each. The programs are
+//                those of n / (t p) ranks; states, work and traffic are divided by p too. A step takes
+//                (m + p - 1) / m of the time of its m micro-batches; a rank keeps the activations of p
+//                of them for its part of the layers, which are those of one for all layers
 #pragma once
 
+#include "learn/harness/budget/links.h"
 #include "learn/harness/budget/placement.h"
 
 namespace hone {
 
 struct RankLayout {
-  int64_t ranks = 1;
-  int stage = 0;
-  Space optimizer = Space::device;  // place of the shards of the optimizer's states
-  Space others = Space::device;     // place of the shards of weights and gradients
-  bool gradient_checkpointing = false;
-  std::string text() const;  // "ZeRO stage 3, optimizer states on host"
+  int stage = 0;  // of ZeRO
+  bool by_machine = false;
+  int64_t tensor = 1, pipeline = 1;
+  Placement how = {};
+  int64_t rows = 0;  // of a micro-batch; 0: the most that fit
+
+  bool by_formula() const { return by_machine || divided() > 1; }
+  int64_t divided() const { return tensor * pipeline; }  // ranks that have the same rows
+  // "data=13,tensor=8", for all devices of the cluster.
+  std::string mesh(const Cluster& cluster) const;
+  // "data=104, ZeRO stage 3, gradient checkpointing".
+  std::string text(const Cluster& cluster) const;
 };
 
 struct RankPlan {
   RankLayout layout;
-  int64_t rows = 0;                           // of a micro-batch; 0: does not fit
-  PerSpace<int64_t> bytes;                    // of one rank, without its runtime
-  std::map<std::string, int64_t> by_purpose;  // of its device; sums to bytes[device]
-  double seconds = 0;                         // of a step, with the traffic between ranks
-  double flops = 0;                           // of a rank's step
-  std::string why;                            // reason why it fails or wins
+  Fit fit;               // its plan is that of the programs; rows 0: it does not fit
+  Needs needs;           // of one rank, without its runtime
+  LinkTraffic sent;      // by one rank in a step
+  double seconds = 0;    // of a step
+  double alone = 0;      // of a step without any traffic
+  double flops = 0;      // of one rank in a step
+  double step_rows = 0;  // of all ranks
+  std::string why;       // reason why it does not fit
+
+  bool fits() const { return fit.rows > 0; }
+  double efficiency() const { return seconds > 0 ? alone / seconds : 1; }
+  double rows_per_second() const { return seconds > 0 ? step_rows / seconds : 0; }
 };
 
-// Plans `rows` rows in a micro-batch. `device`: the speeds.
-Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const RankLayout& layout,
-                           int64_t rows, int64_t row_tokens, const DeviceSpec& device);
+struct RankSubject {
+  const TaskModel& model;
+  const Backend& backend;  // that chooses the kernels of one device
+  Cluster cluster;
+  Speeds speeds;  // of one device
+  LinkSpeeds links;
+  int64_t row_tokens = 0;
+  int64_t stream_bytes = 0;
+  Examples* data = nullptr;  // null: not read, so rows have the largest length
+};
 
-// Tries layouts by rising traffic between the devices, then over the host's links, up to the first
-// that fits: the last of the result, with rows > 0. The host's limit is the machine's memory.
-Result<std::vector<RankPlan>> try_layouts(const TaskModel& m, const Backend& backend, int64_t ranks,
-                                          int64_t row_tokens, const DeviceSpec& device,
-                                          const ArenaLimits& limits);
+// The task with the settings of one rank.
+Task task_of_rank(const RankSubject& x, const RankLayout& layout);
+
+Result<RankPlan> plan_rank(const RankSubject& x, const RankLayout& layout);
+
+// Sums in a forward pass of the results of products and the values that pass by them: of each layer those
+// of attention and of the feed-forward part. `bytes`: of all results.
+struct ResidualSums {
+  int64_t count = 0, bytes = 0;
+};
+ResidualSums residual_sums(const Program& forward);
 
 }  // namespace hone

@@ -56,11 +56,13 @@ StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
   };
   for (const BatchShape& shape : shapes.train.shapes) {
     const char* kind = shapes.accumulate ? "train" : "step";
-    times.first.push_back(seconds_of_program(program_name(kind, shape)));
-    times.more.push_back(shapes.accumulate ? seconds_of_program(program_name("accumulate", shape))
-                                           : times.first.back());
+    const double embed = seconds_of_program(program_name("embed", shape));
+    times.first.push_back(embed + seconds_of_program(program_name(kind, shape)));
+    times.more.push_back(shapes.accumulate
+                             ? embed + seconds_of_program(program_name("accumulate", shape))
+                             : times.first.back());
   }
-  times.update = seconds_of_program("update");
+  times.update = seconds_of_program("joint") + seconds_of_program("update");
   if (!shapes.eval.empty())
     times.evaluation = seconds_of_program(program_name("eval", shapes.eval.largest()));
   return times;

@@ -211,9 +211,10 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
   report.memory_bytes = memory_of(fit->plan, (*backend)->spec());
   if (fit->rows == 0)
     findings.add(FindingLevel::kError, "memory_too_small",
-                 needs_text(needs_of(fit->plan, (*backend)->spec(), limits), block, limits), "",
-                 "hone plan shows what would fit");
-  else if (fit->rows < wanted)
+                 needs_text(needs_of(fit->plan, (*backend)->spec(), limits), block, limits,
+                            std::max<int64_t>(s.split_invariant, 1)),
+                 "", "hone plan shows what would fit");
+  else if (fit->rows < wanted && s.split_invariant == 0)
     findings.add(
         kNote, "small_micro_batches",
         fmt::format("a batch of {} rows is computed {} rows at a time: more do not fit into "

@@ -17,13 +17,18 @@
 
 namespace hone {
 
-Status TaskRun::plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan) {
+Status TaskRun::take_lengths(const TakenRows& taken) {
   const std::vector<TokenRows>& axes = taken.data->axes;
   for (size_t a = 0; a < axes.size(); ++a) {
     lengths_[a].clear();
     for (const int64_t row : taken.rows.rows) lengths_[a].push_back(axes[a].length(row));
     HONE_TRY(axes[a].check_unchanged(taken.rows.rows));
   }
+  return Ok{};
+}
+
+Status TaskRun::plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan) {
+  HONE_TRY(take_lengths(taken));
   plan_step(lengths_, grid, plan);
   return Ok{};
 }
@@ -51,9 +56,12 @@ void TaskRun::put_update(BoundProgram& program, const StepUpdate& update, double
   program.inputs.get<int64_t>("step")[0] = update.number;
   if (const auto scale = program.inputs.get_if<double>("loss_scale"); !scale.empty())
     scale[0] = update.loss_scale;
-  if (ranks().alone()) return;
+  if (!shares_update()) return;
   if (const auto local = program.inputs.get_if<double>("local_loss"); !local.empty())
     local[0] = loss;
+  if (in_units())
+    std::copy(unit_losses_.begin(), unit_losses_.end(),
+              program.inputs.get<double>("local_losses").begin());
   program.inputs.get<double>("stop")[0] = HeldStops::waiting() != 0 ? 1 : 0;
 }
 
@@ -78,6 +86,7 @@ Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
   else
     take_reduced(*program, update.loss_scale, sums);
   if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[0].shape]);
+  if (examples_.after_batch) examples_.after_batch(rows, outputs_of(*session_, program->index));
   sums.grad_norm = session_->output<double>(program->index, "grad_norm")[0];
   return sums;
 }
@@ -86,6 +95,7 @@ Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
   const double begin = system_clock().seconds();
   const TakenRows all = HONE_TRY(feed_->rows_of_step(step));
   const double data_seconds = system_clock().seconds() - begin;
+  if (examples_.before_step) HONE_TRY(examples_.before_step(*this, step, all.rows));
   const TakenRows taken = HONE_TRY(plan_part(all));
   const StepPlan& whole = whole_step();
   const int64_t labels = examples_.normaliser(step, whole, *all.data, all.rows);
@@ -98,7 +108,13 @@ Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
   sums.rows = whole.rows;
   sums.without_labels = labels == 0;
   if (!step_programs_.empty()) return take_whole_step(taken, step, update, scale, sums);
+  // Each rank computes the whole loss, which counts once.
+  if (joint_) {
+    const double loss = HONE_TRY(run_joint(all, taken, step, scale));
+    if (ranks().leads()) sums.loss = loss / update.loss_scale;
+  }
   bool first = true;
+  std::fill(unit_losses_.begin(), unit_losses_.end(), 0.0);
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
     if (k > 0 && step > 0 && ranks().alone() && stop_requested()) {
       sums.stopped = true;
@@ -110,37 +126,58 @@ Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
       BoundProgram& program =
           (first ? train_programs_ : accumulate_programs_)[plan_.batches[k].shape];
       again = HONE_TRY(examples_.collate(rows, program.inputs));
+      if (in_units()) put_present(program, k);
+      if (joint_) put_gradient(plan_.batches[k], program);
       run_micro_batch(program, step, scale);
-      sums.loss += loss_of(program) / update.loss_scale;
+      if (!joint_) sums.loss += loss_of(program) / update.loss_scale;
+      if (in_units()) keep_unit_loss(k, loss_of(program));
+      if (examples_.after_batch) examples_.after_batch(rows, outputs_of(*session_, program.index));
       if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[k].shape]);
       first = false;
       if (reduces_each_batch()) again = HONE_TRY(on_any_rank(again));
     }
   }
-  if (ranks().alone() && !std::isfinite(sums.loss)) {
+  if (!shares_update() && !std::isfinite(sums.loss)) {
     sums.grad_norm = std::numeric_limits<double>::quiet_NaN();  // no update takes place
     return sums;
   }
   put_update(update_program_, update, sums.loss * update.loss_scale);
   session_->run(update_program_.index);
-  if (!ranks().alone()) take_reduced(update_program_, update.loss_scale, sums);
+  if (shares_update()) take_reduced(update_program_, update.loss_scale, sums);
   sums.grad_norm = session_->output<double>(update_program_.index, "grad_norm")[0];
   return sums;
 }
 
-Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics) {
+Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics,
+                                       const char* title) {
   HONE_TRY(feed_->begin_evaluation(begin, end));
-  const int64_t chunk = shapes_.eval.max_rows * 4, most = chunk * ranks().share().ranks;
-  Progress bar("evaluating", feed_->evaluation_rows());
+  Progress bar(title, feed_->evaluation_rows());
   const HostWork work(ranks().control(), "evaluation", feed_->evaluation_rows());
-  StepPlan plan;
-  std::vector<EvalPart> parts;
-  int64_t done = 0;
   const auto loss_text = [&] {  // rows to predict have no loss
     const double loss = metrics.loss();
     return std::isnan(loss) ? std::string() : fmt::format("loss {:.4f}", loss);
   };
-  for (;; bar.update(done, loss_text()), work.update(done)) {
+  const int64_t done = HONE_TRY(evaluate_begun(metrics, [&](int64_t rows) {
+    bar.update(rows, loss_text());
+    work.update(rows);
+  }));
+  if (done >= 0) bar.finish();
+  return done;
+}
+
+Result<int64_t> TaskRun::evaluate_rows(std::vector<int64_t> rows, EvalMetrics& metrics) {
+  if (rows.empty()) return 0;
+  feed_->begin_evaluation(std::move(rows));
+  return evaluate_begun(metrics, [](int64_t) {});
+}
+
+Result<int64_t> TaskRun::evaluate_begun(EvalMetrics& metrics,
+                                        FunctionRef<void(int64_t done)> after) {
+  const int64_t chunk = shapes_.eval.max_rows * 4, most = chunk * ranks().share().ranks;
+  StepPlan plan;
+  std::vector<EvalPart> parts;
+  int64_t done = 0;
+  for (;; after(done)) {
     if (stop_requested()) return -1;
     const TakenRows taken = HONE_TRY(feed_->next_evaluation(most));
     const std::span<const int64_t> rows = taken.rows.rows;
@@ -151,7 +188,10 @@ Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& 
       const TakenRows these{taken.data, {some, taken.rows.numbers}};
       HONE_TRY(plan_rows(these, shapes_.eval, plan));
       done += plan.rows;
-      for (MicroBatchPlan& batch : plan.batches) parts.push_back({these, std::move(batch)});
+      for (MicroBatchPlan& batch : plan.batches) {
+        if (in_units()) batch.shape = shapes_.eval.shapes.size() - 1;  // with any stage
+        parts.push_back({these, std::move(batch)});
+      }
     }
     if (ranks().alone()) {
       for (const EvalPart& part : parts) HONE_TRY(evaluate_part(part, metrics));
@@ -162,9 +202,20 @@ Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& 
       HONE_TRY(evaluate_parts(std::span(parts).subspan(at, std::min(together, parts.size() - at)),
                               metrics));
   }
-  bar.finish();
   HONE_TRY(check_device());
   return done;
+}
+
+Result<OrderedJson> TaskRun::logged() {
+  if (!examples_.log_sums) return OrderedJson::object();
+  std::vector<double> sums = examples_.log_sums();
+  if (!ranks().alone()) {
+    const std::vector<Json> all = HONE_TRY(ranks().gather("sums for the log", Json(sums)));
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (const Json& one : all)
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += one.at(i).get<double>();
+  }
+  return examples_.log_values(sums);
 }
 
 Status TaskRun::evaluate_part(const EvalPart& part, EvalMetrics& metrics) {
@@ -274,6 +325,19 @@ std::string TaskRun::second_name(const std::string& name) const {
   return hone::second_name(model_.config, name);
 }
 
+std::string TaskRun::saved_name(const std::string& name) const {
+  return model_.whole ? model_.whole->name_of(name) : name;
+}
+
+Result<std::vector<TensorData>> TaskRun::other_tensors() const {
+  if (!model_.whole || model_.config.adapter) return std::vector<TensorData>{};
+  return model_.whole->others();
+}
+
+std::map<std::string, std::vector<std::string>> TaskRun::other_names() const {
+  return names_in_modules(model_.config);
+}
+
 std::vector<std::string> TaskRun::weight_names() const { return saved_weights(model_.config); }
 
 // Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
@@ -288,6 +352,10 @@ Json TaskRun::fingerprint() const {
   for (const auto* list : {&step_programs_, &train_programs_, &accumulate_programs_})
     for (const BoundProgram& p : *list) programs.push_back(p.index);
   if (!train_programs_.empty()) programs.push_back(update_program_.index);
+  if (joint_) {
+    for (const BoundProgram& p : joint_->embed) programs.push_back(p.index);
+    programs.push_back(joint_->loss.index);
+  }
   return {{feed_->streams() ? "stream" : "data", fmt::format("{:016x}", examples_.hash)},
           {"model", fmt::format("{:016x}", fnv1a(model_.config.config.dump()))},
           {"kernels", session_->kernel_manifest(programs)},

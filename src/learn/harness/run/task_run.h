@@ -31,12 +31,16 @@ class TaskRun final : public TrainTask {
   Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) override;
   bool can_evaluate() const override { return feed_->evaluates() && examples_.evaluated > 0; }
   Result<OrderedJson> evaluate() override;
+  Result<OrderedJson> logged() override;
   Status save_model_files(const std::string& folder) override;
   std::vector<std::string> weight_names() const override;
   std::string weights_stem() const override {
     return model_.config.adapter ? kAdapterStem : TrainTask::weights_stem();
   }
   std::string second_name(const std::string& name) const override;
+  std::string saved_name(const std::string& name) const override;
+  Result<std::vector<TensorData>> other_tensors() const override;
+  std::map<std::string, std::vector<std::string>> other_names() const override;
   double flops_of_step(const StepSums& sums) const override;
   Json fingerprint() const override;
   Json data_place() const override { return feed_->data_place(); }
@@ -60,7 +64,12 @@ class TaskRun final : public TrainTask {
 
   // For the task's functions: evaluates the rows [begin, end) and adds them to the metrics. Returns
   // their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
-  Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics);
+  Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics,
+                                const char* title = "evaluating");
+  // The same for these rows of the evaluation, in this order, without progress in the log.
+  Result<int64_t> evaluate_rows(std::vector<int64_t> rows, EvalMetrics& metrics);
+  // Gives the weights the values again that the run starts from.
+  Status load_first_weights() { return fill_weights(from_scratch_); }
   // Call after programs have run, before their results are used. Errors: H1323.
   Status check_device() const;
   const Pretrained& model() const { return model_; }
@@ -103,13 +112,24 @@ class TaskRun final : public TrainTask {
   void bind_programs();
   int64_t row_tokens() const { return made_->form.limits[0].tokens; }
 
+  Status take_lengths(const TakenRows& taken);  // into lengths_
   Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
   // Plans this rank's rows of a step into plan_ and returns them.
   Result<TakenRows> plan_part(const TakenRows& all);
   Result<std::vector<AxisTokens>> most_tokens(const TakenRows& all);
   // The rows of all ranks, after plan_part().
-  const StepPlan& whole_step() const { return ranks().alone() ? plan_ : whole_step_; }
+  const StepPlan& whole_step() const { return ranks().alone() || in_units() ? plan_ : whole_step_; }
   bool reduces_each_batch() const;  // collectives in each micro-batch
+  bool in_units() const { return shapes_.units > 0; }
+  // The update adds the ranks' parts, also of one rank if a step is made of units.
+  bool shares_update() const { return in_units() || !ranks().alone(); }
+  int64_t unit_rows() const { return shapes_.train.max_rows; }
+  int64_t most_rounds() const;  // in which each rank computes a unit
+  Result<TakenRows> plan_units_of(const TakenRows& all);
+  // The number of ranks that have a unit in round k, into the program's inputs.
+  void put_present(BoundProgram& program, size_t round);
+  // Notes the loss of this rank's unit of round k; 0 if it has none.
+  void keep_unit_loss(size_t round, double loss);
   Result<bool> on_any_rank(bool mine);
   // Adds the update's sums over the ranks, and takes a stop that one of them requests.
   void take_reduced(const BoundProgram& program, double loss_scale, StepSums& sums);
@@ -117,8 +137,14 @@ class TaskRun final : public TrainTask {
   // `scale`: factor of the loss, with the loss scale.
   void run_micro_batch(BoundProgram& program, int64_t step, float scale);
   double loss_of(const BoundProgram& program) const;  // of a micro-batch, with the loss scale
-  // `loss`: of this rank, as its programs computed it.
+  // `loss`: of this rank, as its programs computed it. With units unit_losses_ are taken instead.
   void put_update(BoundProgram& program, const StepUpdate& update, double loss);
+  // Steps of a JointLoss (task_run_joint.cc).
+  void bind_joint();
+  Result<double> run_joint(const TakenRows& all, const TakenRows& mine, int64_t step, float scale);
+  Status gather_embeddings(const TakenRows& all);
+  // Gives the micro-batch of a program the gradients of its rows.
+  void put_gradient(const MicroBatchPlan& batch, BoundProgram& program) const;
   Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
                                    float scale, StepSums sums);
   // H2406: evaluates the micro-batch again and names the first value that is not finite.
@@ -129,6 +155,8 @@ class TaskRun final : public TrainTask {
     TakenRows rows;
     MicroBatchPlan batch;
   };
+  // The rows with which the feed began; `after` is called between micro-batches.
+  Result<int64_t> evaluate_begun(EvalMetrics& metrics, FunctionRef<void(int64_t done)> after);
   Status evaluate_part(const EvalPart& part, EvalMetrics& metrics);
   Status evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics);
   Result<std::string> outputs_of_pass(const EvalPart& part, int64_t pass);
@@ -147,9 +175,18 @@ class TaskRun final : public TrainTask {
   RunShapes shapes_;
   Split split_;
   int64_t parameters_outside_embeddings_ = 0;
+  bool from_scratch_ = false;
   // Programs by shape of the grid: whole steps, or gradients and update.
   std::vector<BoundProgram> step_programs_, train_programs_, accumulate_programs_, eval_programs_;
   BoundProgram update_program_;
+  struct JointStep {
+    std::vector<BoundProgram> embed;  // by shape of the grid
+    BoundProgram loss;
+    size_t width = 0;                              // floats of a row
+    std::vector<float> own, embeddings, gradient;  // of this rank's rows, of all rows
+    std::vector<int64_t> all_places, places;       // places: of this rank's rows among all
+  };
+  std::optional<JointStep> joint_;
   std::unique_ptr<Memory> save_copy_;  // null: none
   int64_t bytes_before_arena_ = 0;
   // State of a step that is repeated to find a value.
@@ -164,6 +201,7 @@ class TaskRun final : public TrainTask {
   std::vector<int64_t> rows_;                  // of a micro-batch
   StepPlan whole_step_;                        // rows and tokens of all ranks, without batches
   std::vector<int64_t> own_rows_;              // of a step, this rank's
+  std::vector<double> unit_losses_;            // of a step, by round
 };
 
 }  // namespace hone

@@ -80,7 +80,7 @@ Status TaskRun::check_ranks() const {
 
 // From ZeRO stage 2 on, gradients are cut between the ranks after each micro-batch.
 bool TaskRun::reduces_each_batch() const {
-  return !ranks().alone() && shapes_.accumulate && s_.zero_stage >= 2;
+  return !ranks().alone() && !in_units() && shapes_.accumulate && s_.zero_stage >= 2;
 }
 
 // From stage 3 on. Recompute depends on the shape of a program, and so does when weights are gathered:
@@ -110,7 +110,28 @@ Result<std::vector<AxisTokens>> TaskRun::most_tokens(const TakenRows& all) {
   return most;
 }
 
+int64_t TaskRun::most_rounds() const {
+  const int64_t n = ranks().share().ranks;
+  return (shapes_.units + n - 1) / n;
+}
+
+Result<TakenRows> TaskRun::plan_units_of(const TakenRows& all) {
+  HONE_TRY(take_lengths(all));
+  plan_units(lengths_, shapes_.train, unit_rows(), ranks().share(), plan_);
+  return all;
+}
+
+void TaskRun::put_present(BoundProgram& program, size_t round) {
+  const int64_t n = ranks().share().ranks, units = (plan_.rows + unit_rows() - 1) / unit_rows();
+  program.inputs.get<int64_t>("present")[0] = std::min(n, units - static_cast<int64_t>(round) * n);
+}
+
+void TaskRun::keep_unit_loss(size_t round, double loss) {
+  if (!plan_.batches[round].rows.empty()) unit_losses_[round] = loss;
+}
+
 Result<TakenRows> TaskRun::plan_part(const TakenRows& all) {
+  if (in_units()) return plan_units_of(all);
   if (ranks().alone()) {
     HONE_TRY(plan_rows(all, shapes_.train, plan_));
     return all;
@@ -163,7 +184,9 @@ Result<std::string> TaskRun::outputs_of_pass(const EvalPart& part, int64_t pass)
 Status TaskRun::evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics) {
   const auto own = static_cast<size_t>(ranks().share().rank);
   EvalPart nothing{{parts[0].rows.data, {}}, {}};
-  if (gathers_weights()) {
+  if (in_units()) {
+    nothing.batch.shape = parts[0].batch.shape;
+  } else if (gathers_weights()) {
     for (const EvalPart& part : parts)
       for (size_t a = 0; a < kMaxAxes; ++a)
         nothing.batch.tokens[a] = std::max(nothing.batch.tokens[a], part.batch.tokens[a]);

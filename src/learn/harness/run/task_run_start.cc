@@ -108,7 +108,8 @@ int64_t TaskRun::data_bytes() const {
 // The split of the checkpoint to resume, or the largest that fits.
 Result<Fit> TaskRun::choose_split(const ArenaLimits& limits, int64_t wanted) {
   std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
-  if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
+  if (keep && (s_.split_invariant > 0 || wanted % keep->rows != 0))
+    keep.reset();  // of another batch
   const auto shapes = [&](int64_t rows, bool whole) { return shapes_for(rows, whole); };
   Fit fit = HONE_TRY(fit_run(*made_, *backend_, wanted, limits, shapes, keep));
   split_ = {fit.rows, fit.whole};
@@ -167,13 +168,13 @@ Status TaskRun::predict_time(const RunPlan& plan, std::span<const Program> progr
     report_stop_time(s_, stop);
   }
   if (!speeds_) return Ok{};
-  const double micro_batches =
-      micro_batches_of(s_, s_.per_device_train_batch_size, shapes_.train.max_rows);
+  const double micro_batches = micro_batches_of(s_, s_.rank_rows(), shapes_.train.max_rows);
   const double step = HONE_TRY(mean_step_seconds(times, shapes_.train, *feed_, micro_batches));
   RunLength length = length_of(*feed_, examples_);
   if (!s_.continued_from.empty())
-    length.done =
-        step_of_checkpoint_name(s_.continued_from.substr(s_.continued_from.find_last_of('/') + 1));
+    length.done = std::max<int64_t>(
+        0,
+        step_of_checkpoint_name(s_.continued_from.substr(s_.continued_from.find_last_of('/') + 1)));
   time_ = run_time(s_, length, disk_need_of(plan), step,
                    evaluation_seconds(times, shapes_.eval, length.eval_rows), speeds);
   log_info("{:<11} {}, predicted", "time", time_->text(s_.price_per_hour));
@@ -226,8 +227,11 @@ std::vector<std::string> TaskRun::enough_memory(const Needs& needs,
 
 Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const {
   const Needs needs = needs_of(fit.plan, backend_->spec(), limits);
-  Error e(err::kDoesNotFit, needs_text(needs, row_tokens(), limits));
-  const std::string smaller = fmt::format("a smaller --{} or model", made_->form.limits[0].flag);
+  const int64_t unit = s_.do_train ? std::max<int64_t>(s_.split_invariant, 1) : 1;
+  Error e(err::kDoesNotFit, needs_text(needs, row_tokens(), limits, unit));
+  const std::string smaller =
+      fmt::format("a smaller {}--{} or model", unit > 1 ? "--split_invariant, " : "",
+                  made_->form.limits[0].flag);
   const std::string fits = fitting_placement(limits, wanted);
   const int64_t rows = data_bytes() - stream_bytes(s_, row_tokens());
   const std::vector<std::string> enough = enough_memory(needs, limits);
@@ -282,13 +286,14 @@ void TaskRun::log_micro_batch(int64_t fitting, int64_t wanted) const {
   const int64_t rows = counted ? std::min(fitting, feed_->train_rows()) : fitting;
   log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(rows, "row"),
            count_of(row_tokens(), "token"),
-           fitting < wanted
+           fitting < wanted && shapes_.units == 0
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fitting, wanted)
                : "");
 }
 
 // Takes the memory of the run and of the copy.
 Status TaskRun::allocate(std::vector<Program> programs, const SaveCopy& copy) {
+  const HostWork work(ranks().control(), "compiling");
   backend_->device().set_group(ranks().group());
   session_ = HONE_TRY(Session::compile(std::move(programs), *backend_));
   const MemoryReading before = read_memory();
@@ -335,8 +340,7 @@ Status TaskRun::compile(bool from_scratch) {
   ArenaLimits limits = limits_of(s_, backend_->spec(), data_bytes());
   limits.disk = free_disk_bytes(s_.offload_folder());
   limits = HONE_TRY(limits_of_ranks(limits));
-  const int64_t wanted =
-      s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
+  const int64_t wanted = s_.do_train ? s_.rank_rows() : s_.per_device_eval_batch_size;
   if (s_.auto_fit && s_.do_train) HONE_TRY(choose_placement(limits, wanted));
   Fit fit = HONE_TRY(choose_split(limits, wanted));
   HONE_TRY(agree_on(fit, limits, wanted));
@@ -346,8 +350,8 @@ Status TaskRun::compile(bool from_scratch) {
   log_memory(fit, limits, copy);
   if (fit.rows == 0) return does_not_fit(fit, limits, wanted);
   if (s_.do_train && ranks().leads()) HONE_TRY(check_disk(fit.plan));
-  log_micro_batch(fit.rows, wanted);
   shapes_ = shapes_for(split_.rows, split_.whole);
+  log_micro_batch(fit.rows, wanted);
   shapes_.budgets = fit.budgets;
   std::vector<Program> programs = HONE_TRY(run_programs(*made_, shapes_));
   if (const std::string again = recomputed(programs).text(); !again.empty())
@@ -357,7 +361,9 @@ Status TaskRun::compile(bool from_scratch) {
   if (const std::string how = backend_->device().disk_access(); !how.empty())
     log_debug("{:<11} {:<14} {}", "memory", "disk access", how);
   bind_programs();
-  return fill_weights(from_scratch);
+  from_scratch_ = from_scratch;
+  HONE_TRY(fill_weights(from_scratch));
+  return examples_.opened(*this);
 }
 
 void TaskRun::bind_programs() {
@@ -374,6 +380,7 @@ void TaskRun::bind_programs() {
     accumulate_programs_.push_back(bind(program_name("accumulate", shape)));
   }
   if (!train_programs_.empty()) update_program_ = bind("update");
+  if (task_.joint && shapes_.accumulate) bind_joint();
   for (const BatchShape& shape : shapes_.eval.shapes)
     eval_programs_.push_back(bind(program_name("eval", shape)));
   examples_.reserve(shapes_);
@@ -385,6 +392,7 @@ void TaskRun::bind_programs() {
   for (std::vector<int64_t>& lengths : lengths_) lengths.reserve(most);
   rows_.reserve(static_cast<size_t>(shapes_.train.max_rows));
   reserve_step(most, shapes_.train, plan_);
+  unit_losses_.resize(static_cast<size_t>(most_rounds()));
   own_rows_.reserve(most);
 }
 

@@ -1,0 +1,181 @@
+// Prints a RankReport as JSON and as text.
+#include "base/core/text.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/harness/budget/rank_report.h"
+
+namespace hone {
+namespace {
+
+int64_t host_bytes(const RankPlan& p) { return p.needs.host + kRuntimeBudget; }
+
+// Bytes of a rank.
+OrderedJson peak_json(const RankPlan& p) {
+  return {{"device", p.needs.device}, {"host", host_bytes(p)}, {"disk", p.needs.disk}};
+}
+
+// "13 machines of 8 A100-80GB", "8 A100-80GB".
+std::string devices_text(const Cluster& g) {
+  const std::string devices = fmt::format("{} {}", g.count, g.device.name);
+  return g.machines == 1 ? devices : fmt::format("{} machines of {}", g.machines, devices);
+}
+
+std::string bytes_text(double bytes) { return format_bytes(static_cast<int64_t>(bytes)); }
+
+std::string table_head() {
+  return fmt::format("{:>5} {:>11} {:>11} {:>11} {:>9} {:>5}  {}\n", "rows", "a rank", "in machine",
+                     "to others", "s a step", "eff.", "layout");
+}
+
+std::string plan_line(const RankReport& r, const RankPlan& p) {
+  const std::string layout =
+      p.layout.text(r.cluster) + (p.layout.by_formula() ? " (by formula)" : "");
+  if (!p.fits())
+    return fmt::format("{:>5} {:>11} {:>11} {:>11} {:>9} {:>5}  {}: {}\n", p.layout.rows,
+                       format_bytes(p.needs.device), "", "", "", "", layout, p.why);
+  return fmt::format("{:>5} {:>11} {:>11} {:>11} {:>9.3g} {:>4.0f}%  {}\n", p.fit.rows,
+                     format_bytes(p.needs.device), bytes_text(p.sent.near_bytes),
+                     bytes_text(p.sent.far_bytes), p.seconds, 100 * p.efficiency(), layout);
+}
+
+std::string layouts_text(const RankReport& r) {
+  std::string text = table_head();
+  for (const RankPlan& p : r.layouts.tried) text += plan_line(r, p);
+  for (const RankPlan& p : r.layouts.smaller) text += plan_line(r, p);
+  return text;
+}
+
+std::string purposes_text(const RankReport& r) {
+  const RankPlan& p = r.layouts.shown();
+  std::string text = fmt::format("each rank, with {}:\n", p.layout.text(r.cluster));
+  const auto line = [&](const std::string& name, const PerSpace<int64_t>& bytes) {
+    text += fmt::format("  {:<16} {:>12}", name, format_bytes(bytes[Space::device]));
+    for (const Space space : {Space::host, Space::disk})
+      if (bytes[space] > 0)
+        text += fmt::format("  {} on {}", format_bytes(bytes[space]), name_of(space));
+    text += "\n";
+  };
+  for (const auto& [purpose, bytes] : bytes_by_purpose(p.fit.plan)) line(purpose, bytes);
+  PerSpace<int64_t> arena;
+  for (const Space space : kSpaces) arena[space] = p.fit.plan.arena_bytes(space);
+  line("arena", arena);
+  return text + fmt::format("  {:<16} {:>12}  (budget of {})\n", "runtime",
+                            format_bytes(r.runtime_bytes),
+                            r.cluster.device.own_memory ? "context and libraries"
+                                                        : "code, tokenizer, data");
+}
+
+std::string traffic_text(const RankReport& r) {
+  const RankPlan& p = r.layouts.shown();
+  std::string text = fmt::format("sent in a step: {} by each rank to others of its machine",
+                                 bytes_text(p.sent.near_bytes));
+  if (r.cluster.machines > 1)
+    text += fmt::format(", {} by each machine to others",
+                        bytes_text(p.sent.far_bytes * static_cast<double>(r.cluster.count)));
+  return text + fmt::format("; {} by a rank\n",
+                            count_of(static_cast<int64_t>(p.sent.messages), "message"));
+}
+
+std::string scales_text(const RankReport& r) {
+  if (r.layouts.scales.size() < 2) return "";
+  std::string text = fmt::format("{:>8} {:>7} {:>9} {:>12} {:>5}  {}\n", "machines", "devices",
+                                 "s a step", "rows/second", "eff.", "layout");
+  for (const Scale& s : r.layouts.scales) {
+    text += fmt::format("{:>8} {:>7}", s.cluster.machines, s.cluster.all());
+    text += s.plan.fits() ? fmt::format(" {:>9.3g} {:>12.4g} {:>4.0f}%  {}\n", s.plan.seconds,
+                                        s.plan.rows_per_second(), 100 * s.plan.efficiency(),
+                                        s.plan.layout.text(s.cluster))
+                          : " does not fit\n";
+  }
+  return text;
+}
+
+OrderedJson plan_json(const RankReport& r, const RankPlan& p) {
+  return {{"layout", p.layout.text(r.cluster)},
+          {"mesh", p.layout.mesh(r.cluster)},
+          {"zero_stage", p.layout.stage},
+          {"by_formula", p.layout.by_formula()},
+          {"micro_batch_rows", p.fit.rows},
+          {"peak_bytes", peak_json(p)},
+          {"sent_in_machine_bytes", p.sent.near_bytes},
+          {"sent_between_machines_bytes", p.sent.far_bytes},
+          {"messages", p.sent.messages},
+          {"seconds_per_step", p.seconds},
+          {"efficiency", p.efficiency()},
+          {"rows_per_second", p.rows_per_second()},
+          {"why", p.why}};
+}
+
+OrderedJson spaces_json(const RankPlan& p) {
+  OrderedJson j = OrderedJson::object();
+  for (const auto& [purpose, bytes] : bytes_by_purpose(p.fit.plan))
+    for (const Space space : kSpaces)
+      if (bytes[space] > 0) j[std::string(name_of(space))][purpose] = bytes[space];
+  return j;
+}
+
+}  // namespace
+
+OrderedJson RankReport::json() const {
+  const RankPlan& shown = layouts.shown();
+  OrderedJson j;
+  j["model"] = model;
+  j["parameters"] = parameters;
+  j["device"] = cluster.device.name;
+  j["devices"] = cluster.all();
+  j["machines"] = cluster.machines;
+  j.update(plan_json(*this, shown));
+  j["by_purpose"] = shown.fit.plan.by_purpose();
+  j["bytes"] = spaces_json(shown);
+  j["memory_bytes"] = limits.device == kNoLimit ? kNoLimit : limits.device + runtime_bytes;
+  j["fits"] = fits();
+  j[row.flag] = row.tokens;
+  j["rows_per_step"] = step_rows();
+  j["flops_per_step"] = shown.flops * static_cast<double>(cluster.all());
+  j["links"] = links.figures;
+  for (const char* list : {"tried", "smaller_micro_batches", "scales"})
+    j[list] = OrderedJson::array();
+  for (const RankPlan& p : layouts.tried) j["tried"].push_back(plan_json(*this, p));
+  for (const RankPlan& p : layouts.smaller)
+    j["smaller_micro_batches"].push_back(plan_json(*this, p));
+  for (const Scale& s : layouts.scales)
+    j["scales"].push_back({{"machines", s.cluster.machines},
+                           {"devices", s.cluster.all()},
+                           {"seconds_per_step", s.plan.seconds},
+                           {"rows_per_second", s.plan.rows_per_second()},
+                           {"efficiency", s.plan.efficiency()}});
+  j["warnings"] = warnings;
+  return j;
+}
+
+std::string RankReport::text() const {
+  const RankPlan& shown = layouts.shown();
+  std::string text =
+      fmt::format("{}: {} parameters, rows of {}, {} in a step of {} ranks: {}\n", model,
+                  parameters, count_of(row.tokens, "token"), count_of(step_rows(), "row"),
+                  cluster.all(), devices_text(cluster));
+  for (const std::string& figure : links.figures) text += fmt::format("  {}\n", figure);
+  text += layouts_text(*this);
+  text += purposes_text(*this);
+  if (fits()) {
+    text += traffic_text(*this);
+    text += scales_text(*this);
+    text += fmt::format(
+        "best: {}, micro-batches of {}: {:.3g} s a step, {:.4g} rows a second, {:.0f} % of a step "
+        "computes\n",
+        shown.layout.text(cluster), count_of(shown.fit.rows, "row"), shown.seconds,
+        shown.rows_per_second(), 100 * shown.efficiency());
+  } else {
+    text += fmt::format(
+        "does not fit into {}: {}\n  do   more devices, more memory or a smaller model\n",
+        limits_text(limits, runtime_bytes), shown.why);
+  }
+  if (layouts.faster) {
+    const RankPlan& p = layouts.tried[*layouts.faster];
+    text += fmt::format("by formula {} would take {:.3g} s a step; hone train does not run it\n",
+                        p.layout.text(cluster), p.seconds);
+  }
+  for (const std::string& warning : warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
+}  // namespace hone

@@ -1,0 +1,35 @@
+// Log-probabilities of answers under the reference model of preference tasks. They are computed once,
+// with the run's own evaluation programs, before the first step: the weights are then those that the run
+// starts from, also if it continues from a checkpoint, and a new adapter adds nothing yet. So there is no
+// second model in memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/harness/run/task_run.h"
+
+namespace hone {
+
+// The outputs of an evaluation's program by row: `per_row` numbers of each output.
+class RowOutputs final : public EvalMetrics {
+ public:
+  // `rows`: of the evaluation's rows, all of them.
+  RowOutputs(std::vector<std::string> names, int64_t rows);
+  bool add(const CollatedRows& rows, const Batch& outputs) override;
+  double loss() const override { return std::numeric_limits<double>::quiet_NaN(); }
+  OrderedJson values(int64_t rows) const override { return {{"samples", rows}}; }
+  const std::vector<float>& of(const std::string& name) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::vector<float>> values_;  // by name and row
+};
+
+// Runs the rows [begin, end) with the weights of the folder or hub name; "": of the run. False: a stop
+// was requested. Errors: those of open_pretrained; H2440 a reference of other sizes, or one beside an
+// adapter; those of evaluate_rows.
+Result<bool> evaluate_reference(TaskRun& run, const std::string& reference, int64_t begin,
+                                int64_t end, EvalMetrics& metrics);
+
+}  // namespace hone
