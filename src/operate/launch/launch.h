@@ -27,11 +27,30 @@ struct LaunchRequest {
       false;               // the ranks end when standard input ends, as that of a lost ssh does
   std::string token = {};  // of the run; "": a new one if the launcher starts all ranks
   std::vector<std::string> words = {};  // further words for ssh, mpirun or srun
+
+  // After a crash the ranks are started again, in a new membership, at most this number of times.
+  int max_restarts = 0;
+  int min_ranks = 0;        // the fewest without machines that are gone; 0: these are waited for
+  int64_t epoch = 1;        // of the membership that starts
+  int full_ranks = 0;       // of the whole run; 0: `ranks`
+  std::string run_id = {};  // the same in all memberships: HONE_RUN_ID
+  std::string memory = {};  // folder for copies of the run's state: HONE_RUN_MEMORY; "": none
+  // Machines with a launcher each, and the number of this one; -1: in the order of arrival.
+  int machines = 1, machine = 0;
+  double settle_s = 45;   // in which machines come back after a crash; else they are gone
+  double rejoin_s = 600;  // in which machines come that cannot be done without
 };
+
+// Whether the launchers of several machines agree on places before each membership.
+inline bool meets_machines(const LaunchRequest& r) {
+  return r.hosts.empty() && r.machines > 1 &&
+         (r.max_restarts > 0 || r.min_ranks > 0 || r.machine < 0);
+}
 
 struct LaunchEnd {
   int status = 0;  // of the rank that failed first; 128 + signal after a request to stop
   std::optional<RankFailure> failure = {};
+  bool regroups = false;  // the ranks saved and ended, to start again with those of more machines
 };
 
 // A way of starting ranks. Each file of this folder is one and defines `RankLauncher

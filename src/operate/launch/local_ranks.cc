@@ -1,11 +1,14 @@
 #include "operate/launch/local_ranks.h"
 
+#include <algorithm>
+
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/core/threads.h"
 #include "operate/launch/cores.h"
 #include "operate/launch/errors.h"
 #include "operate/launch/gpus.h"
+#include "operate/launch/remote.h"
 
 namespace hone {
 namespace {
@@ -40,6 +43,8 @@ Result<std::vector<RankChild>> local_ranks(const LaunchRequest& r, int control_p
                       .local_rank = i,
                       .local_ranks = r.local_ranks,
                       .host = host_name(),
+                      .epoch = r.epoch,
+                      .full_ranks = std::max(r.full_ranks, r.ranks),
                       .address = served_here ? "127.0.0.1" : r.address,
                       .port = control_port,
                       .served = true};
@@ -50,6 +55,7 @@ Result<std::vector<RankChild>> local_ranks(const LaunchRequest& r, int control_p
                     .spec = {.command = r.command, .program = r.program},
                     .has_prefix = world.rank != 0};
     child.spec.environment = world_variables(world);
+    child.spec.environment.merge(run_variables(r));
     child.spec.environment[kTokenOfRanks] = r.token;
     std::string threads = environment(kThreadsVariable);
     if (threads.empty())

@@ -10,6 +10,7 @@
 #include "base/ranks/world.h"
 #include "operate/launch/local_ranks.h"
 #include "operate/launch/remote.h"
+#include "operate/launch/restarts.h"
 #include "operate/launch/serve_ranks.h"
 
 namespace hone {
@@ -18,7 +19,7 @@ namespace {
 // The variables are in the environment of mpirun, which passes those on that -x names.
 RankChild mpirun_child(const LaunchRequest& r, const std::string& address, int port) {
   RankChild child{.name = "mpirun"};
-  child.spec.environment = control_variables(address, port);
+  child.spec.environment = control_variables(r, address, port);
   child.spec.environment[kTokenOfRanks] = r.token;
   std::vector<std::string>& words = child.spec.command;
   words = {"mpirun", "-np", std::to_string(r.ranks)};
@@ -48,10 +49,13 @@ Result<std::string> meeting_address(const LaunchRequest& r) {
 Result<LaunchEnd> run_mpirun(const LaunchRequest& r) {
   const std::string address = HONE_TRY(meeting_address(r));
   const auto server = HONE_TRY(serve_ranks(r, !r.hosts.empty()));
-  std::vector<RankChild> children;
-  children.push_back(mpirun_child(r, address, server->port()));
   install_stop_handlers();
-  return run_group(std::move(children), server.get());
+  return run_restarts(r, *server,
+                      {.children = [&](const LaunchRequest& now) -> Result<std::vector<RankChild>> {
+                        std::vector<RankChild> children;
+                        children.push_back(mpirun_child(now, address, server->port()));
+                        return children;
+                      }});
 }
 
 Result<std::string> show_mpirun(const LaunchRequest& r) {

@@ -21,6 +21,7 @@ namespace hone {
 namespace {
 
 constexpr int kPollMs = 20;
+constexpr double kOwnErrorSeconds = 0.5;  // for an error that a rank sent before it ended
 constexpr double kHearSeconds = 3;  // for the control plane to decide which error was the first
 
 // Statuses of a program that ended early because it was asked to, or because its time was up.
@@ -53,8 +54,8 @@ class RankGroup {
   // Not if it ended because of our signal.
   bool has_failed(const Running& r) const {
     if (r.end->status == 0 || sent_ != 0 || has_stopped(r)) return false;
-    return passed_on_ == 0 || r.child.error() ||
-           (r.end->signal != 0 && r.end->signal != passed_on_);
+    const int asked = passed_on_ == 0 && regroups_ ? SIGTERM : passed_on_;
+    return asked == 0 || r.child.error() || (r.end->signal != 0 && r.end->signal != asked);
   }
   void pump();
   void reap();
@@ -72,6 +73,8 @@ class RankGroup {
   std::vector<std::unique_ptr<ChildLines>> lines_;
   std::vector<std::pair<size_t, RankFailure>> failures_;  // in the order in which they were seen
   double failed_at_ = 0;
+  bool far_failure_ = false;
+  bool regroups_ = false;            // all were asked to save and end
   std::optional<double> input_end_;  // time at which our standard input ended
   int passed_on_ = 0;                // signal of the user
   int sent_ = 0;                     // signal after a failure
@@ -145,12 +148,17 @@ void RankGroup::note_failure(size_t at) {
   failure.follows =
       child.is_far || failure.error.is(err::kRankFailed) || failure.error.is(err::kControlLost);
   if (server_ != nullptr) {
+    // A rank that ended with a status may have sent its error to the control plane.
+    const bool said_nothing = running_[at].end->signal == 0 && !running_[at].child.error();
+    for (const double by = clock_.seconds() + kOwnErrorSeconds;
+         said_nothing && !server_->first_failure() && clock_.seconds() < by;)
+      clock_.sleep(0.01);
     failure.progress = server_->progress(child.rank);
     server_->fail(failure);
   } else if (options_.report) {
     options_.report(failure);
   }
-  if (failures_.empty()) failed_at_ = clock_.seconds();
+  if (failures_.empty() && !far_failure_) failed_at_ = clock_.seconds();
   failures_.emplace_back(at, std::move(failure));
 }
 
@@ -180,7 +188,19 @@ void RankGroup::send_due_signals() {
     if (any_far && server_ != nullptr) server_->stop(passed_on_);
     send(passed_on_);
   }
-  if (failures_.empty() && !input_end_) return;
+  if (!regroups_ && passed_on_ == 0 && failures_.empty() && options_.regroups &&
+      options_.regroups()) {
+    regroups_ = true;
+    if (server_ != nullptr) server_->stop(SIGTERM);
+    send(SIGTERM);
+  }
+  // A rank of another machine has failed: ours hear of it too, unless they do work of the host.
+  if (failures_.empty() && !far_failure_ && server_ != nullptr && passed_on_ == 0 &&
+      server_->first_failure()) {
+    far_failure_ = true;
+    failed_at_ = clock_.seconds();
+  }
+  if (failures_.empty() && !far_failure_ && !input_end_) return;
   const double since = clock_.seconds() - input_end_.value_or(failed_at_ + options_.follow_s);
   if (sent_ == 0 && since >= 0) send(sent_ = SIGTERM);
   if (sent_ == SIGTERM && since >= options_.kill_s) send(sent_ = SIGKILL);
@@ -202,6 +222,13 @@ LaunchEnd RankGroup::end() const {
     if (end.status == 0) end.status = r.end->status;
   if (failures_.empty()) {
     if (passed_on_ != 0 && end.status != 0) end.status = 128 + passed_on_;
+    if (far_failure_ && end.status != 0) {
+      end.failure = server_->first_failure();
+      for (size_t i = 0; i < running_.size(); ++i)
+        if (children_[i].rank == end.failure->rank && running_[i].end->status != 0)
+          end.status = running_[i].end->status;
+    }
+    end.regroups = regroups_ && passed_on_ == 0 && end.status != 0 && !end.failure;
     return end;
   }
   const auto own = std::find_if(failures_.begin(), failures_.end(),

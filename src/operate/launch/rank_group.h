@@ -30,7 +30,9 @@ struct GroupOptions {
   double kill_s = 30;   // after that, until they are killed
   std::function<void(const RankFailure&)> report = {};  // hears of failures if there is no server
   bool ends_with_input = false;  // when our standard input ends, all get SIGTERM
-  std::string root = {};         // put before /proc and /sys, for tests
+  // Returns true when the ranks of all machines are to save and end, to start again with others.
+  std::function<bool()> regroups = {};
+  std::string root = {};  // put before /proc and /sys, for tests
 };
 
 // Starts all, each in a process group of its own that gets SIGTERM when this process ends; passes SIGTERM

@@ -41,11 +41,36 @@ Result<std::string> address_towards(const std::string& host) {
           "--main_process_ip");
 }
 
-std::map<std::string, std::string> control_variables(const std::string& address, int port) {
-  return {{"MASTER_ADDR", address},
-          {"MASTER_PORT", std::to_string(port)},
-          {"HONE_RANKS_SERVED", "1"},
-          {"HONE_RANKS_EPOCH", "1"}};
+std::map<std::string, std::string> run_variables(const LaunchRequest& r) {
+  std::map<std::string, std::string> variables = {{"HONE_RANKS_EPOCH", std::to_string(r.epoch)}};
+  if (r.full_ranks > r.ranks) variables["HONE_RANKS_FULL"] = std::to_string(r.full_ranks);
+  if (!r.run_id.empty()) variables["HONE_RUN_ID"] = r.run_id;
+  if (!r.memory.empty()) variables["HONE_RUN_MEMORY"] = r.memory;
+  return variables;
+}
+
+std::map<std::string, std::string> control_variables(const LaunchRequest& r,
+                                                     const std::string& address, int port) {
+  std::map<std::string, std::string> variables = run_variables(r);
+  variables["MASTER_ADDR"] = address;
+  variables["MASTER_PORT"] = std::to_string(port);
+  variables["HONE_RANKS_SERVED"] = "1";
+  return variables;
+}
+
+bool is_own_address(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), "0", &hints, &found);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, [](addrinfo* a) {
+    if (a != nullptr) ::freeaddrinfo(a);
+  });
+  for (const addrinfo* a = found; code == 0 && a != nullptr; a = a->ai_next) {
+    const FileDescriptor fd(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (fd && ::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0) return true;
+  }
+  return false;
 }
 
 std::string host_list(const std::vector<HostSlots>& hosts) {

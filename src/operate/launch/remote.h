@@ -14,8 +14,13 @@ namespace hone {
 // unknown, or there is no way.
 Result<std::string> address_towards(const std::string& host);
 
+// Variables of the run in the present membership.
+std::map<std::string, std::string> run_variables(const LaunchRequest& request);
 // Variables of ranks whose numbers another launcher gives them.
-std::map<std::string, std::string> control_variables(const std::string& address, int port);
+std::map<std::string, std::string> control_variables(const LaunchRequest& request,
+                                                     const std::string& address, int port);
+// Whether this is an address or a name of this host.
+bool is_own_address(const std::string& host);
 
 // "a:2,b:4".
 std::string host_list(const std::vector<HostSlots>& hosts);

@@ -7,6 +7,7 @@
 #include "operate/launch/errors.h"
 #include "operate/launch/local_ranks.h"
 #include "operate/launch/remote.h"
+#include "operate/launch/restarts.h"
 #include "operate/launch/serve_ranks.h"
 
 namespace hone {
@@ -18,7 +19,7 @@ bool is_in_job() { return !environment("SLURM_JOB_ID").empty(); }
 
 RankChild srun_child(const LaunchRequest& r, const std::string& address, int port) {
   RankChild child{.name = "srun"};
-  child.spec.environment = control_variables(address, port);
+  child.spec.environment = control_variables(r, address, port);
   child.spec.environment[kTokenOfRanks] = r.token;
   child.spec.command = {"srun", fmt::format("--ntasks={}", r.ranks), "--kill-on-bad-exit=0",
                         "--cpu-bind=none"};
@@ -49,8 +50,10 @@ std::string job_script(const LaunchRequest& r) {
                                     "--num_processes",
                                     std::to_string(r.ranks),
                                     "--processes_per_machine",
-                                    std::to_string(r.local_ranks),
-                                    "--"};
+                                    std::to_string(r.local_ranks)};
+  if (r.max_restarts > 0)
+    words.insert(words.end(), {"--max_restarts", std::to_string(r.max_restarts)});
+  words.push_back("--");
   words.insert(words.end(), r.command.begin() + 1, r.command.end());
   return script + "exec " + shell_line(words) + "\n";
 }
@@ -69,10 +72,14 @@ Result<LaunchEnd> submit(const LaunchRequest& r) {
 Result<LaunchEnd> run_slurm(const LaunchRequest& r) {
   if (!is_in_job()) return submit(r);
   const auto server = HONE_TRY(serve_ranks(r, true));
-  std::vector<RankChild> children;
-  children.push_back(srun_child(r, r.address.empty() ? host_name() : r.address, server->port()));
+  const std::string address = r.address.empty() ? host_name() : r.address;
   install_stop_handlers();
-  return run_group(std::move(children), server.get());
+  return run_restarts(r, *server,
+                      {.children = [&](const LaunchRequest& now) -> Result<std::vector<RankChild>> {
+                        std::vector<RankChild> children;
+                        children.push_back(srun_child(now, address, server->port()));
+                        return children;
+                      }});
 }
 
 Result<std::string> show_slurm(const LaunchRequest& r) {

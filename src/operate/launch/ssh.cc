@@ -1,7 +1,9 @@
 // Ranks on the hosts of a hostfile, each started by a local launcher there, over ssh.
 #include <filesystem>
+#include <map>
 #include <thread>
 
+#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/signals.h"
@@ -10,12 +12,14 @@
 #include "operate/launch/errors.h"
 #include "operate/launch/rank_group.h"
 #include "operate/launch/remote.h"
+#include "operate/launch/restarts.h"
 #include "operate/launch/serve_ranks.h"
 
 namespace hone {
 namespace {
 
 constexpr double kProbeSeconds = 60;
+constexpr double kAskAgainSeconds = 5, kPollSeconds = 0.1;
 constexpr int kSshFailed = 255;  // the status of ssh if it did not reach the host
 
 std::vector<std::string> ssh_words(const LaunchRequest& r, const std::string& host,
@@ -39,7 +43,7 @@ std::string host_script(const LaunchRequest& r, size_t at, int first_rank,
   const HostSlots& host = r.hosts[at];
   std::string script = fmt::format("read -r {0} && export {0} && cd {1} && exec env", kTokenOfRanks,
                                    shell_word(working_folder()));
-  for (const auto& [name, value] : control_variables(address, port))
+  for (const auto& [name, value] : control_variables(r, address, port))
     if (name.starts_with("HONE_")) script += fmt::format(" {}={}", name, value);
   if (host.chosen) script += fmt::format(" CUDA_VISIBLE_DEVICES={}", fmt::join(host.slots, ","));
   std::vector<std::string> words = {own_program(),
@@ -86,24 +90,60 @@ std::string probe(const LaunchRequest& r, const std::string& host, const std::st
                              own_program(), other, hash);
 }
 
-// Asks all hosts at the same time.
-Status probe_hosts(const LaunchRequest& r) {
+// The reasons why hosts cannot take ranks, by host. Asks all at the same time.
+Result<std::map<std::string, std::string>> faults_of_hosts(const LaunchRequest& r,
+                                                           const std::vector<HostSlots>& hosts) {
   const CommandOutput own = HONE_TRY(run_command({"sha256sum", own_program()}));
   const std::string hash = own.out.substr(0, own.out.find(' '));
-  std::vector<std::string> faults(r.hosts.size());
+  std::vector<std::string> all(hosts.size());
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < r.hosts.size(); ++i)
-    threads.emplace_back([&, i] { faults[i] = probe(r, r.hosts[i].host, hash); });
+  for (size_t i = 0; i < hosts.size(); ++i)
+    threads.emplace_back([&, i] { all[i] = probe(r, hosts[i].host, hash); });
   for (std::thread& t : threads) t.join();
+  std::map<std::string, std::string> faults;
+  for (size_t i = 0; i < hosts.size(); ++i)
+    if (!all[i].empty()) faults[hosts[i].host] = all[i];
+  return faults;
+}
+
+Error refused_hosts(const std::map<std::string, std::string>& faults, size_t hosts) {
   std::vector<std::string> texts;
-  for (size_t i = 0; i < r.hosts.size(); ++i)
-    if (!faults[i].empty()) texts.push_back(fmt::format("{}: {}", r.hosts[i].host, faults[i]));
-  if (texts.empty()) return Ok{};
+  for (const auto& [host, fault] : faults) texts.push_back(fmt::format("{}: {}", host, fault));
   return Error(err::kHostRefused, fmt::format("{} of {} hosts cannot take ranks: {}", texts.size(),
-                                              r.hosts.size(), join(texts, "; ")))
+                                              hosts, join(texts, "; ")))
       .todo(
           "each host needs the same program and folder, and ssh without a "
           "password");
+}
+
+Status probe_hosts(const LaunchRequest& r) {
+  const auto faults = HONE_TRY(faults_of_hosts(r, r.hosts));
+  if (faults.empty()) return Ok{};
+  return refused_hosts(faults, r.hosts.size());
+}
+
+// After a crash: the hosts that can take ranks again. If they are too few, they are asked again until
+// some come back.
+Status gather_hosts(LaunchRequest& r, const std::vector<HostSlots>& hosts) {
+  for (const double begin = system_clock().seconds(); !stop_requested();) {
+    const auto faults = HONE_TRY(faults_of_hosts(r, hosts));
+    std::vector<HostSlots> there;
+    for (const HostSlots& h : hosts)
+      if (!faults.contains(h.host)) there.push_back(h);
+    const int slots = slots_of(there);
+    if (faults.empty() || (r.min_ranks > 0 && slots >= r.min_ranks)) {
+      if (!faults.empty()) log_warning("{}", refused_hosts(faults, hosts.size()).what());
+      r.hosts = std::move(there);
+      r.ranks = slots;
+      return Ok{};
+    }
+    const Error refused = refused_hosts(faults, hosts.size());
+    if (system_clock().seconds() - begin >= r.rejoin_s) return refused;
+    log_warning("{}: asks them again", refused.what());
+    for (double left = kAskAgainSeconds; left > 0 && !stop_requested(); left -= kPollSeconds)
+      system_clock().sleep(kPollSeconds);
+  }
+  return Ok{};
 }
 
 // The name or address by which ssh's configuration reaches a host; the host itself if it names none.
@@ -124,17 +164,14 @@ Result<std::string> own_address(const LaunchRequest& r) {
                            : Result<std::string>(r.address);
 }
 
-Result<LaunchEnd> run_ssh(const LaunchRequest& r) {
-  const std::string address = HONE_TRY(own_address(r));
-  HONE_TRY(probe_hosts(r));
-  const auto server = HONE_TRY(serve_ranks(r, true));
+// The launcher of each host, which names its ranks.
+std::vector<RankChild> ssh_children(const LaunchRequest& r, const std::string& address, int port) {
   std::vector<RankChild> children;
   int first_rank = 0;
   for (size_t i = 0; i < r.hosts.size(); ++i) {
     const HostSlots& host = r.hosts[i];
-    RankChild child{.rank = first_rank, .host = host.host};  // the launcher there names its ranks
-    child.spec.command =
-        ssh_words(r, host.host, host_script(r, i, first_rank, address, server->port()));
+    RankChild child{.rank = first_rank, .host = host.host};
+    child.spec.command = ssh_words(r, host.host, host_script(r, i, first_rank, address, port));
     child.has_prefix = i > 0;
     child.is_far = true;
     child.input = r.token + "\n";
@@ -143,8 +180,19 @@ Result<LaunchEnd> run_ssh(const LaunchRequest& r) {
              first_rank + static_cast<int>(host.slots.size()) - 1);
     first_rank += static_cast<int>(host.slots.size());
   }
+  return children;
+}
+
+Result<LaunchEnd> run_ssh(const LaunchRequest& r) {
+  const std::string address = HONE_TRY(own_address(r));
+  HONE_TRY(probe_hosts(r));
+  const auto server = HONE_TRY(serve_ranks(r, true));
   install_stop_handlers();
-  return run_group(std::move(children), server.get());
+  return run_restarts(r, *server,
+                      {.gather = [&](LaunchRequest& now) { return gather_hosts(now, r.hosts); },
+                       .children = [&](const LaunchRequest& now) -> Result<std::vector<RankChild>> {
+                         return ssh_children(now, address, server->port());
+                       }});
 }
 
 Result<std::string> show_ssh(const LaunchRequest& r) {

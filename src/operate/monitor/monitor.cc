@@ -7,6 +7,7 @@
 #include "base/core/log.h"
 #include "learn/train/best_model.h"
 #include "learn/train/errors.h"
+#include "learn/train/run_ranks.h"
 #include "operate/monitor/usage_metrics.h"
 
 namespace hone {
@@ -215,6 +216,8 @@ Usage Monitor::usage() const {
 void Monitor::sample() {
   const Usage u = reader_.read();
   put_usage(metrics_, u, info_.machine.host);
+  if (ControlClient* const control = s_.ranks->control())
+    if (const auto times = control->rank_times(); times.ok()) put_rank_times(metrics_, *times);
   std::lock_guard lock(mutex_);
   usage_ = u;
   summary_.add(u);

@@ -33,6 +33,16 @@ TEST(Metrics, GpusHaveTheNamesOfDcgm) {
   EXPECT_THAT(text, Not(HasSubstr("GPU_TEMP")));  // the card does not say it
 }
 
+TEST(Metrics, EachRankHasTheTimesOfItsSteps) {
+  Metrics m;
+  put_rank_times(m, {{0, "a", 0, 0, 0}, {1, "b", 20, 0.25, 0.5}});
+  const std::string text = prometheus_text(m);
+  EXPECT_THAT(text,
+              HasSubstr("hone_rank_busy_seconds{rank=\"1\",host=\"b\",quantile=\"0.5\"} 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("quantile=\"0.99\"} 0.5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("rank=\"0\"")));  // it has no step yet
+}
+
 TEST(MetricsServer, AnswersAndRefuses) {
   Metrics m;
   m.gauge("hone_x", "X.").set(7);

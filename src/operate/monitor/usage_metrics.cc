@@ -53,4 +53,18 @@ void put_usage(Metrics& m, const Usage& u, const std::string& host) {
   for (const GpuUsage& g : u.gpus) put_gpu(m, g, host);
 }
 
+void put_rank_times(Metrics& m, const std::vector<RankTimes>& times) {
+  for (const RankTimes& t : times) {
+    const auto put = [&](const char* quantile, double seconds) {
+      m.gauge("hone_rank_busy_seconds",
+              "Time that a step of the rank computes, without waits for other ranks.",
+              {{"rank", std::to_string(t.rank)}, {"host", t.host}, {"quantile", quantile}})
+          .set(seconds);
+    };
+    if (t.timed_steps == 0) continue;
+    put("0.5", t.busy_p50_s);
+    put("0.99", t.busy_p99_s);
+  }
+}
+
 }  // namespace hone
