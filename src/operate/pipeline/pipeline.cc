@@ -144,19 +144,17 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
   return words;
 }
 
-std::string command_text(const std::vector<std::string>& command) {
-  std::vector<std::string> words;
-  for (const std::string& word : command) {
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n'\"\\|&;<>()*?[]#~`!") == std::string::npos;
-    std::string quoted = plain ? word : "'";
-    if (!plain) {
-      for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-      quoted += "'";
-    }
-    words.push_back(quoted);
-  }
-  return join(words, " ");
+std::vector<std::string> unlaunched(std::vector<std::string> command) {
+  if (command.size() < 2 || command[0] != "hone" || command[1] != "launch") return command;
+  const auto end = std::find(command.begin(), command.end(), "--");
+  if (end == command.end() || end + 1 == command.end()) return command;
+  command.erase(command.begin() + 1, end + 1);
+  return command;
+}
+
+std::string hone_command(const std::vector<std::string>& command) {
+  const std::vector<std::string> own = unlaunched(command);
+  return own.size() > 1 && own[0] == "hone" ? own[1] : "";
 }
 
 double parse_duration(const std::string& text) {

@@ -72,8 +72,11 @@ Status check_pipeline(Pipeline& pipeline, const std::string& where);
 // Splits a line into words like a shell: blanks separate, quotes keep together; nothing else is
 // special. H3161.
 Result<std::vector<std::string>> split_words(std::string_view line);
-// The inverse, for people.
-std::string command_text(const std::vector<std::string>& command);
+
+// The command without a launcher around it: `hone train ...` of `hone launch ... -- train ...`.
+std::vector<std::string> unlaunched(std::vector<std::string> command);
+// "train" of both of these; "": not a command of hone.
+std::string hone_command(const std::vector<std::string>& command);
 
 // "90", "90s", "5m", "2h", "1d" as seconds; below 0 for anything else.
 double parse_duration(const std::string& text);

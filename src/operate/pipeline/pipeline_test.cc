@@ -451,5 +451,17 @@ TEST(Links, AreForBrowsersAndShells) {
   EXPECT_THAT(folder_of_root("gs://B/runs"), HasSubstr("/hone/pipelines/"));
 }
 
+TEST(Commands, AreFoundBehindTheirLauncher) {
+  const std::vector<std::string> launched = {"hone", "launch", "--num_processes", "2",
+                                             "--",   "train",  "--task",          "clm"},
+                                 alone = {"hone", "train", "--task", "clm"};
+  EXPECT_EQ(unlaunched(launched), alone);
+  EXPECT_EQ(unlaunched(alone), alone);
+  EXPECT_EQ(hone_command(launched), "train");
+  EXPECT_EQ(hone_command(alone), "train");
+  EXPECT_EQ(hone_command({"hone", "launch", "--dry_run"}), "launch");
+  EXPECT_EQ(hone_command({"echo", "train"}), "");
+}
+
 }  // namespace
 }  // namespace hone

@@ -141,9 +141,8 @@ class StepReader {
       return Error(err::kPipelineFile, "the machine has an impossible number of GPUs or nodes")
           .at(tree_.place(pointer + "/machine"));
     // These commands of hone continue what they began.
-    const std::vector<std::string>& c = s.command;
-    s.continues = continues.value_or(c.size() > 1 && c[0] == "hone" &&
-                                     (c[1] == "train" || c[1] == "prepare"));
+    const std::string command = hone_command(s.command);
+    s.continues = continues.value_or(command == "train" || command == "prepare");
     return s;
   }
 

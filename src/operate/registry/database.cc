@@ -54,7 +54,7 @@ Status Database::transaction(const std::function<Status()>& body, bool writes) {
   Status done = body();
   --depth_;
   if (done.ok()) {
-    const auto committed = run("COMMIT");
+    auto committed = run("COMMIT");
     if (committed.ok()) return Ok{};
     done = std::move(committed.error());
   }

@@ -45,7 +45,7 @@ class ArgoCompiler {
  private:
   std::string model_step() const {
     for (const PipelineStep& s : p_.steps)
-      if (s.command.size() > 1 && s.command[0] == "hone" && s.command[1] == "train") return s.name;
+      if (hone_command(s.command) == "train") return s.name;
     return "";
   }
 

@@ -17,8 +17,20 @@ std::vector<std::string> pipeline_engine_names() {
 
 Result<CompiledPipeline> compile_pipeline(const std::string& engine, const Pipeline& pipeline,
                                           const CompileOptions& options) {
-  for (const PipelineEngine& e : all_pipeline_engine())
-    if (e.name == engine) return e.compile(pipeline, options);
+  Pipeline compiled = pipeline;
+  std::vector<std::string> notes;
+  for (PipelineStep& step : compiled.steps) {
+    if (!compile::starts_ranks_elsewhere(step)) continue;
+    step.command = unlaunched(std::move(step.command));
+    notes.push_back(
+        fmt::format("step '{}' starts ranks by hone launch: here one process does it", step.name));
+  }
+  for (const PipelineEngine& e : all_pipeline_engine()) {
+    if (e.name != engine) continue;
+    CompiledPipeline made = HONE_TRY(e.compile(compiled, options));
+    made.notes.insert(made.notes.begin(), notes.begin(), notes.end());
+    return made;
+  }
   HONE_BUG_IF(true, "no engine '{}'", engine);
 }
 
@@ -140,6 +152,14 @@ OrderedJson variables_of(const std::map<std::string, std::string>& environment) 
   OrderedJson list = OrderedJson::array();
   for (const auto& [name, value] : environment) list.push_back({{"name", name}, {"value", value}});
   return list;
+}
+
+bool starts_ranks_elsewhere(const PipelineStep& step) {
+  if (unlaunched(step.command) == step.command) return false;
+  const auto names = [&](const char* flag) {
+    return std::find(step.command.begin(), step.command.end(), flag) != step.command.end();
+  };
+  return step.machine.node_count > 1 || names("--num_machines") || names("--hostfile");
 }
 
 bool deploys(const PipelineStep& step) {

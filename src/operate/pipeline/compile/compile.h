@@ -73,6 +73,8 @@ MachineSize machine_size(const std::string& machine_type);
 // Variables as a container takes them: [{"name", "value"}].
 OrderedJson variables_of(const std::map<std::string, std::string>& environment);
 
+// Runs hone launch for ranks that are not all in this container.
+bool starts_ranks_elsewhere(const PipelineStep& step);
 bool deploys(const PipelineStep& step);  // runs hone deploy: each target has another way
 // The flags of hone serve in a step's --serve_flags: {"--prefix", "summarize: "}.
 std::vector<std::string> serve_flags(const PipelineStep& step);

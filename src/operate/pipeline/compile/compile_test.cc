@@ -45,6 +45,23 @@ TEST(Compile, DeploymentsNeedABucketAndARegistry) {
   EXPECT_THAT(compile::serve_flags(*news.find("deploy")), ElementsAre("--prefix", "summarize: "));
 }
 
+TEST(Compile, OneProcessTrainsWhereRanksWouldNeedOtherMachines) {
+  const CompileOptions options{.image = "i", .deploy_image = {}, .root = "gs://B/r"};
+  const auto command = [&](const std::string& run, std::vector<std::string>& notes) {
+    const Pipeline p = steps_of("  - {name: train, run: '" + run + "'}\n");
+    const CompiledPipeline made = compile_pipeline("argo", p, options).value();
+    notes = made.notes;
+    return dump_json(made.document["spec"]["templates"][1]["container"]["command"]);
+  };
+  std::vector<std::string> notes;
+  EXPECT_THAT(command("hone launch --hostfile h -- train --output_dir ${out}", notes),
+              ::testing::Not(HasSubstr("launch")));
+  EXPECT_THAT(notes, ::testing::Contains(HasSubstr("step 'train' starts ranks")));
+  EXPECT_THAT(command("hone launch --num_processes 2 -- train --output_dir ${out}", notes),
+              HasSubstr("launch"))
+      << "ranks of one container";
+}
+
 TEST(Compile, StepsKnowTheUrlsOfTheirFolders) {
   const Pipeline steps = steps_of("  - {name: train, run: 'hone train --output_dir ${out}'}\n");
   const CompileOptions options{.image = "i", .deploy_image = {}, .root = "gs://B/r"};

@@ -83,8 +83,7 @@ std::string yaml_list(const std::vector<std::string>& words) {
 }
 
 std::string artifact_type(const PipelineStep& step) {
-  const std::string what =
-      step.command.size() > 1 && step.command[0] == "hone" ? step.command[1] : "";
+  const std::string what = hone_command(step.command);
   return what == "train"     ? "system.Model"
          : what == "prepare" ? "system.Dataset"
                              : "system.Artifact";

@@ -40,7 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const std::string& need : step.needs)
         HONE_BUG_IF(!before.contains(need), "{} comes before {}", step.name, need);
       before.insert(step.name);
-      (void)command_text(step.command);
     }
   }
   return 0;

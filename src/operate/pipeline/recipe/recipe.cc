@@ -219,13 +219,15 @@ PipelineStep preprocess_step(const RecipeParts& parts) {
 }
 
 PipelineStep train_step(const RecipeParts& parts) {
-  PipelineStep step{
-      .name = "train",
-      .command = {"hone", "train", "--task", parts.recipe.task, "--model_name_or_path",
-                  "${steps.download}/model", "--train_file", "${steps.preprocess}", "--do_train"},
-      .retries = 3,
-      .continues = true,
-      .machine = training_machine(parts.recipe)};
+  PipelineStep step{.name = "train",
+                    .command = launch_words(parts.recipe),
+                    .retries = 3,
+                    .continues = true,
+                    .machine = training_machine(parts.recipe)};
+  step.command.emplace_back(step.command.empty() ? "hone" : "--");
+  append(step.command,
+         {"train", "--task", parts.recipe.task, "--model_name_or_path", "${steps.download}/model",
+          "--train_file", "${steps.preprocess}", "--do_train"});
   append(step.command, training_flags(parts));
   append(step.command, {"--run_name", parts.name, "--output_dir", "${out}"});
   return step;

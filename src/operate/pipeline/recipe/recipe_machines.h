@@ -12,6 +12,10 @@ StepMachine host_machine(const Recipe& r);
 StepMachine training_machine(const Recipe& r);
 StepMachine serving_machine(const Recipe& r);
 
+// The words of hone launch for the ranks that train, up to "--": one for each GPU of each machine, started by
+// `launcher`, or on the hosts of `hostfile`. Empty: the file names neither, and one process trains here.
+std::vector<std::string> launch_words(const Recipe& r);
+
 // Lines for the summary of the run.
 std::vector<std::string> machine_notes(const Recipe& r);
 

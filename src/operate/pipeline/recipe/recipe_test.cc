@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/core/process.h"
 #include "base/store/store.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/read_pipeline.h"
@@ -82,14 +83,37 @@ TEST(Recipe, BothShapesAreTheSamePipeline) {
                                  "should-deploy", "deploy"));
   EXPECT_THAT(flat.find("preprocess")->needs, ElementsAre("check", "download"));
   EXPECT_EQ(flat.metric, "rougeLsum");
-  const std::string train = command_text(flat.find("train")->command);
+  const std::string train = shell_line(flat.find("train")->command);
   EXPECT_THAT(train, HasSubstr("--source_prefix 'summarize: '"));
   EXPECT_THAT(train, HasSubstr("--per_device_train_batch_size 128"));
   EXPECT_THAT(train, HasSubstr("--num_train_epochs 3.0"));
   EXPECT_EQ(flat.find("deploy")->when, "${steps.should-deploy.verdict} == promote");
-  EXPECT_THAT(command_text(flat.plan), HasSubstr("--device 16xA100-40GB"));
+  EXPECT_THAT(shell_line(flat.plan), HasSubstr("--device 2x16xA100-40GB --network_gbit 100"));
   EXPECT_THAT(fmt::format("{}", fmt::join(flat.says, "\n")),
               HasSubstr("gradient_accumulation_steps\": 32"));
+}
+
+// The cluster keys say how many ranks train, once the file says what starts them.
+TEST(Recipe, ALauncherStartsARankForEachGpu) {
+  const auto train = [](const std::string& more) {
+    const Pipeline p = pipeline_from(with(kFlat, more), "c.json").value();
+    EXPECT_TRUE(p.find("train")->continues);
+    return shell_line(p.find("train")->command);
+  };
+  EXPECT_THAT(train(R"("pipeline_root": "runs")"), ::testing::StartsWith("hone train --task"));
+  EXPECT_THAT(
+      train(R"("launcher": "local")"),
+      ::testing::StartsWith("hone launch --num_processes 32 --launcher local -- train --task"));
+  EXPECT_THAT(train(R"("launcher": "slurm")"),
+              ::testing::StartsWith("hone launch --num_machines 2 --processes_per_machine 16 "
+                                    "--launcher slurm -- train"));
+  EXPECT_THAT(train(R"("hostfile": "my hosts")"),
+              ::testing::StartsWith("hone launch --num_machines 2 --processes_per_machine 16 "
+                                    "--hostfile 'my hosts' -- train"));
+  const Pipeline p = pipeline_from(with(kFlat, R"("launcher": "local")"), "c.json").value();
+  const std::string says = fmt::format("{}", fmt::join(p.says, "\n"));
+  EXPECT_THAT(says, HasSubstr("32 ranks train, the other steps run here"));
+  EXPECT_THAT(says, ::testing::Not(HasSubstr("gradient_accumulation_steps")));
 }
 
 TEST(Recipe, OwnConfigsAreRead) {
@@ -113,7 +137,7 @@ TEST(Recipe, TheExamplesThatPeopleHaveAreRead) {
     ASSERT_TRUE(p.ok()) << p.error().text();
     EXPECT_FALSE(p->plan.empty()) << name;
     const bool t5 = std::string(name) != "bart2vm16gpu";
-    EXPECT_EQ(command_text(p->find("train")->command).find("summarize: ") != std::string::npos, t5);
+    EXPECT_EQ(shell_line(p->find("train")->command).find("summarize: ") != std::string::npos, t5);
   }
 }
 
@@ -125,7 +149,7 @@ TEST(Recipe, BlocksTakeFlags) {
         "evaluate": {"max_eval_samples": 50}, "policy": {"metric": "eval_rouge1"})"),
           "c.json")
           .value();
-  const auto text = [&](const char* step) { return command_text(p.find(step)->command); };
+  const auto text = [&](const char* step) { return shell_line(p.find(step)->command); };
   EXPECT_THAT(text("train"), HasSubstr("--learning_rate 0.001 --bf16 true --num_beams 4"));
   EXPECT_THAT(text("train"), ::testing::Not(HasSubstr("validation_split")));
   EXPECT_THAT(text("preprocess"), HasSubstr("--max_source_length 64"));
@@ -136,7 +160,7 @@ TEST(Recipe, BlocksTakeFlags) {
 }
 
 std::string command_of(const Pipeline& p, const char* step) {
-  return command_text(p.find(step)->command);
+  return shell_line(p.find(step)->command);
 }
 
 TEST(Recipe, FlagsThatDecideRowsReachEveryStepFromAnyBlock) {
