@@ -3,8 +3,10 @@
 #include "base/core/text.h"
 #include "base/settings/columns.h"
 #include "base/store/store.h"
+#include "learn/models/gguf_layout.h"
 #include "run/commands/error_pages.h"
 #include "run/commands/errors.h"
+#include "run/commands/model_table.h"
 #include "run/commands/screen.h"
 #include "run/manual/completion.h"
 #include "run/manual/man_pages.h"
@@ -50,6 +52,11 @@ bool is_error_code(const std::string& word) {
          word.find_first_not_of("0123456789", 1) == word.npos;
 }
 
+// hone help models: not the command, whose help is hone models --help, or with a verb.
+bool is_about_models(const std::vector<std::string>& words) {
+  return !words.empty() && words[0] == "models" && (words.size() == 1 || words[1] == "--markdown");
+}
+
 // The page of an error: hone help H2406.
 Result<int> explain(const std::string& code) {
   for (const ErrorPage& page : error_pages())
@@ -93,6 +100,20 @@ Result<int> write_man_pages(const std::vector<Command>& commands, const std::str
   return kExitDone;
 }
 
+// One line for each type of models: its value of model_type, its family, its heads, and its
+// architecture in GGUF files.
+int print_families() {
+  for (const Family& family : families())
+    for (const ModelType& type : family.model_types) {
+      std::vector<std::string> heads;
+      for (const HeadOffer& offer : family.heads) heads.push_back(name_of(offer.head));
+      print_out(fmt::format("{:<18} {:<12} {:<12} {}\n", type.name, family.name,
+                            type.gguf != nullptr ? type.gguf->architecture : "-",
+                            join(heads, ", ")));
+    }
+  return kExitDone;
+}
+
 }  // namespace
 
 std::string overview(std::vector<Command> commands) {
@@ -110,7 +131,9 @@ std::string overview(std::vector<Command> commands) {
   for (const auto& [words, what] :
        {std::pair{"  help COMMAND", "the settings of a command"},
         std::pair{"  help COMMAND VERB", "the settings of one of its verbs"},
+        std::pair{"  help models", "model types with their heads, tasks and files"},
         std::pair{"  help H2406", "the page of an error"},
+        std::pair{"  help --families", "the model types that hone has"},
         std::pair{"  help --completion", "completion for a shell: bash, zsh or fish"},
         std::pair{"  help --man FOLDER", "manual pages"}})
     text += two_columns(words, what, kNameColumn, width);
@@ -122,7 +145,8 @@ std::string overview(std::vector<Command> commands) {
 }
 
 bool is_about_command(const std::vector<std::string>& words) {
-  return !words.empty() && !words[0].starts_with("--") && !is_error_code(words[0]);
+  return !words.empty() && !words[0].starts_with("--") && !is_error_code(words[0]) &&
+         !is_about_models(words);
 }
 
 Result<int> help_without_command(const std::vector<Command>& commands,
@@ -131,9 +155,14 @@ Result<int> help_without_command(const std::vector<Command>& commands,
     print_out(overview(commands));
     return kExitDone;
   }
+  if (is_about_models(words)) {
+    print_out(model_table(words.size() > 1));
+    return kExitDone;
+  }
   if (is_error_code(words[0])) return explain("H" + words[0].substr(1));
   const std::string value = words.size() > 1 ? words[1] : "";
   if (words[0] == "--markdown") return markdown(commands);
+  if (words[0] == "--families") return print_families();
   if (words[0] == "--completion") return print_completion(commands, value);
   if (words[0] == "--man") return write_man_pages(commands, value);
   return Error(err::kUnknownCommand, fmt::format("hone help has no setting '{}'", words[0]))

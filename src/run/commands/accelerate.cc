@@ -101,6 +101,7 @@ Result<int> run_accelerate(const std::vector<std::string>& args) {
                        .config_flag = "config_file",
                        .usual_config = asks ? "" : usual_launcher_config(),
                        .ranks = {{"num_processes", "num_processes"},
+                                 {"max_restarts", "max_restarts"},
                                  {"num_machines", "num_machines"},
                                  {"machine_rank", "machine_rank"},
                                  {"main_process_ip", "main_process_ip"},

@@ -41,7 +41,8 @@ Result<int> run_deepspeed(const std::vector<std::string>& args) {
                                  {"launcher_args", "launcher_args"},
                                  {"node_rank", "machine_rank"},
                                  {"master_addr", "main_process_ip"},
-                                 {"master_port", "main_process_port"}}},
+                                 {"master_port", "main_process_port"}},
+                       .usual_hostfile = "/job/hostfile"},
                       args);
 }
 

@@ -13,6 +13,7 @@
 #include "learn/data/formats/parquet_probe.h"
 #include "learn/harness/budget/speed_probe.h"
 #include "run/commands/command.h"
+#include "run/commands/doctor_links.h"
 
 namespace hone {
 namespace {
@@ -28,6 +29,12 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   settings.bind(schema);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
+  const LinkCheck links{.engine = settings.ddp_backend,
+                        .json = settings.json,
+                        .address = settings.main_process_ip,
+                        .ssh_words = settings.launcher_args};
+  if (!settings.hosts.empty()) return check_hosts(settings.hosts, links);
+  if (settings.links) return check_links(links);
   if (!settings.compile_kernels.empty()) {
     const auto made = HONE_TRY(cuda::prepare_kernels(settings.compile_kernels));
     log_info("kernels are ready for {}", made.empty() ? "no GPU" : join(made, ", "));

@@ -1,5 +1,7 @@
 #include "run/commands/joined_ranks.h"
 
+#include <cstdlib>
+
 #include "base/core/hash.h"
 #include "base/core/log.h"
 #include "base/core/redact.h"
@@ -7,6 +9,7 @@
 #include "base/store/store.h"
 #include "engine/comm/engines/engines.h"
 #include "engine/comm/errors.h"
+#include "operate/launch/gpus.h"
 
 namespace hone {
 namespace {
@@ -33,18 +36,33 @@ Result<Json> facts_of_rank(const Schema& schema) {
   return facts;
 }
 
+// Other launchers than hone's show all GPUs of a host to each of its ranks.
+Status see_one_gpu(const World& world, const std::string& device) {
+  if (device != "auto" && device != "cuda") return Ok{};
+  const std::vector<std::string> gpus =
+      HONE_TRY(share_gpus(visible_devices(), gpu_uuids(), world.local_ranks, false));
+  const auto own = static_cast<size_t>(world.local_rank);
+  if (own < gpus.size()) ::setenv("CUDA_VISIBLE_DEVICES", gpus[own].c_str(), 1);
+  return Ok{};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<JoinedRanks>> JoinedRanks::join(const Task& task, const Schema& schema) {
   std::unique_ptr<JoinedRanks> joined(new JoinedRanks(task.settings));
   const World world = HONE_TRY(read_world());
-  if (world.is_alone()) return joined;
   TaskSettings& s = *task.settings;
+  if (world.is_alone()) {
+    if (world.epoch > 1 || world.full_ranks > 1) s.ranks = std::make_shared<RunRanks>(world);
+    return joined;
+  }
+  HONE_TRY(see_one_gpu(world, s.device_here()));
   if (!world.leads()) {
     set_log_level(LogLevel::kError);
     s.print = [](std::string_view) {};
   }
-  joined->control_ = HONE_TRY(Control::open(world, HONE_TRY(facts_of_rank(schema))));
+  joined->control_ = HONE_TRY(
+      Control::open(world, HONE_TRY(facts_of_rank(schema)), static_cast<double>(s.ddp_timeout)));
   ControlClient& client = joined->control_->client();
   joined->group_ = HONE_TRY(make_group(s.ddp_backend, client.world(), client));
   s.ranks = std::make_shared<RunRanks>(client.world(), client, *joined->group_, &client);

@@ -14,7 +14,8 @@ class JoinedRanks {
  public:
   // Reads the launcher's variables. With several ranks it joins the run, refuses settings and programs
   // that differ from those of rank 0, and sets `ranks` of the task's settings; ranks but 0 then log
-  // errors alone. Errors: those of base/ranks and of the engine of messages.
+  // errors alone. A rank sees one GPU of its host, the one of its number, if there are enough. Errors:
+  // those of base/ranks and of the engine of messages.
   static Result<std::unique_ptr<JoinedRanks>> join(const Task& task, const Schema& schema);
   // Restores `ranks` of the settings.
   ~JoinedRanks();

@@ -88,7 +88,11 @@ Status place_on_machines(const LaunchSettings& s, LaunchRequest& r) {
         "give --processes_per_machine and --first_rank on each machine");
   r.ranks = static_cast<int>(all);
   r.local_ranks = static_cast<int>(here);
-  r.first_rank = static_cast<int>(s.first_rank >= 0 ? s.first_rank : s.machine_rank * here);
+  r.first_rank = static_cast<int>(s.first_rank >= 0     ? s.first_rank
+                                  : s.machine_rank >= 0 ? s.machine_rank * here
+                                                        : 0);
+  r.machines = static_cast<int>(machines);
+  r.machine = static_cast<int>(s.machine_rank);
   return Ok{};
 }
 

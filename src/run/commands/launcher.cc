@@ -161,7 +161,7 @@ Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args
   const auto run_ranks = [&](const std::string& command) -> Result<int> {
     std::vector<std::string> words = on_a_gpu();
     words.insert(words.begin(), command);
-    return launch_ranks(HONE_TRY(ranks_of_flags(line.ranks)), words);
+    return launch_ranks(HONE_TRY(ranks_of_flags(line.ranks, l.usual_hostfile)), words);
   };
   if (line.module && word == kModule) return run_ranks(kModule);
   const std::string script =

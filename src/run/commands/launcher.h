@@ -27,6 +27,7 @@ struct Launcher {
   std::string config_flag = {}, usual_config = {};
   // Launcher flags that request ranks, and their meanings for ranks_of_flags() (launcher_ranks.h).
   std::map<std::string, std::string> ranks = {};
+  std::string usual_hostfile = {};  // that it reads if there is one
 };
 
 // Runs the command of the script that follows the launcher's flags: a file run_*.py, or with -m a

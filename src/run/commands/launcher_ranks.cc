@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 #include "base/core/text.h"
@@ -39,12 +40,22 @@ Result<int64_t> processes_of(const RankFlag& f) {
   return number_of(f, f.value, 1);
 }
 
-// "2", or "2:2"; another range is for runs that change their size.
-Result<int64_t> machines_of(const RankFlag& f) {
+// The most machines, and the fewest with which a run continues: "2", or "1:2".
+struct MachineRange {
+  int64_t most = 0, least = 0;  // least 0: `most`
+};
+
+Result<MachineRange> machines_of(const RankFlag& f) {
   const size_t colon = f.value.find(':');
-  if (colon != std::string::npos && f.value.substr(0, colon) != f.value.substr(colon + 1))
-    return bad_value(f, "write one number of machines: it stays the same during a run");
-  return number_of(f, f.value.substr(0, colon), 1);
+  MachineRange range;
+  if (colon == std::string::npos) {
+    range.most = HONE_TRY(number_of(f, f.value, 1));
+    return range;
+  }
+  range.most = HONE_TRY(number_of(f, f.value.substr(colon + 1), 1));
+  range.least = HONE_TRY(number_of(f, f.value.substr(0, colon), 1));
+  if (range.least > range.most) return bad_value(f, "write the smaller number of machines first");
+  return range;
 }
 
 // "all", or the numbers of GPUs, which become those that this process and its ranks see.
@@ -74,10 +85,14 @@ Result<std::string> launcher_of(const RankFlag& f) {
                            : Result<std::string>(it->second);
 }
 
-Status take_rank_flag(const RankFlag& f, LaunchSettings& s) {
+Status take_rank_flag(const RankFlag& f, LaunchSettings& s, MachineRange& machines) {
   if (f.meaning == "num_processes") s.num_processes = HONE_TRY(number_of(f, f.value, 1));
   if (f.meaning == "processes_per_machine") s.processes_per_machine = HONE_TRY(processes_of(f));
-  if (f.meaning == "num_machines") s.num_machines = HONE_TRY(machines_of(f));
+  if (f.meaning == "num_machines") {
+    machines = HONE_TRY(machines_of(f));
+    s.num_machines = machines.most;
+  }
+  if (f.meaning == "max_restarts") s.max_restarts = HONE_TRY(number_of(f, f.value, 0));
   if (f.meaning == "machine_rank") s.machine_rank = HONE_TRY(number_of(f, f.value, 0));
   if (f.meaning == "main_process_ip") s.main_process_ip = f.value;
   if (f.meaning == "main_process_port") s.main_process_port = HONE_TRY(number_of(f, f.value, 0));
@@ -97,20 +112,26 @@ Status take_rank_flag(const RankFlag& f, LaunchSettings& s) {
 
 }  // namespace
 
-Result<LaunchSettings> ranks_of_flags(const std::vector<RankFlag>& flags) {
+Result<LaunchSettings> ranks_of_flags(const std::vector<RankFlag>& flags,
+                                      const std::string& usual_hostfile) {
   LaunchSettings s;
-  const RankFlag* endpoint = nullptr;
-  bool is_numbered = false;
+  MachineRange machines;
+  bool has_endpoint = false, is_numbered = false;
   for (const RankFlag& f : flags) {
-    HONE_TRY(take_rank_flag(f, s));
-    if (f.meaning == "endpoint") endpoint = &f;
+    HONE_TRY(take_rank_flag(f, s, machines));
+    has_endpoint = has_endpoint || f.meaning == "endpoint";
     is_numbered = is_numbered || f.meaning == "machine_rank";
   }
-  if (endpoint != nullptr && s.num_machines > 1 && !is_numbered)
-    return bad_value(*endpoint, "number the machines: --node_rank 0 on the first, and so on");
+  std::error_code unknown;
+  if (s.hostfile.empty() && !usual_hostfile.empty() &&
+      std::filesystem::exists(usual_hostfile, unknown))
+    s.hostfile = usual_hostfile;
+  // As torchrun's rendezvous c10d.
+  if (has_endpoint && s.num_machines > 1 && !is_numbered) s.machine_rank = -1;
   const bool has_hosts = !s.hostfile.empty() || !s.include.empty() || !s.exclude.empty();
   if (s.num_processes == 0 && s.processes_per_machine == 0 && !has_hosts)
     s.processes_per_machine = 1;
+  if (machines.least > 0) s.min_ranks = machines.least * s.processes_per_machine;
   if (s.num_machines > 1 && s.main_process_port == 0 && !has_hosts)
     s.main_process_port = kUsualPort;
   return s;

@@ -15,7 +15,9 @@ struct RankFlag {
   std::string flag, meaning, value;
 };
 
-// Errors: H3004 a value cannot be read, or requests what hone does not do.
-Result<LaunchSettings> ranks_of_flags(const std::vector<RankFlag>& flags);
+// `usual_hostfile`: read if it exists and no other one is named. Errors: H3004 a value cannot be read, or
+// requests what hone does not do.
+Result<LaunchSettings> ranks_of_flags(const std::vector<RankFlag>& flags,
+                                      const std::string& usual_hostfile = "");
 
 }  // namespace hone

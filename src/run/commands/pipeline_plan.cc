@@ -16,9 +16,10 @@ namespace {
 
 constexpr double kLongestPlan = 60, kLongestCheck = 30;
 
-Status check_command(const PipelineStep& step, const std::string& hone_program) {
+Status check_command(const PipelineStep& step, const std::vector<std::string>& command,
+                     const std::string& hone_program) {
   std::vector<std::string> words;
-  for (const std::string& word : step.command)
+  for (const std::string& word : command)
     words.push_back(
         HONE_TRY(expand_references(word, [&](const StepReference& r) -> Result<std::string> {
           for (const auto& [name, from] : step.inputs)
@@ -32,7 +33,14 @@ Status check_command(const PipelineStep& step, const std::string& hone_program) 
   if (done.status == 0) return Ok{};
   Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
   for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
-  return std::move(e).todo("correct it; 'hone " + step.command[1] + " --help all' lists the flags");
+  return std::move(e).todo("correct it; 'hone " + command[1] + " --help all' lists the flags");
+}
+
+// A launcher and the command that it starts are checked by themselves.
+Status check_step_commands(const PipelineStep& step, const std::string& hone_program) {
+  HONE_TRY(check_command(step, step.command, hone_program));
+  const std::vector<std::string> own = unlaunched(step.command);
+  return own == step.command ? Status(Ok{}) : check_command(step, own, hone_program);
 }
 
 }  // namespace
@@ -43,7 +51,7 @@ Status check_commands(const Pipeline& pipeline, const std::string& hone_program)
     for (const PipelineStep& step : pipeline.steps)
       if (step.command.size() > 1 && step.command[0] == "hone" &&
           checks == (step.command[1] == "check"))
-        HONE_TRY(check_command(step, hone_program));
+        HONE_TRY(check_step_commands(step, hone_program));
   return Ok{};
 }
 

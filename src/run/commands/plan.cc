@@ -33,8 +33,12 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   Pretrained model = HONE_TRY(open_for_training(task, false)).model;
   const PlannedDevices devices =
       HONE_TRY(planned_devices(s.device_here(), static_cast<int>(s.threads)));
-  if (devices.group.count > 1 && s.do_train)
-    return print_report(HONE_TRY(rank_report(task, model, devices.group)), only.json);
+  if (devices.cluster.all() > 1 && s.do_train) {
+    RankOptions options{.mesh = only.mesh,
+                        .links = {only.peer_gbyte, only.network_gbit, only.network_us}};
+    if (chosen->schema.given("zero_stage")) options.stage = s.zero_stage;
+    return print_report(HONE_TRY(rank_report(task, model, devices, options)), only.json);
+  }
   const bool choices = only.choices || s.auto_fit;
   return print_report(HONE_TRY(plan_report(task, model, devices, choices)), only.json);
 }

@@ -102,7 +102,7 @@ std::vector<std::string> step_results(const std::string& metric, const PipelineS
                                       const StepRow& row, const std::string& folder) {
   const std::vector<std::string>& c = step.command;
   if (c.size() < 2 || c[0] != "hone") return {};
-  if (c[1] == "train") return results_of_train(folder);
+  if (hone_command(c) == "train") return results_of_train(folder);
   if (!row.result.is_object()) return {};
   if (c[1] == "check") return results_of_check(row.result);
   if (c[1] == "eval") return results_of_eval(metric, row.result, folder);

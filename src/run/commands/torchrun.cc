@@ -38,6 +38,7 @@ Result<int> run_torchrun(const std::vector<std::string>& args) {
                                  {"use_env", false}},
                        .letters = {{"r", "redirects"}, {"t", "tee"}},
                        .ranks = {{"nproc_per_node", "processes_per_machine"},
+                                 {"max_restarts", "max_restarts"},
                                  {"nnodes", "num_machines"},
                                  {"node_rank", "machine_rank"},
                                  {"master_addr", "main_process_ip"},

@@ -1,6 +1,5 @@
 // hone train --task T: fine-tune, evaluate and save, as Transformers' run_*.py.
 #include <cmath>
-#include <filesystem>
 
 #include "base/core/clock.h"
 #include "base/core/held_stop.h"
@@ -15,30 +14,12 @@
 #include "run/commands/in_flags.h"
 #include "run/commands/joined_ranks.h"
 #include "run/commands/supervise.h"
+#include "run/commands/train_record.h"
 #include "run/commands/trained_settings.h"
 #include "run/commands/training.h"
 
 namespace hone {
 namespace {
-
-RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& schema) {
-  RunInfo info;
-  info.id = new_run_id();
-  info.name = s.run_name.empty() ? last_part(s.output_dir) : s.run_name;
-  info.command = schema.command();
-  std::error_code unknown;
-  info.folder = std::filesystem::current_path(unknown).string();
-  info.task = task;
-  info.model = s.model_name_or_path.empty() ? s.config_name + s.model_type : s.model_name_or_path;
-  info.output_dir = s.output_dir;
-  info.device = s.device_here();
-  info.batch_size = s.per_device_train_batch_size;
-  info.gradient_accumulation_steps = s.gradient_accumulation_steps;
-  info.settings = schema.dump();
-  info.machine = this_machine();
-  info.begun_s = system_clock().wall_seconds();
-  return info;
-}
 
 struct Training {
   const TaskSettings& s;
@@ -183,8 +164,12 @@ Result<int> run_train(const std::vector<std::string>& args) {
   // The launcher starts ranks again.
   const bool one_rank = HONE_TRY(read_world()).is_alone();
   if (s.restarts > 0 && one_rank && !is_supervised()) return supervise(args, s);
-  const auto ranks = HONE_TRY(JoinedRanks::join(*chosen->task, chosen->schema));
-  return ranks->end(train_on_rank(*chosen, begin_s));
+  auto ranks = JoinedRanks::join(*chosen->task, chosen->schema);
+  if (!ranks.ok()) {
+    record_refusal(*chosen, ranks.error());
+    return std::move(ranks.error());
+  }
+  return (*ranks)->end(train_on_rank(*chosen, begin_s));
 }
 
 }  // namespace
