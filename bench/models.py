@@ -45,6 +45,37 @@ def roberta(dropout, tiny, size="base"):
                        attention_probs_dropout_prob=dropout)
 
 
+NLI = ["entailment", "neutral", "contradiction"]
+
+
+def encoder(name, dropout, tiny):
+    """The shape of distilbert-base or deberta-v3-base with MNLI's three labels and BERT's vocabulary of words. DeBERTa keeps
+    the number of tokens of its own vocabulary, which is not at hand."""
+    import torch
+    import transformers
+    labels = dict(id2label=dict(enumerate(NLI)), label2id={name: i for i, name in enumerate(NLI)})
+    small = dict(num_hidden_layers=2, hidden_size=64, num_attention_heads=4, intermediate_size=256)
+    base = dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072)
+    kinds = {
+        "distilbert": lambda: transformers.DistilBertForSequenceClassification(transformers.DistilBertConfig(
+            **(dict(n_layers=2, dim=64, n_heads=4, hidden_dim=256) if tiny else {}), **labels)),
+        "deberta-v3": lambda: transformers.DebertaV2ForSequenceClassification(transformers.DebertaV2Config(
+            vocab_size=30522 if tiny else 128100, type_vocab_size=0, relative_attention=True, position_buckets=256,
+            norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"], position_biased_input=False,
+            max_relative_positions=-1, **(small if tiny else base), **labels)),
+    }
+    keys = {"distilbert": ("dropout", "attention_dropout", "seq_classif_dropout"),
+            "deberta-v3": ("hidden_dropout_prob", "attention_probs_dropout_prob")}
+    stem = common.FILES / (name + ("-tiny" if tiny else "-base"))
+    if not (stem / "model.safetensors").exists():
+        torch.manual_seed(42)
+        kinds[name]().save_pretrained(stem)
+        for file in ("vocab.txt", "tokenizer.json"):
+            shutil.copy(data_folder() / "tok-bert-uncased" / file, stem / file)
+        (stem / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}\n')
+    return with_config(stem, common.FILES / f"{stem.name}-dropout-{dropout}", **{key: dropout for key in keys[name]})
+
+
 def llama(name, rope_theta, **sizes):
     """A folder of that name with a Llama that has tied embeddings and no dropout, and its config."""
     stem = common.FILES / name

@@ -173,15 +173,16 @@ def logged_steps(output):
 
 
 class ApartSide:
-    """Two processes of hone at a time that know nothing of each other, each with the rows of one rank: what a step
-    computes when nothing is sent."""
+    """Processes of hone at a time that know nothing of each other, each with the rows of one rank: what a step computes
+    when nothing is sent."""
 
-    def __init__(self, options, case):
-        self.sides = [HoneSide(options, case.half(), ranks=1) for _ in range(RANKS)]
+    def __init__(self, options, case, ranks=RANKS):
+        self.sides = [HoneSide(options, case.of_rank(ranks), ranks=1) for _ in range(ranks)]
 
     def sample(self):
-        said = [None] * RANKS
-        threads = [threading.Thread(target=lambda i=i: said.__setitem__(i, self.sides[i].sample())) for i in range(RANKS)]
+        said = [None] * len(self.sides)
+        threads = [threading.Thread(target=lambda i=i: said.__setitem__(i, self.sides[i].sample()))
+                   for i in range(len(said))]
         for thread in threads:
             thread.start()
         for thread in threads:

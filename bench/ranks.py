@@ -13,6 +13,9 @@ else that uses it.
 compared with max(compute, traffic / rate): compute is a step of two processes of hone at a time that know nothing of each
 other and have the rows of one rank each; traffic is what a host sends in a step. It needs root.
 
+--weak 1 2 4: so many ranks with a thread each and the same rows on each. A step is compared with one of as many processes
+at a time that know nothing of each other: ranks that have to share a processor do so on both sides.
+
 The first losses of all sides must agree within 1e-4.
 """
 import dataclasses
@@ -42,8 +45,8 @@ class Case:
     batches: list
     weight_bytes: int
 
-    def half(self):
-        return dataclasses.replace(self, rows=self.rows // RANKS)
+    def of_rank(self, ranks):
+        return dataclasses.replace(self, rows=self.rows // ranks)
 
 
 def weight_bytes(folder):
@@ -192,11 +195,31 @@ def over_a_cable(options, name, case, rate):
     return rows, dict(first=first, rounds=kept)
 
 
+def weak_scaling(options, name, case, ranks):
+    """`case` has the rows of the most ranks."""
+    rows, details = [], {}
+    for count in ranks:
+        part = dataclasses.replace(case, rows=case.rows // max(ranks) * count)
+        sides = {"apart": ApartSide(options, part, count), "hone": HoneSide(options, part, ranks=count),
+                 "hone zero 3": HoneSide(options, part, ranks=count, zero_stage=3)}
+        first, kept, retaken = rounds(options, sides)
+        details[f"{name} {count}"] = dict(first=first, rounds=kept)
+        apart = middle(kept, "apart", "seconds")
+        for side in ("hone", "hone zero 3") if count > 1 else ("hone",):
+            seconds = middle(kept, side, "seconds")
+            rows.append({"model": name, "ranks": count, "side": side, "rows a rank": part.rows // count,
+                         "s a step": f"{seconds:.3f}", "rows/s": f"{part.rows / seconds:.2f}", "compute s": f"{apart:.3f}",
+                         "efficiency": f"{apart / seconds:.2f}",
+                         "rounds": f"{sum(k['steady'] for k in kept)} steady of {len(kept)}, {retaken} retaken"})
+    return rows, details
+
+
 def main():
     parser = common.arguments(__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=3, help="timed steps in one sample, after the first")
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
     parser.add_argument("--rate", nargs="*", default=[], help="rates of the cable between two hosts, such as 1gbit")
+    parser.add_argument("--weak", nargs="*", type=int, default=[], help="numbers of ranks with the same rows on each")
     options = parser.parse_args()
     if options.rate and (reason := missing()):
         raise SystemExit(f"skipped: {reason}")
@@ -205,6 +228,13 @@ def main():
     tables = {"Steps on two ranks, AdamW f32 (peer / hone)": [], "Steps on two ranks over a cable, AdamW f32": []}
     here, cable = tables
     details = {}
+    if options.weak:
+        for name in options.cases:
+            count, make = CASES[name]
+            case = make(options, count // RANKS * max(options.weak), 1 + options.steps)
+            rows, details = weak_scaling(options, name, case, options.weak)
+            common.finish("Weak scaling, AdamW f32", rows, details, options)
+        return
     for name in options.cases:
         count, make = CASES[name]
         case = make(options, count, 1 + options.steps)

@@ -4,6 +4,8 @@
 roberta-mnli     roberta-base on rows of MNLI, 16 a batch, the peer padding each batch to its longest row
 roberta-mnli-128 the same with the peer padding to 128, which is run_glue's default
 roberta-full     roberta-base, 16 rows that fill 128 tokens
+distilbert-mnli  distilbert-base's shape, as roberta-mnli
+deberta-v3-mnli  deberta-v3-base's shape, as roberta-mnli
 t5-summaries     t5-small's shape on abstracts of SciTLDR, 8 rows of 512 tokens with summaries of 128
 Each also at dropout 0 in one sample, where the losses must agree within 1e-3.
 
@@ -63,8 +65,8 @@ class Case:
 class Classification(Case):
     data = "mnli-9k"
 
-    def __init__(self, full=False, pad_to=None, size="base"):
-        self.full, self.pad_to, self.size = full, pad_to, size
+    def __init__(self, full=False, pad_to=None, size="base", model="roberta"):
+        self.full, self.pad_to, self.size, self.model = full, pad_to, size, model
 
     def name(self):
         return "mnli-full" if self.full else "mnli"
@@ -73,7 +75,8 @@ class Classification(Case):
         return f"padded to {self.pad_to}" if self.pad_to else "dynamic padding"
 
     def folder(self, dropout, tiny):
-        return models.roberta(dropout, tiny, self.size)
+        return models.roberta(dropout, tiny, self.size) if self.model == "roberta" else models.encoder(
+            self.model, dropout, tiny)
 
     def rows(self):
         return mnli_rows(self.full)
@@ -127,6 +130,8 @@ class Summarization(Case):
 CASES = {"roberta-mnli": (16, 4, Classification()),
          "roberta-mnli-128": (16, 2, Classification(pad_to=ROW_TOKENS)),
          "roberta-full": (16, 2, Classification(full=True)),
+         "distilbert-mnli": (16, 4, Classification(model="distilbert")),
+         "deberta-v3-mnli": (16, 4, Classification(model="deberta-v3")),
          "t5-summaries": (8, 2, Summarization())}
 # With --device cuda: torch.compile, SDPA and bf16 on the other side.
 GPU_CASES = {"roberta-large-mnli": (32, 4, Classification(size="large")),

@@ -23,7 +23,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 from transformers import (AutoModelForSeq2SeqLM, BartConfig, GenerationConfig, MarianConfig, MBartConfig, MT5Config,
-                          PegasusConfig, T5Config)
+                          PegasusConfig, T5Config, UMT5Config)
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.trainer_pt_utils import LabelSmoother
@@ -63,6 +63,8 @@ CONFIGS = {
     "t5_v11_tiny": lambda: T5Config(feed_forward_proj="gated-gelu", tie_word_embeddings=False, num_decoder_layers=1,
                                     relative_attention_num_buckets=8, relative_attention_max_distance=10, **T5),
     "mt5_tiny": lambda: MT5Config(relative_attention_num_buckets=7, relative_attention_max_distance=9, **T5),
+    # A table of relative positions in each layer.
+    "umt5_tiny": lambda: UMT5Config(relative_attention_num_buckets=8, relative_attention_max_distance=10, **T5),
 }
 OWN_HEAD = ("t5_v11_tiny", "mt5_tiny")
 LANGUAGE = 57  # the language code of mbart_tiny

@@ -26,6 +26,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 VENV = os.path.join(ROOT, "build", "serve-peers")
 PACKAGES = ["openai", "jsonschema", "tritonclient[http,grpc]"]
 TINY = os.path.join(ROOT, "tests", "goldens", "tiny_text_gpt2")
+EMBEDDER = os.path.join(ROOT, "tests", "goldens", "embedding", "folders", "mean_normalize")
+WORD_MODEL = os.path.join(ROOT, "tests", "support", "word_model.py")
 CLASSIFIER = os.path.join(ROOT, "tests", "goldens", "classification", "bert")
 TEXT = "ineinehi S"  # four tokens after "Hello, world", as tests/runs/generate.run has them
 
@@ -99,6 +101,21 @@ def random_schema(random, depth=0):
     names = random.sample(["a", "b", "name", "k\u00e9y"], random.randrange(1, 3))
     return {"type": "object", "properties": {n: random_schema(random, depth + 1) for n in names},
             "required": names[:random.randrange(len(names) + 1)], "additionalProperties": False}
+
+
+def check_openai_embeddings(url):
+    """The client asks for base64 unless told otherwise. Ids are those of the golden, so the embeddings are too."""
+    import openai
+    client = openai.OpenAI(base_url=url + "/v1", api_key="any", max_retries=0)
+    with open(os.path.join(EMBEDDER, "embeddings.json"), encoding="utf-8") as f:
+        golden = json.load(f)
+    for form in ({}, {"encoding_format": "float"}):
+        found = client.embeddings.create(model="words", input=golden["ids"], **form)
+        assert [d.index for d in found.data] == list(range(len(golden["ids"])))
+        for one, want in zip(found.data, golden["embeddings"]):
+            assert max(abs(a - b) for a, b in zip(one.embedding, want)) < 1e-5, (one.embedding, want)
+    cut = client.embeddings.create(model="words", input="w1 w2", dimensions=4).data[0].embedding
+    assert len(cut) == 4 and abs(sum(x * x for x in cut) - 1) < 1e-5, cut
 
 
 def check_openai_forms(url):
@@ -319,6 +336,13 @@ def main():
         process, url = serve(hone, folder, "chat=" + chat, "--max_length", "128")
         try:
             check_openai_forms(url)
+        finally:
+            stop(process)
+        words = os.path.join(folder, "words")
+        subprocess.run([sys.executable, WORD_MODEL, EMBEDDER, words], check=True)
+        process, url = serve(hone, folder, "words=" + words)
+        try:
+            check_openai_embeddings(url)
         finally:
             stop(process)
     finally:

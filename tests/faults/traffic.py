@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Bytes that two ranks send, by the kernel's counters, against those of `hone plan`, in each stage of ZeRO.
+
+    tests/faults/traffic.py --hone build/hone
+
+Both ranks are in a network namespace of their own, so that nobody else uses its loopback interface. A step's bytes are the
+difference between a long run and a short one. What the kernel counts has headers: 66 bytes in each packet (Ethernet, IPv4,
+TCP with timestamps), which are taken off; an acknowledgement then has no bytes. The memory of the run is compared too.
+Needs root and the command ip; skips (77) elsewhere.
+"""
+import argparse
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOKENIZER = os.path.join(SOURCE, "tests", "goldens", "tiny_text_gpt2")
+HEADERS = 66
+SHORT, LONG = 4, 24  # steps
+BOUND = 0.01
+RANKS = 2
+CONFIG = {"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": 704,
+          "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
+
+
+class Fault(Exception):
+    pass
+
+
+def demand(condition, text):
+    if not condition:
+        raise Fault(text)
+
+
+def missing():
+    """The reason why no network namespace can be made here; "" if one can."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    if not shutil.which("ip"):
+        return "there is no ip: apt-get install iproute2"
+    tried = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
+    return "" if tried.returncode == 0 else f"network namespaces do not work here: {tried.stderr.strip()}"
+
+
+class Namespace:
+    """A context: a network with a loopback interface alone."""
+
+    def __init__(self):
+        self.name = f"hone{os.getpid()}traffic"
+
+    def __enter__(self):
+        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        subprocess.run(["ip", "-n", self.name, "link", "set", "lo", "up"], check=True)
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["ip", "netns", "del", self.name], check=False)
+
+    def run(self, command, folder):
+        return subprocess.run(["ip", "netns", "exec", self.name, *command], cwd=folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=300, check=False,
+                              env={**os.environ, "HONE_RANKS_TOKEN": secrets.token_hex(16)})
+
+    def sent(self):
+        """Bytes of TCP that the loopback interface has carried."""
+        text = self.run(["cat", "/proc/net/dev"], "/").stdout
+        fields = next(line for line in text.splitlines() if line.split(":")[0].strip() == "lo").split(":")[1].split()
+        received_bytes, received_packets, sent_bytes, sent_packets = (int(fields[i]) for i in (0, 1, 8, 9))
+        demand((received_bytes, received_packets) == (sent_bytes, sent_packets), f"lo loses packets:\n{text}")
+        return sent_bytes - HEADERS * sent_packets
+
+
+def flags(steps, stage, output):
+    return ["--task", "clm", "--config_name", "config.json", "--tokenizer_name", TOKENIZER, "--train_file", "rows.txt",
+            "--validation_split_percentage", "0", "--do_train", "--block_size", "32", "--per_device_train_batch_size", "2",
+            "--max_steps", str(steps), "--zero_stage", str(stage), "--save_strategy", "no", "--threads", "1",
+            "--offload_persistence_threshold", "0", "--output_dir", output]
+
+
+def json_of(done):
+    demand(done.returncode == 0, f"{' '.join(done.args)}\nended with status {done.returncode}:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def counted(network, hone, folder, stage):
+    """Bytes of a step of all ranks, and the memory that the run planned on rank 0."""
+    all_sent, memory = {}, 0
+    for steps in (SHORT, LONG):
+        output = f"stage{stage}_{steps}"
+        before = network.sent()
+        done = network.run([hone, "launch", "--num_processes", str(RANKS), "--", "train", *flags(steps, stage, output)],
+                           folder)
+        demand(done.returncode == 0, f"stage {stage} ended with status {done.returncode}:\n{done.stderr}")
+        all_sent[steps] = network.sent() - before
+        with open(os.path.join(folder, output, "train_results.json"), encoding="utf-8") as file:
+            memory = json.load(file)["memory_planned_bytes"]
+    return (all_sent[LONG] - all_sent[SHORT]) / (LONG - SHORT), memory
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
+    options = parser.parse_args()
+    if reason := missing():
+        print(f"skipped: {reason}")
+        return 77
+    hone, wrong, states = os.path.abspath(options.hone), 0, {}
+    with tempfile.TemporaryDirectory(prefix="hone_traffic_") as folder, Namespace() as network:
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(CONFIG, file)
+        with open(os.path.join(folder, "rows.txt"), "w", encoding="utf-8") as file:
+            file.write("the men of the village took to their boats when the river rose.\n" * 400)
+        for stage in range(4):
+            try:
+                plan = json_of(network.run([hone, "plan", *flags(LONG, stage, "out"), "--device", f"{RANKS}xcpu", "--json"],
+                                           folder))
+                states[stage] = plan["bytes"]["device"]
+                planned = RANKS * plan["sent_in_machine_bytes"]
+                sent, memory = counted(network, hone, folder, stage)
+                demand(abs(sent / planned - 1) <= BOUND, f"{sent:.0f} bytes a step, {planned:.0f} planned")
+                demand(memory == plan["peak_bytes"]["device"],
+                       f"the run has {memory} bytes, {plan['peak_bytes']['device']} are planned")
+                print(f"stage {stage}: {sent:.0f} bytes a step, {sent / planned:.4f} of the planned; memory {memory}", flush=True)
+            except Fault as fault:
+                wrong += 1
+                print(f"stage {stage}: {fault}", flush=True)
+        for stage, what in ((1, "moments"), (2, "moments"), (3, "moments"), (3, "params")):
+            share = states[stage][what] / states[0][what] * RANKS
+            print(f"stage {stage}: {what} {share:.3f} of 1/{RANKS}", flush=True)
+            wrong += abs(share - 1) > 0.02
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
