@@ -98,8 +98,9 @@ ops::Attention ops::attention(Builder& b, const AttentionInputs& in, const Atten
                   in.block_table,
                   random ? in.rng : kNoValue,
                   random ? in.sample_ids : kNoValue};
-  if (in.bias != kNoValue) operands.push_back(in.bias);
-  Values v = b.emit("attention", operands, attrs);
+  if (in.bias != kNoValue || in.sinks != kNoValue) operands.push_back(in.bias);
+  if (in.sinks != kNoValue) operands.push_back(in.sinks);
+  Values v = b.emit(in.sinks != kNoValue ? "sink_attention" : "attention", operands, attrs);
   return {v[0], v[1]};
 }
 

@@ -71,6 +71,24 @@ ValueId round_stochastic(Builder& b, ValueId x, ValueId step, int64_t key, int64
 ValueId scatter_add_rows(
     Builder& b, ValueId ids, ValueId dy,
     int64_t rows);  // [T] i32, [T,C] -> [rows,C]; accumulator: input 2; ids < 0 are skipped
+// The k largest of each row of x [T,C], largest first -> values [T,k], columns i32[T,k]; of equal ones the
+// first comes first.
+struct TopK {
+  ValueId values, columns;
+};
+TopK top_k(Builder& b, ValueId x, int64_t k);
+// Rows sorted by their group: ids i32[N] in 0..groups-1 -> rows i32[N] (the row at each place, over `each`),
+// places i32[N] (the place of each row), starts i32[groups+1] (the first place of each group), groups i32[N] (the
+// group of each place).
+struct Groups {
+  ValueId rows, places, starts, groups;
+};
+Groups group_rows(Builder& b, ValueId ids, int64_t groups, int64_t each = 1);
+// Each group's rows of x [N,K] times its matrix of w [G,K,M] ([G,M,K] with trans_w) -> [N,M].
+ValueId grouped_matmul(Builder& b, ValueId x, ValueId w, ValueId starts, bool trans_w = false,
+                       DType rounded = DType::f32);
+// The sums of outer products of each group's rows of x [N,K] and y [N,M] -> [G,K,M]. Accumulator: input 3.
+ValueId grouped_outer(Builder& b, ValueId x, ValueId y, ValueId starts, DType rounded = DType::f32);
 // bitsandbytes' 8-bit numbers: x -> codes u8 of its shape, absmax of each 256 elements; and back.
 struct DynamicCodes {
   ValueId codes, absmax;
@@ -83,6 +101,7 @@ ValueId gelu(Builder& b, ValueId x);
 ValueId gelu_tanh(Builder& b, ValueId x);
 ValueId silu(Builder& b, ValueId x);
 ValueId relu(Builder& b, ValueId x);
+ValueId softmax(Builder& b, ValueId x);  // of rows; in f32 where x is kept in 16 bits
 ValueId activation(Builder& b, ValueId x,
                    const std::string& kind);  // one of the four above, or "none"
 ValueId activation_grad(Builder& b, ValueId x, ValueId dy,
@@ -126,6 +145,7 @@ struct AttentionInputs {
   ValueId q, k = kNoValue, v = kNoValue, cu_q, cu_k;
   ValueId block_table = kNoValue, rng = kNoValue, sample_ids = kNoValue;  // sample_ids i64[Tq]
   ValueId bias = kNoValue;
+  ValueId sinks = kNoValue;  // [H]: a score of each head without a value; no bias beside it
 };
 struct AttentionOptions {
   int64_t heads = 1, kv_heads = 1, window = 0;
@@ -153,9 +173,31 @@ struct DisentangledOptions {
 };
 Attention disentangled_attention(Builder& b, const DisentangledInputs& in,
                                  const DisentangledOptions& o);
+// y[t] = sum over j of weights[t,j] x[places[t * k + j]]; x [N,C], places i32[N], weights [T,k], N = T * k ->
+// [T,C]
+ValueId combine_rows(Builder& b, ValueId x, ValueId places, ValueId weights);
 // Writes rows of x [T,C] into cache [pages, page, C] at slots i32[T] (page*size + offset; < 0:
 // skipped).
 ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
+// A filter of K taps for each channel, over the tokens of each segment by itself: x [T,C], w [C,K], bias [C]
+// or none, cu i32[S+1] -> y [T,C]; the last tap is the token's own. `state` [S,(K-1)*C] or none: the rows
+// before each segment; its new version is then a result.
+struct CausalConv {
+  ValueId y, state = kNoValue;
+};
+CausalConv causal_conv1d(Builder& b, ValueId x, ValueId w, ValueId bias, ValueId cu,
+                         ValueId state = kNoValue);
+// A primitive: the gated delta rule (arXiv 2412.06464) over the tokens of each segment by itself. q, k
+// [T,G*D], v [T,H*E], decay and beta [T,H], cu i32[S+1] -> out [T,H*E]; each of the G heads of keys serves
+// H/G heads of values. `state` [S,H*D*E] or none: the state before each segment; the state after it is then
+// a result.
+struct DeltaRuleInputs {
+  ValueId q, k, v, decay, beta, cu, state = kNoValue;
+};
+struct DeltaRule {
+  ValueId out, state = kNoValue;
+};
+DeltaRule gated_delta_rule(Builder& b, const DeltaRuleInputs& in, int64_t heads, int64_t key_heads);
 // Loss of a language-model head (or a classifier) without full logits. x [T,C], w [V,C], labels
 // i32[T] (-100: ignored), scale [], bias [V] or none: loss = scale * sum nll. If gradients are
 // requested, dx, dw and dbias are computed in the same pass (three matmuls); input 4 accumulates

@@ -37,15 +37,18 @@ TEST(Ops, EveryOpIsComplete) {
     for (const Overwrite& o : op->over) EXPECT_TRUE(op->takes(o.operand)) << op->name;
     if (!op->grad) without_gradient.push_back(op->name);
   }
-  EXPECT_THAT(without_gradient,
-              testing::ElementsAre(
-                  "activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit", "ademamix",
-                  "all_gather", "all_reduce", "apollo_adamw", "attention_dropout_mask",
-                  "attention_grad", "cache_write", "clip_scale", "compare", "constant", "copy",
-                  "dequantize_dynamic", "disentangled_attention_grad", "dropout_mask", "fold_units",
-                  "gate_grad", "iota", "lamb", "layer_norm_grad", "lion", "lion_8bit", "muon",
-                  "quantize_dynamic", "random_normal", "reduce_scatter", "rms_norm_grad", "rmsprop",
-                  "round_stochastic", "sgd", "stable_adamw", "sum_squares", "wait"));
+  EXPECT_THAT(
+      without_gradient,
+      testing::ElementsAre(
+          "activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit", "ademamix",
+          "all_gather", "all_reduce", "apollo_adamw", "attention_dropout_mask", "attention_grad",
+          "batch_norm_grad", "cache_write", "causal_conv1d_grad", "clip_scale", "combine_rows_grad",
+          "compare", "constant", "conv2d_grad_input", "conv2d_grad_weight", "copy",
+          "dequantize_dynamic", "disentangled_attention_grad", "dropout_mask", "fold_units",
+          "gate_grad", "gated_delta_rule_grad", "group_rows", "iota", "lamb", "layer_norm_grad",
+          "lion", "lion_8bit", "max_pool2d_grad", "muon", "quantize_dynamic", "random_normal",
+          "reduce_scatter", "rms_norm_grad", "rmsprop", "round_stochastic", "schedule_free_adamw",
+          "sgd", "softmax_grad", "stable_adamw", "sum_squares", "top_k_grad", "wait"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {
@@ -92,6 +95,16 @@ TEST(Ops, RefusalsNameOpRuleAndShapes) {
   EXPECT_THAT(refusal("all_gather", {"f32[3]"}, "{ranks=2, rank=0, rows=[5]}"),
               HasSubstr("this rank has 2 of the 5 rows of tensor 0"));
   EXPECT_EQ(refusal("all_gather", {"f32[2]"}, "{ranks=2, rank=0, rows=[5]}"), "");
+  EXPECT_THAT(refusal("top_k", {"f32[3,4]"}, "{k=5}"), HasSubstr("k=5 of 4 columns"));
+  EXPECT_THAT(refusal("group_rows", {"i32[6]"}, "{groups=3, each=4}"), HasSubstr("each=4"));
+  EXPECT_THAT(refusal("grouped_matmul", {"f32[6,4]", "f32[3,5,4]", "i32[4]"}),
+              HasSubstr("inner sizes differ"));
+  EXPECT_THAT(refusal("grouped_matmul", {"f32[6,4]", "f32[3,5,4]", "i32[3]"}, "{trans_w=true}"),
+              HasSubstr("input 2 must be i32[4]"));
+  EXPECT_THAT(refusal("grouped_outer", {"f32[6,4]", "f32[5,4]", "i32[4]"}),
+              HasSubstr("numbers of rows differ"));
+  EXPECT_THAT(refusal("combine_rows", {"f32[6,4]", "i32[6]", "f32[2,2]"}),
+              HasSubstr("input 1 must be i32[4]"));
   EXPECT_THAT(refusal("compare", {"f32[3]", "f32[3]"}, "{how=\"less\"}"),
               HasSubstr("how='less' is not one of eq, ne"));
   EXPECT_THAT(refusal("embedding", {"f32[9,4]", "i64[3]"}), HasSubstr("the ids must be i32[T]"));

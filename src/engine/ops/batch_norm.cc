@@ -1,0 +1,82 @@
+// batch_norm(x, gamma, beta, rows?, residual?): y = (x - mean) / sqrt(variance + eps) gamma + beta + residual, with the
+// mean and the biased variance of each column (arXiv 1502.03167); with `rows` those of the first rows, at least one.
+// With attribute relu negative y become 0. x, residual [T,C], gamma, beta [C], rows i32[] -> y [T,C],
+// mean, variance [C].
+#include "engine/ops/image_ops.h"
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer_batch_norm(const NodeView& n) {
+  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_rank(n, 0, 2));
+  const Type& x = n.in(0);
+  const Type column{x.dtype, {x.shape[1]}};
+  HONE_TRY(expect_type(n, 1, column));
+  HONE_TRY(expect_type(n, 2, column));
+  if (n.has("rows")) HONE_TRY(expect_type(n, n.slot("rows"), {DType::i32, {}}));
+  if (n.has("residual")) HONE_TRY(expect_type(n, n.slot("residual"), x));
+  return Types{x, column, column};
+}
+
+Values decompose_batch_norm(Builder& b, const NodeView& n) {
+  const Type x = n.in(0);
+  const ValueId v = n.input(0), rows = n.input("rows"), residual = n.input("residual");
+  const bool relu = n.flag("relu");
+  const ValueId gamma = n.input("gamma"), beta = n.input("beta");
+  const double eps = n.real("eps");
+  const ValueId keep = rows == kNoValue
+                           ? kNoValue
+                           : ops::compare(b, ops::iota(b, {DType::i32, x.shape}, 0), rows, "lt");
+  const ValueId count = rows == kNoValue ? number(b, static_cast<double>(x.shape[0]), v)
+                                         : ops::cast(b, rows, x.dtype);
+  const auto mean_of = [&](ValueId t) {
+    if (keep != kNoValue) t = ops::select(b, keep, t, number(b, 0, t));
+    return ops::div(b, ops::reduce_sum(b, t, {0}), count);
+  };
+  const ValueId mean = mean_of(v), centred = ops::sub(b, v, along_columns(b, mean, x));
+  const ValueId variance = mean_of(ops::mul(b, centred, centred));
+  const ValueId scale =
+      ops::div(b, gamma, ops::sqrt(b, ops::add(b, variance, number(b, eps, variance))));
+  ValueId y =
+      ops::add(b, ops::mul(b, centred, along_columns(b, scale, x)), along_columns(b, beta, x));
+  if (residual != kNoValue) y = ops::add(b, y, residual);
+  return {relu ? ops::relu(b, y) : y, mean, variance};
+}
+
+Values grad_batch_norm(Builder& b, const NodeView& n, const Values& d) {
+  HONE_BUG_IF(d[1] != kNoValue || d[2] != kNoValue,
+              "batch_norm: mean and variance are residuals without gradients");
+  const bool relu = n.flag("relu"), residual = n.has("residual");
+  Attrs attrs{{"eps", n.real("eps")}};
+  if (relu && residual) attrs.set("dresidual", true);
+  const Values g = b.emit("batch_norm_grad",
+                          {n.input("x"), n.input("gamma"), n.output(1), n.output(2), d[0],
+                           n.input("rows"), relu ? n.output(0) : kNoValue},
+                          attrs);
+  return {g[0], g[1], g[2], kNoValue, !residual ? kNoValue : relu ? g[3] : d[0]};
+}
+
+}  // namespace
+
+Op define_batch_norm() {
+  return {.name = "batch_norm",
+          .operands = {"x", "gamma", "beta", "rows?", "residual?"},
+          .attrs = {required("eps", 0.0), {"relu", false}},
+          .infer = infer_batch_norm,
+          .decompositions = {decompose_batch_norm},
+          .grad = grad_batch_norm,
+          .cost = [](const NodeView& n) { return elementwise(n, 8); },
+          .over = {{0, "x"}, {0, "residual"}}};
+}
+
+ops::BatchNorm ops::batch_norm(Builder& b, ValueId x, ValueId gamma, ValueId beta,
+                               const BatchNormOptions& o) {
+  Attrs attrs{{"eps", o.eps}};
+  if (o.relu) attrs.set("relu", true);
+  const Values v = b.emit("batch_norm", {x, gamma, beta, o.rows, o.residual}, attrs);
+  return {v[0], v[1], v[2]};
+}
+
+}  // namespace hone

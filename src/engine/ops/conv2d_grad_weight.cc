@@ -1,0 +1,60 @@
+// conv2d_grad_weight(dy, x, acc?) = acc + the gradient of conv2d's w by that of its result.
+// dy [B,H',W',K], x [B,H,W,C]; attributes kernel = {h, w} and conv2d's -> dw [K,C/groups,h,w].
+#include "engine/ops/image_parts.h"
+
+namespace hone {
+namespace {
+
+Result<ConvDims> dims_of_weight(const NodeView& n) {
+  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_rank(n, 0, 4));
+  HONE_TRY(expect_rank(n, 1, 4));
+  const Type &dy = n.in("dy"), &x = n.in("x");
+  const std::vector<int64_t>& kernel = n.integers("kernel");
+  const int64_t groups = n.integer("groups");
+  if (dy.dtype != x.dtype) return bad_operands(n, "element types differ");
+  if (kernel.size() != 2 || groups < 1) return bad_operands(n, "kernel or groups is out of range");
+  const ConvDims d =
+      HONE_TRY(conv_dims(n, x.shape, {dy.shape[3], x.shape[3] / groups, kernel[0], kernel[1]}));
+  HONE_TRY(expect_conv_result(n, 0, d, dy.dtype));
+  return d;
+}
+
+Result<Types> infer_conv2d_grad_weight(const NodeView& n) {
+  const ConvDims d = HONE_TRY(dims_of_weight(n));
+  const Type t{n.in("dy").dtype, {d.out_channels, d.group_in(), d.kernel_h, d.kernel_w}};
+  if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
+  return Types{t};
+}
+
+Values decompose_conv2d_grad_weight(Builder& b, const NodeView& n) {
+  const ConvDims d = *dims_of_weight(n);
+  const ValueId dy = n.input("dy"), x = n.input("x"), acc = n.input("acc");
+  const ValueId columns = conv_columns(b, d, window_rows(b, x, window_pixels(b, d)));
+  const ValueId dw =
+      conv_weight(b, d, ops::matmul(b, conv_by_group(b, d, dy), columns, true));  // [g,K/g,J]
+  return {acc == kNoValue ? dw : ops::add(b, acc, dw)};
+}
+
+Cost cost_conv2d_grad_weight(const NodeView& n) {
+  Cost c = elementwise(n, 0);
+  const Shape& w = n.out(0).shape;
+  c.flops = 2.0 * static_cast<double>(n.in("dy").count()) * static_cast<double>(w[1] * w[2] * w[3]);
+  return c;
+}
+
+}  // namespace
+
+Op define_conv2d_grad_weight() {
+  std::vector<AttrSpec> attrs = window_attrs();
+  attrs.insert(attrs.end(), {{"groups", int64_t{1}}, required("kernel", Shape{})});
+  return {.name = "conv2d_grad_weight",
+          .operands = {"dy", "x", "acc?"},
+          .attrs = std::move(attrs),
+          .infer = infer_conv2d_grad_weight,
+          .decompositions = {decompose_conv2d_grad_weight},
+          .cost = cost_conv2d_grad_weight,
+          .over = {{0, "acc", true}}};
+}
+
+}  // namespace hone
