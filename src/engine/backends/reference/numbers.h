@@ -26,9 +26,11 @@ using Table = std::map<std::string, Function, std::less<>>;
 void add_elementwise(Table&);
 void add_shapes(Table&);
 void add_sums(Table&);
+void add_groups(Table&);
 void add_random(Table&);
 void add_dynamic_codes(Table&);
 void add_blocks(Table&);
+void add_recurrent(Table&);
 
 // Philox4x32-10 and the key of a dropout, written apart from base/core/philox.cc.
 struct Words {

@@ -115,9 +115,11 @@ class ReferenceBackend final : public Backend {
     add_elementwise(table_);
     add_shapes(table_);
     add_sums(table_);
+    add_groups(table_);
     add_random(table_);
     add_dynamic_codes(table_);
     add_blocks(table_);
+    add_recurrent(table_);
   }
   std::string_view name() const override { return "reference"; }
 
