@@ -18,8 +18,9 @@ using Table = std::map<std::string, Makers, std::less<>>;
 const Table& table() {
   static const Table all = [] {
     Table t;
-    for (const Makers& list : {matrix_makers(), attention_makers(), disentangled_makers(),
-                               row_makers(), update_makers(), loop_makers()})
+    for (const Makers& list :
+         {matrix_makers(), attention_makers(), disentangled_makers(), image_makers(), row_makers(),
+          group_makers(), update_makers(), recurrent_makers(), loop_makers()})
       for (const Maker& m : list) t[std::string(m.op)].push_back(m);
     return t;
   }();

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "engine/backends/cpu/isa/element.h"
 #include "engine/device/backend.h"
 
 namespace hone::cpu {
@@ -23,13 +24,19 @@ using Makers = std::vector<Maker>;
 Result<Kernel> through_f32(const NodeView& n, int threads,
                            Result<Kernel> (*make)(const NodeView& n, int threads));
 
+// The form of a product's operand, which may be kept in the type that it is rounded to.
+Result<Element> rounded_operand(const NodeView& n, size_t operand);
+
 Result<Kernel> gather_blocks(const NodeView& n);  // embedding of a table in blocks
 
 // For an op that two lists name, the earlier list is asked first.
+Makers recurrent_makers();     // filters and states along a text
 Makers matrix_makers();        // linear, dequantize, matmul, linear_cross_entropy
 Makers attention_makers();     // attention, its gradient, the cache
 Makers disentangled_makers();  // disentangled_attention, its gradient
+Makers image_makers();         // convolutions, batch norms, pools
 Makers row_makers();           // norms, rope, embedding, activations, dropout, masks
+Makers group_makers();         // softmax, top_k, group_rows, grouped products, combine_rows
 Makers update_makers();        // optimizers, sum_squares
 Makers loop_makers();          // primitives over any element type
 

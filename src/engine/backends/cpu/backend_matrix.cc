@@ -89,7 +89,8 @@ Result<Kernel> dequantize(const NodeView& n, int) {
                 }};
 }
 
-// The form of operands of this type that are rounded to bf16 or f16.
+}  // namespace
+
 Result<Element> rounded_operand(const NodeView& n, size_t operand) {
   const DType t = n.in(operand).dtype;
   if (t == DType::f32) return Element::f32;
@@ -97,6 +98,8 @@ Result<Element> rounded_operand(const NodeView& n, size_t operand) {
   if (t == DType::f16 && n.flag("f16")) return Element::f16;
   return declined(n, "kernels are for f32, and for operands that are rounded to their own type");
 }
+
+namespace {
 
 Result<Kernel> linear(const NodeView& n, int threads) {
   const DType kept = n.in("w").dtype;

@@ -226,14 +226,18 @@ Run gather_rows(const NodeView& n) {
   const int64_t width = count == 0 ? 0 : n.out(0).bytes() / count;
   return [=](const KernelArgs& a) {
     const int32_t* ids = static_cast<const int32_t*>(a.in[1]);
-    for (int64_t i = 0; i < count; ++i) {
-      char* to = static_cast<char*>(a.out[0]) + i * width;
-      if (ids[i] < 0)
-        std::memset(to, 0, static_cast<size_t>(width));
-      else
-        std::memcpy(to, static_cast<const char*>(a.in[0]) + ids[i] * width,
-                    static_cast<size_t>(width));
-    }
+    const auto some = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        char* to = static_cast<char*>(a.out[0]) + i * width;
+        if (ids[i] < 0)
+          std::memset(to, 0, static_cast<size_t>(width));
+        else
+          std::memcpy(to, static_cast<const char*>(a.in[0]) + ids[i] * width,
+                      static_cast<size_t>(width));
+      }
+    };
+    if (count * width <= 4 * kSerial) return some(0, count);
+    pool_of(a).parallel_for(count, [&](int64_t begin, int64_t end, int) { some(begin, end); });
   };
 }
 

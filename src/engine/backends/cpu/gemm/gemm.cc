@@ -42,7 +42,7 @@ namespace {
 bool splits(const Gemm& g) {
   return isa() == Isa::amx && !g.bf16 && !g.f16 &&
          (g.b_type == Element::f32 || g.b_type == Element::blocks) && g.packed_b == nullptr &&
-         g.m >= kGemmSplitRows;
+         (g.rows_like > 0 ? g.rows_like : g.m) >= kGemmSplitRows;
 }
 
 }  // namespace

@@ -56,6 +56,17 @@ struct Blocks {
   const float* offset = nullptr;
   int64_t nested = 0;
 };
+// Windows of images [B,H,W,C] as the matrix [B out_h out_w, kernel_h kernel_w channels]: element
+// ((b,i,j), (r,s,c)) is pixel (i stride_h - top + r dilation_h, j stride_w - left + s dilation_w) of
+// image b, channel c; 0 outside the image. top and left may be negative.
+struct Patches {
+  int64_t height = 0, width = 0;
+  int64_t pixel = 0;     // elements from a pixel to the next one
+  int64_t channels = 0;  // of each pixel, from the first on
+  int64_t out_h = 0, out_w = 0, kernel_h = 1, kernel_w = 1;
+  int64_t stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1;
+  int64_t columns() const { return kernel_h * kernel_w * channels; }
+};
 enum class Activation : int { none, gelu_tanh, gelu_erf, relu, silu };
 
 struct Gemm {
@@ -64,7 +75,10 @@ struct Gemm {
   int64_t lda = 0;
   bool trans_a = false;
   Element a_type = Element::f32;  // bf16 with `bf16`, f16 with `f16`
-  const void* b = nullptr;        // [k,n], or [n,k] when trans_b, of b_type
+  // A is these windows of the images at `a`, in f32; lda is ignored. The matrix is never made: its parts
+  // are read while they are packed.
+  const Patches* patches = nullptr;
+  const void* b = nullptr;  // [k,n], or [n,k] when trans_b, of b_type
   int64_t ldb = 0;
   bool trans_b = false;
   Element b_type = Element::f32;
@@ -75,6 +89,9 @@ struct Gemm {
   int64_t ldc = 0;
   bool accumulate = false;
   bool bf16 = false, f16 = false;
+  // Above 0: products of few and of many rows take the path of this number of rows, so that the bits of a row
+  // do not depend on m.
+  int64_t rows_like = 0;
 
   const float* bias = nullptr;  // [n] or none
   Activation act = Activation::none;

@@ -328,7 +328,8 @@ void multiply_small_i8(Gemm g, float* workspace, ThreadPool& pool) {
 }
 
 bool takes_small_path(const Gemm& g) {
-  return g.packed_b == nullptr && g.m <= kGemmSmallRows && !g.trans_a;
+  const int64_t rows = g.rows_like > 0 ? g.rows_like : g.m;
+  return g.packed_b == nullptr && g.patches == nullptr && rows <= kGemmSmallRows && !g.trans_a;
 }
 
 }  // namespace

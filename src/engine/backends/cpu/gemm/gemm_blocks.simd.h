@@ -144,6 +144,84 @@ class Share {
 struct Grid {
   int rows, columns;
 };
+// ---- windows of images ---------------------------------------------------------------------
+
+// Elements [begin, end) of the row of the window whose first pixel is (y, x) of the image, into out.
+HONE_INLINE void gather_window(const Patches& p, const float* image, int64_t y, int64_t x,
+                               int64_t begin, int64_t end, float* out) {
+  const auto zeros = [&](int64_t count) __attribute__((always_inline)) {
+    for_vectors(
+        0, count, HONE_VECTOR { put(out + i, zero(), whole, n); });
+    out += count;
+  };
+  const auto copy = [&](const float* from, int64_t count) __attribute__((always_inline)) {
+    for_vectors(
+        0, count, HONE_VECTOR { put(out + i, get(from + i, whole, n), whole, n); });
+    out += count;
+  };
+  const int64_t line = p.kernel_w * p.channels;  // elements of a row of the window
+  // Pixels that follow each other, so that a row of the window is a run.
+  const bool runs = p.dilation_w == 1 && p.pixel == p.channels;
+  for (int64_t r = begin / line; r * line < end; ++r) {
+    const int64_t from = max_of(begin - r * line, int64_t{0}), to = min_of(end - r * line, line);
+    const int64_t row = y + r * p.dilation_h;
+    if (row < 0 || row >= p.height) {
+      zeros(to - from);
+      continue;
+    }
+    const float* pixels = image + row * p.width * p.pixel;
+    if (runs) {
+      const int64_t first = min_of(max_of(-x * p.channels, from), to),
+                    last = max_of(min_of((p.width - x) * p.channels, to), first);
+      zeros(first - from);
+      copy(pixels + x * p.channels + first, last - first);
+      zeros(to - last);
+      continue;
+    }
+    for (int64_t at = from; at < to;) {
+      const int64_t s = at / p.channels, c = at - s * p.channels,
+                    count = min_of(p.channels - c, to - at), column = x + s * p.dilation_w;
+      if (column < 0 || column >= p.width)
+        zeros(count);
+      else
+        copy(pixels + column * p.pixel + c, count);
+      at += count;
+    }
+  }
+}
+
+// Rows [r0, r1), columns [c0, c1) of the matrix of windows of `images` into out [r1 - r0, c1 - c0].
+void gather_patches(const Patches& p, const float* images, int64_t r0, int64_t r1, int64_t c0,
+                    int64_t c1, float* out) {
+  const int64_t places = p.out_h * p.out_w;
+  int64_t b = r0 / places, i = r0 % places / p.out_w, j = r0 % p.out_w;
+  for (int64_t r = r0; r < r1; ++r, out += c1 - c0) {
+    gather_window(p, images + b * p.height * p.width * p.pixel, i * p.stride_h - p.top,
+                  j * p.stride_w - p.left, c0, c1, out);
+    if (++j < p.out_w) continue;
+    j = 0;
+    if (++i < p.out_h) continue;
+    i = 0;
+    ++b;
+  }
+}
+
+// Packs rows i0.. of op(A), columns k0.. of it; `scratch` has room for them.
+template <class Tiles>
+void pack_a_block(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* scratch,
+                  float* out) {
+  if (g.patches == nullptr) return Tiles::pack_a(g, i0, rows, k0, kc, out);
+  const float* images = static_cast<const float*>(g.a);
+  Gemm part = g;
+  part.a = scratch;
+  part.lda = g.trans_a ? rows : kc;
+  if (g.trans_a)
+    gather_patches(*g.patches, images, k0, k0 + kc, i0, i0 + rows, scratch);
+  else
+    gather_patches(*g.patches, images, i0, i0 + rows, k0, k0 + kc, scratch);
+  Tiles::pack_a(part, 0, rows, 0, kc, out);
+}
+
 // The grid whose busiest thread has the fewest tiles, counting the packing of A that columns of
 // the grid repeat as a twentieth of a panel's work.
 template <class Tiles>
@@ -168,6 +246,12 @@ int64_t a_block_words(const Gemm& g) {
   const int64_t rows = min_of(Tiles::kMC, round_up(round_up(g.m, 16), Tiles::kMR));
   return round_up(rows * Tiles::words(k_block<Tiles>(g.k)), 16);
 }
+// For a block of a matrix of windows before it is packed.
+template <class Tiles>
+int64_t gathered_words(const Gemm& g) {
+  if (g.patches == nullptr) return 0;
+  return round_up(min_of(Tiles::kMC, round_up(g.m, 16)) * k_block<Tiles>(g.k), 16);
+}
 template <class Tiles>
 int64_t b_block_words(const Gemm& g) {
   if (g.packed_b) return 0;
@@ -178,14 +262,16 @@ int64_t b_block_words(const Gemm& g) {
 constexpr int64_t kShareWords = 2 * sizeof(Share) / sizeof(float);
 template <class Tiles>
 int64_t block_words(const Gemm& g, int threads) {
-  return 2 * b_block_words<Tiles>(g) + threads * (a_block_words<Tiles>(g) + kShareWords);
+  return 2 * b_block_words<Tiles>(g) +
+         threads * (a_block_words<Tiles>(g) + gathered_words<Tiles>(g) + kShareWords);
 }
 
 // m, n, k > 0.
 template <class Tiles>
 void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
   constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
-  const int64_t b_words = b_block_words<Tiles>(g), a_words = a_block_words<Tiles>(g);
+  const int64_t b_words = b_block_words<Tiles>(g), gathered = gathered_words<Tiles>(g),
+                a_words = a_block_words<Tiles>(g) + gathered;
   const int threads = pool.size();
   float* shared_b = static_cast<float*>(workspace);
   float* all_a = shared_b + 2 * b_words;
@@ -233,7 +319,8 @@ void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
           for (int64_t u = units.begin; u < units.end; ++u) {
             const int64_t i = his.begin + u / width * Tiles::kMC;
             const int64_t count = min_of(Tiles::kMC, his.end - i);
-            if (in_packed_a != i) Tiles::pack_a(g, i, count, k0, kc, packed_a);
+            if (in_packed_a != i)
+              pack_a_block<Tiles>(g, i, count, k0, kc, packed_a + a_words - gathered, packed_a);
             in_packed_a = i;
             multiply_panel<Tiles>(g, i, count, j0, panel.begin + u % width, k0, kc, b, packed_a);
           }

@@ -1,5 +1,5 @@
-// Products of 17 to 64 rows (beams, batches of decoding) with B [n,k]: B is read in place,
-// once from memory, and not packed. A is small and packed as [groups][k][lanes of a group]: rows of
+// Products of 17 to 64 rows (beams, batches of decoding), or of fewer (Gemm::rows_like), with B
+// [n,k]: B is read in place, once from memory, and not packed. A is small and packed as [groups][k][lanes of a group]: rows of
 // A are in the lanes of vectors, an element of B is broadcast to them, and C is made transposed, a
 // strip of columns at a time in the L1 cache.
 //
@@ -141,8 +141,9 @@ void lane_columns(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t
 }
 
 bool takes_few_rows_path(const Gemm& g) {
-  return g.packed_b == nullptr && g.b_type != Element::blocks && !g.trans_a && g.trans_b &&
-         g.m > kGemmSmallRows && g.m <= kGemmFewRows;
+  return g.packed_b == nullptr && g.patches == nullptr && g.b_type != Element::blocks &&
+         !g.trans_a && g.trans_b && (g.rows_like > 0 || g.m > kGemmSmallRows) &&
+         g.m <= kGemmFewRows;
 }
 
 // Up to this number of threads pack A each for itself: less than waiting and fetching it from other
@@ -173,6 +174,7 @@ void multiply_few_rows(const Gemm& g, float* all_a, ThreadPool& pool) {
       if constexpr (W == 16) {
         if (g.m > 48) return lane_columns<4>(g, b, packed_a, j0, j1);
         if (g.m > 32) return lane_columns<3>(g, b, packed_a, j0, j1);
+        if (g.m <= 16) return lane_columns<1>(g, b, packed_a, j0, j1);
       }
       lane_columns<2>(g, b, packed_a, j0, j1);
     });

@@ -408,6 +408,36 @@ TEST(Gemm, FewRowsHaveTheBitsOfTiles) {
   });
 }
 
+// With rows_like a row has the same bits in a product of any number of rows; workspaces of many rows and of 64
+// serve them all.
+TEST(Gemm, RowsLikeGivesARowTheSameBitsBesideAnyOthers) {
+  for_each_isa(
+      [] {
+        ThreadPool pool(3);
+        const int64_t most = 150, n = 103, k = 1300;
+        for (const int64_t like : {17, 100})
+          for (const bool trans_b : {false, true}) {
+            Guarded a = random_floats(most * k, 1), b = random_floats(n * k, 2), all(most * n);
+            Gemm g = product(most, n, k, a, b, trans_b);
+            g.rows_like = like;
+            int64_t bytes = gemm_workspace_bytes(g, 3);
+            g.m = kGemmFewRows;
+            bytes = std::max(bytes, gemm_workspace_bytes(g, 3));
+            for (const int64_t m : {most, int64_t{1}, int64_t{2}, int64_t{16}, int64_t{17},
+                                    int64_t{33}, int64_t{64}, int64_t{65}}) {
+              SCOPED_TRACE(fmt::format("m {} like {} {}", m, like, trans_b));
+              Guarded c(m * n), work(bytes / 4, NAN);
+              g.m = m;
+              g.c = m == most ? all.get() : c.get();
+              gemm(g, work.get(), pool);
+              EXPECT_TRUE(work.intact());
+              EXPECT_EQ(std::memcmp(g.c, all.get(), m * n * 4), 0);
+            }
+          }
+      },
+      Isa::amx);
+}
+
 void same_bits_for_every_number_of_threads(int64_t m, bool trans_b, bool bf16) {
   const int64_t n = 201, k = bf16 ? 2500 : 900;
   Guarded a = random_floats(m * k, 1), b = random_floats(k * n, 2), first(m * n);
@@ -436,6 +466,102 @@ TEST(Gemm, SameBitsForEveryNumberOfThreads) {
 
 TEST(GemmBf16, SameBitsForEveryNumberOfThreads) {
   for_each_isa([] { same_bits_for_every_number_of_threads(67, false, true); }, Isa::amx);
+}
+
+// Element (row, column) of the matrix of windows.
+float window_element(const Patches& p, const float* images, int64_t row, int64_t column) {
+  const int64_t places = p.out_h * p.out_w, c = column % p.channels, tap = column / p.channels;
+  const int64_t y = row % places / p.out_w * p.stride_h - p.top + tap / p.kernel_w * p.dilation_h,
+                x = row % p.out_w * p.stride_w - p.left + tap % p.kernel_w * p.dilation_w;
+  if (y < 0 || y >= p.height || x < 0 || x >= p.width) return 0;
+  return images[((row / places * p.height + y) * p.width + x) * p.pixel + c];
+}
+
+// Windows of images that are never made a matrix have the bits of the matrix.
+TEST(Gemm, WindowsOfImagesHaveTheBitsOfTheirMatrix) {
+  const std::vector<Patches> all{
+      {.height = 9,
+       .width = 11,
+       .pixel = 3,
+       .channels = 3,
+       .out_h = 9,
+       .out_w = 11,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .top = 1,
+       .left = 1},
+      {.height = 13,
+       .width = 17,
+       .pixel = 3,
+       .channels = 3,
+       .out_h = 7,
+       .out_w = 9,
+       .kernel_h = 7,
+       .kernel_w = 7,
+       .stride_h = 2,
+       .stride_w = 2,
+       .top = 3,
+       .left = 3},
+      // A group of the channels, apart from each other; windows that begin inside.
+      {.height = 10,
+       .width = 9,
+       .pixel = 40,
+       .channels = 19,
+       .out_h = 6,
+       .out_w = 7,
+       .kernel_h = 2,
+       .kernel_w = 3,
+       .top = -2,
+       .left = 2,
+       .dilation_h = 2,
+       .dilation_w = 3},
+      {.height = 8,
+       .width = 8,
+       .pixel = 150,
+       .channels = 150,
+       .out_h = 8,
+       .out_w = 8,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .top = 1,
+       .left = 1}};
+  for_each_isa(
+      [&] {
+        for (const Patches& p : all)
+          for (const bool turned : {false, true}) {
+            const int64_t images = 2, rows = images * p.out_h * p.out_w, columns = p.columns(),
+                          n = 50;
+            Guarded a = random_floats(images * p.height * p.width * p.pixel, 1);
+            Guarded b = random_floats(n * (turned ? rows : columns), 2), matrix(rows * columns);
+            for (int64_t i = 0; i < rows; ++i)
+              for (int64_t j = 0; j < columns; ++j)
+                matrix[i * columns + j] = window_element(p, a.get(), i, j);
+            Gemm g{.m = turned ? columns : rows,
+                   .n = n,
+                   .k = turned ? rows : columns,
+                   .a = matrix.get(),
+                   .lda = columns,
+                   .trans_a = turned,
+                   .b = b.get(),
+                   .ldb = n,
+                   .ldc = n};
+            std::vector<std::vector<float>> results;
+            for (const int threads : {1, 3}) {
+              ThreadPool pool(threads);
+              for (const bool windows : {false, true}) {
+                g.a = windows ? a.get() : matrix.get();
+                g.patches = windows ? &p : nullptr;
+                Guarded c(g.m * n), work(gemm_workspace_bytes(g, threads) / 4, NAN);
+                g.c = c.get();
+                gemm(g, work.get(), pool);
+                EXPECT_TRUE(c.intact() && work.intact());
+                results.emplace_back(c.get(), c.get() + c.size());
+              }
+            }
+            for (const std::vector<float>& r : results) EXPECT_EQ(r, results[0]);
+          }
+      },
+      Isa::amx);
 }
 
 // Takes |x| below 65504, rounds to nearest even: numbers of 2^e are multiples of 2^(e - 10), and
