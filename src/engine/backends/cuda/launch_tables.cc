@@ -16,11 +16,13 @@ LaunchTable launch_table(const LaunchOptions& options) {
   add_elementwise(t);
   add_moves(t);
   add_sums(t);
+  add_groups(t);
   add_random(t);
   add_blocks(t);
   add_activations(t);
   add_norms(t);
   add_rows(t);
+  add_recurrent(t);
   add_updates(t);
   add_adafactor(t);
   add_lamb(t);

@@ -14,6 +14,8 @@
 #include "engine/backends/cuda/kernels/cross_entropy.cuh"
 #include "engine/backends/cuda/kernels/elementwise.cuh"
 #include "engine/backends/cuda/kernels/flash_attention.cuh"
+#include "engine/backends/cuda/kernels/gated_delta.cuh"
+#include "engine/backends/cuda/kernels/groups.cuh"
 #include "engine/backends/cuda/kernels/lamb.cuh"
 #include "engine/backends/cuda/kernels/moves.cuh"
 #include "engine/backends/cuda/kernels/norms.cuh"

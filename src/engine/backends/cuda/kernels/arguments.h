@@ -137,6 +137,12 @@ struct Apollo {
   int64_t parts;  // of the sum of squares
 };
 
+// gated_delta_rule and its gradient: heads of values and of keys, and their sizes.
+struct DeltaRule {
+  int64_t tokens, segments, heads, key_heads, keys, values;
+};
+constexpr int kDeltaChunk = 16;  // tokens whose states the gradient makes again together
+
 // attention and attention_grad, whose attributes it has (engine/ops/attention.cc).
 struct Attention {
   int64_t tq, tk;                        // packed tokens

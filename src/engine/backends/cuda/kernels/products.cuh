@@ -1,4 +1,6 @@
 // Products of matrices with what follows them (matmul and linear of engine/ops), in a fixed order.
+#pragma once
+
 #include "engine/backends/cuda/kernels/activations.cuh"
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
