@@ -46,11 +46,6 @@ Probe probe_accelerators() {
   };
   std::error_code failed;
   if (fs::exists("/dev/kfd", failed)) add("rocm", "AMD GPU");
-  for (const char* device : {"/dev/accel0", "/dev/vfio/0"}) {
-    if (!fs::exists(device, failed)) continue;
-    add("xla", "TPU");
-    break;
-  }
   json["accelerators"] = std::move(found);
   if (names.empty()) return {"accelerator", "no other one found", "", std::move(json)};
   return {"accelerator", fmt::format("{}: this build has no backend for it", join(names, ", ")), "",

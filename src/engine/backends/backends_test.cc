@@ -19,8 +19,8 @@ using testing::Contains;
 using testing::HasSubstr;
 
 TEST(Backends, EveryNameOpensItsBackend) {
-  EXPECT_THAT(backend_names(),
-              testing::UnorderedElementsAre("cpu", "cuda", "cuda_emulated", "far", "reference"));
+  EXPECT_THAT(backend_names(), testing::UnorderedElementsAre("cpu", "cuda", "cuda_emulated", "far",
+                                                             "reference", "tpu", "xla_cpu"));
   for (const std::string& name : portable_backend_names()) {
     const auto backend = open_backend(name, {.threads = 2}).value();
     EXPECT_EQ(backend->name(), name);

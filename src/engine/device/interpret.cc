@@ -189,6 +189,66 @@ T take(const std::vector<uint8_t>& bytes, size_t i) {
   return x;
 }
 
+// Whether the backend compiles whole programs: it chooses a node and has no kernel for it.
+bool runs_programs_only(const Program& p, const Backend& backend) {
+  for (const Node& n : p.nodes)
+    if (has_kernel({p, n})) return !backend.kernel({p, n}).ok();
+  return false;
+}
+
+// Runs a lowered program in one go, through the backend's executable.
+Result<Outcome> run_whole(const Program& p, const Backend& backend, const Tensors& given) {
+  const PlanInput input{&p, std::vector<int64_t>(p.nodes.size(), 0)};
+  const RunPlan plan = HONE_TRY(plan_run({&input, 1}));
+  const auto executable = HONE_TRY(backend.compile({&p, 1}, plan));
+  Device& device = backend.device();
+  Queue& queue = device.queue(Lane::compute);
+  const std::unique_ptr<Memory> arena =
+      HONE_TRY(device.allocate(Space::device, plan.arena_bytes()));
+  PerSpace<std::byte*> arenas;
+  arenas[Space::device] = arena->data();
+
+  const auto at = [&](ValueId v) {
+    return arena->data() + plan.programs[0].offset[static_cast<size_t>(v)];
+  };
+  const auto tensor = [&](const std::string& name, ValueId v) -> Result<const Tensor*> {
+    const auto it = given.find(name);
+    if (it == given.end() || it->second.type != p.type(v))
+      return Error(err::kOperands, fmt::format("'{}' is not given, or has another type than {}",
+                                               name, p.type(v).text()));
+    return &it->second;
+  };
+  Outcome o;
+  Ports ports;
+  for (const Named& n : p.inputs) {
+    const Tensor* t = HONE_TRY(tensor(n.name, n.value));
+    ports.loads.push_back({at(n.value), t->bytes.data(), t->type.bytes()});
+  }
+  std::map<ValueId, std::string> stored;  // the output whose tensor has the value
+  for (const Named& n : p.outputs) {
+    Tensor& t = o.outputs[n.name] = Tensor(p.type(n.value));
+    if (stored.emplace(n.value, n.name).second)
+      ports.stores.push_back({t.bytes.data(), at(n.value), t.type.bytes()});
+  }
+  executable->bind(arenas, {ports});
+  for (const State& s : p.states) {
+    const Tensor* t = HONE_TRY(tensor(s.name, s.value));
+    queue.copy(at(s.value), t->bytes.data(), t->type.bytes());
+  }
+  executable->run(0, nullptr);
+  queue.finish();
+  for (const Named& n : p.outputs)
+    if (const std::string& first = stored.at(n.value); first != n.name)
+      o.outputs[n.name] = o.outputs[first];
+  for (const State& s : p.states) {
+    Tensor& t = o.states[s.name] = Tensor(p.type(s.value));
+    queue.copy(t.bytes.data(), at(s.value), t.type.bytes());
+  }
+  queue.finish();
+  HONE_TRY(device.check());
+  return o;
+}
+
 }  // namespace
 
 Tensor Tensor::of(Type t, const std::vector<double>& values) {
@@ -267,6 +327,7 @@ std::vector<double> Tensor::numbers() const {
 Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given,
                           const InterpretOptions& options) {
   Program p = HONE_TRY(lower(program, backend));
+  if (runs_programs_only(p, backend)) return run_whole(p, backend, given);
   Interpreter run(p, backend, options);
   for (const Named& n : p.inputs) HONE_TRY(run.give(n.name, n.value, given));
   for (const State& s : p.states) HONE_TRY(run.give(s.name, s.value, given));

@@ -1,7 +1,7 @@
 // Runs a program node by node, each value in a buffer of its own: slow and careful, for tests and
 // for replaying a failing program. Every buffer has guard bytes on both sides, new buffers are
 // filled with 0xff (NaN, -1), and operands must not change: a kernel that breaks a rule is reported
-// by name.
+// by name. A backend that has no kernels runs the program whole, through its executable.
 #pragma once
 
 #include "engine/device/backend.h"

@@ -1,0 +1,24 @@
+// The options of a compilation, and the facts that it reports.
+#pragma once
+
+#include <string>
+
+#include "engine/backends/xla/plugin.h"
+
+namespace hone::xla {
+
+// A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one replica, one
+// partition, for any device.
+std::string compile_options();
+// `text` must outlive it.
+pjrt::SourceText source_of(const std::string& text);
+// Memory of one compiled program, by the compiler.
+struct CompiledMemory {
+  int64_t code_bytes = 0, argument_bytes = 0, output_bytes = 0, alias_bytes = 0,
+          temporary_bytes = 0;
+};
+
+// Reads the facts of an executable and destroys it.
+Result<CompiledMemory> memory_of(const Plugin& plugin, pjrt::Executable* executable);
+
+}  // namespace hone::xla

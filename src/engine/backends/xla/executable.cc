@@ -1,0 +1,176 @@
+#include "engine/backends/xla/executable.h"
+
+#include <algorithm>
+
+#include "base/core/log.h"
+#include "base/core/text.h"
+#include "engine/backends/xla/stablehlo.h"
+
+namespace hone::xla {
+namespace {
+
+// A state of the plan: its image, and its array on the device. At least one of them is valid.
+struct Resident {
+  Resident(const StateSlot& s)
+      : type(s.type), home(s.home), phase(phase_of(s.role)), offset(s.offset) {}
+  Type type;
+  Space home;
+  StatePhase phase;
+  int64_t offset;
+  std::byte* image = nullptr;
+  Buffer array;  // empty: the image has the value
+  bool image_valid = true;
+  bool touches(const std::byte* at, int64_t bytes) const {
+    return image < at + bytes && at < image + type.bytes();
+  }
+};
+
+struct Call {
+  std::shared_ptr<const Compiled> program;
+  std::vector<Type> inputs, outputs;
+  std::vector<size_t> states;   // of the plan, in the program's order
+  std::vector<size_t> written;  // of these, in the order of results
+  StatePhase phase = StatePhase::run;
+  size_t nodes = 0;
+  // Kept from run to run.
+  std::vector<Buffer> given;
+  std::vector<pjrt::Buffer*> arguments, results;
+};
+
+class XlaExecutable : public Executable, public Residents {
+ public:
+  explicit XlaExecutable(XlaDevice& device) : device_(device) { device_.add(this); }
+  ~XlaExecutable() override { device_.remove(this); }
+  XlaExecutable(const XlaExecutable&) = delete;
+
+  Status add(std::span<const Program> programs, const RunPlan& plan) {
+    for (const StateSlot& s : plan.states) states_.emplace_back(s);
+    for (size_t i = 0; i < programs.size(); ++i) {
+      const Program& p = programs[i];
+      const ModuleText module = write_module(p);
+      Call c;
+      c.program = HONE_TRY(device_.client().compile(module.text));
+      for (const Named& in : p.inputs) c.inputs.push_back(p.type(in.value));
+      for (const ValueId v : module.outputs) c.outputs.push_back(p.type(v));
+      for (const State& s : p.states) c.states.push_back(slot(plan, s.name));
+      for (const size_t s : module.written) c.written.push_back(c.states[s]);
+      c.phase = plan.programs[i].phase;
+      c.nodes = p.nodes.size();
+      c.given.resize(c.inputs.size());
+      c.arguments.resize(c.inputs.size() + c.states.size());
+      c.results.resize(c.outputs.size() + c.written.size());
+      report(p, c);
+      calls_.push_back(std::move(c));
+    }
+    return Ok{};
+  }
+
+  void bind(const PerSpace<std::byte*>& arenas, std::vector<Ports> ports) override {
+    ports_ = std::move(ports);
+    for (Resident& r : states_) r.image = arenas[r.home] + r.offset;
+  }
+
+  void run(size_t program, NodeWatch* watch) override {
+    Call& c = calls_[program];
+    // The nodes run together: all of them begin now, and none has an end of its own.
+    for (size_t k = 0; watch != nullptr && k < c.nodes; ++k) watch->begin(k);
+    device_.fail(run(c, ports_[program]));
+  }
+
+  Status bring_back(std::byte* at, int64_t bytes) override {
+    for (Resident& r : states_) {
+      if (r.image_valid || !r.touches(at, bytes)) continue;
+      HONE_TRY(device_.client().download(r.array, r.image, r.type.bytes()));
+      r.image_valid = true;
+    }
+    return Ok{};
+  }
+
+  void forget(std::byte* at, int64_t bytes) override {
+    for (Resident& r : states_)
+      if (r.touches(at, bytes)) drop(r);
+  }
+
+ private:
+  static size_t slot(const RunPlan& plan, const std::string& name) {
+    const auto at = std::find_if(plan.states.begin(), plan.states.end(),
+                                 [&](const StateSlot& s) { return s.name == name; });
+    HONE_BUG_IF(at == plan.states.end(), "the plan has no state '{}'", name);
+    return static_cast<size_t>(at - plan.states.begin());
+  }
+
+  void report(const Program& p, const Call& c) const {
+    const auto memory = c.program->memory();
+    if (!memory.ok()) return;
+    log_debug(
+        "{}: program {} has {} of arguments, {} of results ({} in their place), {} of "
+        "temporary memory",
+        device_.spec().name, p.name, format_bytes(memory->argument_bytes),
+        format_bytes(memory->output_bytes), format_bytes(memory->alias_bytes),
+        format_bytes(memory->temporary_bytes));
+  }
+
+  static void drop(Resident& r) {
+    r.array = Buffer();
+    r.image_valid = true;
+  }
+
+  Status run(Call& c, const Ports& ports) {
+    // States of other phases have ended: their memory is free for this program.
+    for (Resident& r : states_)
+      if (r.phase != StatePhase::run && r.phase != c.phase) drop(r);
+    const Client& client = device_.client();
+    size_t next = 0;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      c.given[i] = HONE_TRY(client.upload(ports.loads[i].from, c.inputs[i]));
+      c.arguments[next++] = c.given[i].raw();
+    }
+    for (const size_t s : c.states) {
+      Resident& r = states_[s];
+      if (!r.array) r.array = HONE_TRY(client.upload(r.image, r.type));
+      c.arguments[next++] = r.array.raw();
+    }
+    HONE_TRY(c.program->run(c.arguments, c.results));
+    std::vector<Buffer> made;
+    for (pjrt::Buffer* raw : c.results) made.emplace_back(client, raw);
+    for (Buffer& given : c.given) given = Buffer();
+    for (size_t i = 0; i < c.outputs.size(); ++i)
+      HONE_TRY(client.download(made[i], ports.stores[i].to, c.outputs[i].bytes()));
+    for (size_t i = 0; i < c.written.size(); ++i) {
+      Resident& r = states_[c.written[i]];
+      r.array = std::move(made[c.outputs.size() + i]);
+      r.image_valid = false;
+    }
+    for (const size_t s : c.states) HONE_TRY(settle(states_[s]));
+    return Ok{};
+  }
+
+  // After a run: the value of a state of the host is in its image, that of others on the device.
+  Status settle(Resident& r) {
+    if (r.home == Space::device) {
+      r.image_valid = false;
+      release_pages(r.image, r.type.bytes());
+      return Ok{};
+    }
+    if (!r.image_valid) HONE_TRY(device_.client().download(r.array, r.image, r.type.bytes()));
+    drop(r);
+    return Ok{};
+  }
+
+  XlaDevice& device_;
+  std::vector<Resident> states_;  // by the plan's number
+  std::vector<Call> calls_;       // by program
+  std::vector<Ports> ports_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Executable>> make_executable(XlaDevice& device,
+                                                    std::span<const Program> programs,
+                                                    const RunPlan& plan) {
+  auto made = std::make_unique<XlaExecutable>(device);
+  HONE_TRY(made->add(programs, plan));
+  return std::unique_ptr<Executable>(std::move(made));
+}
+
+}  // namespace hone::xla

@@ -1,0 +1,293 @@
+// The PJRT C API (openxla.org, "PJRT C API") as far as hone calls it, in hone's own words: handles,
+// the arguments of calls, and the table that a plug-in's GetPjrtApi() returns. Layouts are those of
+// version 0.81; pjrt_api_test.cc compares each one with the plug-in's own header. Members after the
+// first two of an argument struct are inputs unless the comment says `out`. Every call returns null
+// or an error that the caller destroys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hone::xla::pjrt {
+
+struct Error;
+struct Event;
+struct Client;
+struct Device;
+struct DeviceDescription;
+struct Executable;
+struct LoadedExecutable;
+struct Buffer;
+struct Topology;
+
+// The begin of every argument struct.
+struct Head {
+  size_t struct_size = 0;
+  void* extension = nullptr;
+};
+
+struct ErrorArgs : Head {
+  Error* error = nullptr;
+};
+struct ErrorMessageArgs : Head {
+  const Error* error = nullptr;
+  const char* message = nullptr;  // out
+  size_t message_size = 0;        // out
+};
+struct InitializeArgs : Head {};
+
+struct NamedValue : Head {
+  static constexpr int kString = 0, kInt64 = 1, kInt64List = 2, kFloat = 3, kBool = 4;
+  const char* name = nullptr;
+  size_t name_size = 0;
+  int type = kString;
+  union {
+    const char* string_value = nullptr;
+    int64_t int64_value;
+    const int64_t* int64_list;
+    float float_value;
+    bool bool_value;
+  };
+  size_t value_size = 0;  // elements of a list, bytes of a string, else 1
+};
+struct AttributesArgs : Head {
+  const NamedValue* attributes = nullptr;  // out
+  size_t count = 0;                        // out
+};
+
+struct EventArgs : Head {
+  Event* event = nullptr;
+};
+
+struct ClientCreateArgs : Head {
+  const NamedValue* options = nullptr;
+  size_t option_count = 0;
+  // Callbacks that share values between processes.
+  void* get = nullptr;
+  void* get_argument = nullptr;
+  void* put = nullptr;
+  void* put_argument = nullptr;
+  Client* client = nullptr;  // out
+  void* try_get = nullptr;
+  void* try_get_argument = nullptr;
+};
+struct ClientArgs : Head {
+  Client* client = nullptr;
+};
+struct ClientTextArgs : Head {  // of the platform's name and version
+  Client* client = nullptr;
+  const char* text = nullptr;  // out
+  size_t text_size = 0;        // out
+};
+struct ClientDevicesArgs : Head {
+  Client* client = nullptr;
+  Device* const* devices = nullptr;  // out
+  size_t count = 0;                  // out
+};
+
+struct SourceText : Head {  // a program to compile
+  const char* code = nullptr;
+  size_t code_size = 0;
+  const char* format = nullptr;
+  size_t format_size = 0;
+};
+struct ClientCompileArgs : Head {
+  Client* client = nullptr;
+  const SourceText* program = nullptr;
+  const char* options = nullptr;  // a serialized CompileOptionsProto
+  size_t options_size = 0;
+  LoadedExecutable* executable = nullptr;  // out
+};
+struct CompileArgs : Head {
+  const Topology* topology = nullptr;
+  const SourceText* program = nullptr;
+  const char* options = nullptr;
+  size_t options_size = 0;
+  Client* client = nullptr;
+  Executable* executable = nullptr;  // out
+};
+struct TopologyCreateArgs : Head {
+  const char* name = nullptr;
+  size_t name_size = 0;
+  const NamedValue* options = nullptr;
+  size_t option_count = 0;
+  Topology* topology = nullptr;  // out
+};
+struct TopologyArgs : Head {
+  Topology* topology = nullptr;
+};
+
+// Element types of buffers.
+enum ElementType : int {
+  kPred = 1,
+  kS8 = 2,
+  kS32 = 4,
+  kS64 = 5,
+  kU8 = 6,
+  kF16 = 10,
+  kF32 = 11,
+  kF64 = 12,
+  kBf16 = 13
+};
+inline constexpr int kImmutableOnlyDuringCall = 0;  // the plug-in copies the host's bytes
+struct BufferFromHostArgs : Head {
+  Client* client = nullptr;
+  const void* data = nullptr;
+  int type = 0;
+  const int64_t* dims = nullptr;
+  size_t rank = 0;
+  const int64_t* byte_strides = nullptr;
+  size_t stride_count = 0;
+  int semantics = kImmutableOnlyDuringCall;
+  Device* device = nullptr;
+  void* memory = nullptr;
+  void* layout = nullptr;
+  Event* done_with_host_buffer = nullptr;  // out
+  Buffer* buffer = nullptr;                // out
+};
+struct BufferToHostArgs : Head {
+  Buffer* buffer = nullptr;
+  void* layout = nullptr;
+  void* to = nullptr;
+  size_t size = 0;
+  Event* event = nullptr;  // out
+};
+struct BufferArgs : Head {
+  Buffer* buffer = nullptr;
+};
+
+struct DeviceDescriptionArgs : Head {
+  Device* device = nullptr;
+  DeviceDescription* description = nullptr;  // out
+};
+struct DescriptionTextArgs : Head {
+  DeviceDescription* description = nullptr;
+  const char* text = nullptr;  // out
+  size_t text_size = 0;        // out
+};
+struct MemoryStat {
+  int64_t value;
+  bool is_set;
+};
+struct DeviceMemoryArgs : Head {
+  Device* device = nullptr;
+  int64_t bytes_in_use = 0;             // out
+  MemoryStat peak_bytes_in_use = {};    // out
+  MemoryStat allocations = {};          // out
+  MemoryStat largest_allocation = {};   // out
+  MemoryStat bytes_limit = {};          // out
+  MemoryStat bytes_reserved = {};       // out
+  MemoryStat peak_bytes_reserved = {};  // out
+  MemoryStat reservable_limit = {};     // out
+  MemoryStat largest_free_block = {};   // out
+  MemoryStat pool_bytes = {};           // out
+  MemoryStat peak_pool_bytes = {};      // out
+};
+
+struct ExecuteOptions : Head {
+  void* send_callbacks = nullptr;
+  void* receive_callbacks = nullptr;
+  size_t send_count = 0;
+  size_t receive_count = 0;
+  int launch_id = 0;
+  const int64_t* kept_inputs = nullptr;  // numbers of inputs that are not donated
+  size_t kept_count = 0;
+  void* context = nullptr;
+  const char* call_location = nullptr;
+  size_t task_count = 0;
+  int* task_ids = nullptr;
+  int64_t* incarnation_ids = nullptr;
+};
+struct ExecuteArgs : Head {
+  LoadedExecutable* executable = nullptr;
+  ExecuteOptions* options = nullptr;
+  Buffer* const* const* arguments = nullptr;  // by device and argument
+  size_t device_count = 0;
+  size_t argument_count = 0;
+  Buffer** const* outputs = nullptr;  // by device and output; filled
+  Event** done = nullptr;             // by device; filled
+  Device* device = nullptr;
+};
+struct LoadedExecutableArgs : Head {
+  LoadedExecutable* executable = nullptr;
+};
+struct GetExecutableArgs : Head {
+  LoadedExecutable* loaded = nullptr;
+  Executable* executable = nullptr;  // out
+};
+struct ExecutableArgs : Head {
+  Executable* executable = nullptr;
+};
+struct CompiledMemoryArgs : Head {
+  Executable* executable = nullptr;
+  int64_t code_bytes = 0;       // out
+  int64_t argument_bytes = 0;   // out
+  int64_t output_bytes = 0;     // out
+  int64_t alias_bytes = 0;      // out: outputs in the place of arguments
+  int64_t temporary_bytes = 0;  // out
+  int64_t host_code_bytes = 0, host_argument_bytes = 0, host_output_bytes = 0,  // out
+      host_alias_bytes = 0, host_temporary_bytes = 0;
+  int64_t peak_bytes = 0;  // out
+};
+
+template <class Args>
+using Call = Error* (*)(Args*);
+using Unused = void*;
+
+// The functions in the order of the plug-in's table.
+struct Api {
+  size_t struct_size;
+  void* extension;
+  struct Version {
+    size_t struct_size;
+    void* extension;
+    int major, minor;
+  } version;
+  void (*error_destroy)(ErrorArgs*);
+  void (*error_message)(ErrorMessageArgs*);
+  Unused error_code;
+  Call<InitializeArgs> plugin_initialize;
+  Call<AttributesArgs> plugin_attributes;
+  Call<EventArgs> event_destroy;
+  Unused event_is_ready, event_error;
+  Call<EventArgs> event_await;
+  Unused event_on_ready;
+  Call<ClientCreateArgs> client_create;
+  Call<ClientArgs> client_destroy;
+  Call<ClientTextArgs> client_platform_name;
+  Unused client_process_index;
+  Call<ClientTextArgs> client_platform_version;
+  Unused client_devices;
+  Call<ClientDevicesArgs> client_addressable_devices;
+  Unused client_lookup[3];
+  Call<ClientCompileArgs> client_compile;
+  Unused client_device_assignment;
+  Call<BufferFromHostArgs> client_buffer_from_host;
+  Unused description_id_and_more[3];
+  Call<DescriptionTextArgs> description_kind;
+  Unused description_debug;
+  Call<DescriptionTextArgs> description_text;
+  Call<DeviceDescriptionArgs> device_description;
+  Unused device_queries[4];
+  Call<DeviceMemoryArgs> device_memory;
+  Unused memory_queries[5];
+  Call<ExecutableArgs> executable_destroy;
+  Unused executable_queries[9];
+  Call<LoadedExecutableArgs> loaded_destroy;
+  Call<GetExecutableArgs> loaded_executable;
+  Unused loaded_queries[3];
+  Call<ExecuteArgs> execute;
+  Unused deserialize, fingerprint;
+  Call<BufferArgs> buffer_destroy;
+  Unused buffer_queries[11];
+  Call<BufferToHostArgs> buffer_to_host;
+  Unused buffer_more[11];
+  Call<TopologyCreateArgs> topology_create;
+  Call<TopologyArgs> topology_destroy;
+  Unused topology_queries[5];
+  Call<CompileArgs> compile;
+  Unused later[6];
+  Call<CompiledMemoryArgs> compiled_memory;
+};
+
+}  // namespace hone::xla::pjrt

@@ -1,0 +1,23 @@
+// A whole program as one StableHLO module.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/graph/graph.h"
+
+namespace hone::xla {
+
+// main's arguments are the inputs of the program, then its states; its results are the outputs, each
+// value once, then the new versions of the states that have one. Such a state's argument is donated:
+// its result takes its place.
+struct ModuleText {
+  std::string text;
+  std::vector<ValueId> outputs;  // in the order of their first name
+  std::vector<size_t> written;   // indices of the states with a new version
+};
+
+// `p` is lowered for this backend: writer_of() knows each of its ops.
+ModuleText write_module(const Program& p);
+
+}  // namespace hone::xla

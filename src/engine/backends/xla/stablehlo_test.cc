@@ -1,0 +1,74 @@
+// The text of programs; no plug-in is needed.
+#include "engine/backends/xla/stablehlo.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/backends/xla/write_ops.h"
+#include "engine/graph/text.h"
+#include "engine/ops/ops.h"
+
+namespace hone::xla {
+namespace {
+
+using testing::HasSubstr;
+
+Program text_program(const char* text) {
+  return std::move(parse_program(text, op_table()).value());
+}
+
+TEST(StableHlo, AStepIsOneModuleThatDonatesItsStates) {
+  const Program p = text_program(R"(program step
+input "x" %0 : f32[4,2]
+state "w" %1 : f32[2,2] {role="param", trainable=true}
+state "v" %2 : f32[2,2] {role="param", trainable=true}
+  %3 : f32[4,2] = matmul(%0, %1) {trans_y=true, bf16=true}
+  %4 : f32[2,2] = mul(%1, %2)
+next %1 = %4
+output "y" = %3
+output "again" = %3
+)");
+  const ModuleText m = write_module(p);
+  EXPECT_EQ(m.outputs.size(), 1u);
+  EXPECT_EQ(m.written, std::vector<size_t>{0});
+  EXPECT_EQ(m.text, R"(module @hone {
+  func.func public @main(%arg0: tensor<4x2xf32>, %arg1: tensor<2x2xf32> {tf.aliasing_output = 1 : i32}, %arg2: tensor<2x2xf32>) -> (tensor<4x2xf32>, tensor<2x2xf32>) {
+    %0 = stablehlo.reduce_precision %arg0, format = e8m7 : tensor<4x2xf32>
+    %1 = stablehlo.convert %0 : (tensor<4x2xf32>) -> tensor<4x2xbf16>
+    %2 = stablehlo.reduce_precision %arg1, format = e8m7 : tensor<2x2xf32>
+    %3 = stablehlo.convert %2 : (tensor<2x2xf32>) -> tensor<2x2xbf16>
+    %4 = stablehlo.dot_general %1, %3, contracting_dims = [1] x [1], precision = [HIGHEST, HIGHEST] : (tensor<4x2xbf16>, tensor<2x2xbf16>) -> tensor<4x2xf32>
+    %5 = stablehlo.multiply %arg1, %arg2 : tensor<2x2xf32>
+    return %4, %5 : tensor<4x2xf32>, tensor<2x2xf32>
+  }
+}
+)");
+}
+
+TEST(StableHlo, LayersThatDrawNumbersShareOneFunction) {
+  const Program p = text_program(R"(program masks
+input "rng" %0 : i64[2]
+input "samples" %1 : i64[3]
+input "positions" %2 : i32[3]
+  %3 : bool[3,70] = dropout_mask(%0, %1, %2) {p=0.1, channels=70, key="h.0"}
+  %4 : bool[3,70] = dropout_mask(%0, %1, %2) {p=0.1, channels=70, key="h.1"}
+output "a" = %3
+output "b" = %4
+)");
+  const std::string text = write_module(p).text;
+  size_t functions = 0;
+  for (size_t at = 0; (at = text.find("func.func private", at)) != text.npos; ++at) ++functions;
+  EXPECT_EQ(functions, 2u) << "Philox for one key, and for the words of a mask";
+}
+
+// Collectives are refused by name, and so are rules that go from token to token.
+TEST(StableHlo, EveryPrimitiveIsWritten) {
+  for (const Op* op : op_table().all()) {
+    if (!op->decompositions.empty() || op->traffic != nullptr) continue;
+    if (op->name.starts_with("gated_delta_rule")) continue;
+    EXPECT_NE(writer_of(*op), nullptr) << op->name;
+  }
+}
+
+}  // namespace
+}  // namespace hone::xla

@@ -1,0 +1,25 @@
+#include "engine/backends/xla/write_ops.h"
+
+namespace hone::xla {
+
+const WriteTable& write_table() {
+  static const WriteTable table = [] {
+    WriteTable t;
+    add_elementwise(t);
+    add_shapes(t);
+    add_sums(t);
+    add_random(t);
+    add_codes(t);
+    add_blocks(t);
+    add_groups(t);
+    return t;
+  }();
+  return table;
+}
+
+WriteOp writer_of(const Op& op) {
+  const auto at = write_table().find(op.name);
+  return at == write_table().end() ? nullptr : at->second;
+}
+
+}  // namespace hone::xla

@@ -1,0 +1,96 @@
+// Writes StableHLO text (openxla.org/stablehlo/spec): each call appends one operation to the body of
+// a function and returns its result. Elements have StableHLO's names: f32, ui32, i1. Operands must
+// have the types that the operation asks for; the plug-in's verifier refuses others.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/graph/type.h"
+
+namespace hone::xla {
+
+// A value of the text.
+struct Ref {
+  std::string name;     // "%12", "%12#1"
+  std::string element;  // "f32"
+  Shape shape;
+  std::string type() const;  // "tensor<4x8xf32>"
+};
+using Refs = std::vector<Ref>;
+
+std::string element_of(DType t);
+bool is_float(const Ref& x);
+bool is_narrow(const Ref& x);  // bf16 or f16
+std::string type_text(const std::string& element, const Shape& shape);
+
+class Writer {
+ public:
+  // Constants. An integer element takes the whole part of `value`.
+  Ref number(double value, const std::string& element, const Shape& shape = {});
+  Ref whole(uint64_t value, const std::string& element, const Shape& shape = {});
+  Ref table(const std::string& element, Shape shape, const void* data, size_t bytes);
+  Ref number_like(double value, const Ref& x) { return number(value, x.element, x.shape); }
+  Ref whole_like(uint64_t value, const Ref& x) { return whole(value, x.element, x.shape); }
+  Ref iota(const std::string& element, const Shape& shape, int64_t axis);
+
+  // `op` is StableHLO's name without its prefix: "add", "shift_right_logical".
+  Ref unary(const std::string& op, const Ref& x);
+  Ref binary(const std::string& op, const Ref& x, const Ref& y);
+  Ref compare(const std::string& how, const Ref& x, const Ref& y);  // EQ NE LT LE GT GE
+  Ref select(const Ref& condition, const Ref& x, const Ref& y);     // equal shapes
+  Ref erf(const Ref& x);
+  Ref convert(const Ref& x, const std::string& element);
+  Ref bitcast(const Ref& x, const std::string& element);
+  // f32 rounded to the numbers of bf16; no pass of a compiler takes it away as it may take two
+  // conversions. (The same operation for f16 would make its subnormal numbers zero.)
+  Ref round_to_bf16(const Ref& x);
+  // Narrow floats as f32; and f32 as `element`, rounded to nearest even.
+  Ref widen(const Ref& x);
+  Ref narrow(const Ref& x, const std::string& element);
+
+  Ref broadcast(const Ref& x, const Shape& shape, const std::vector<int64_t>& axes);
+  Ref fill(const Ref& scalar, const Shape& shape) { return broadcast(scalar, shape, {}); }
+  Ref reshape(const Ref& x, const Shape& shape);
+  Ref slice(const Ref& x, int64_t axis, int64_t begin, int64_t end);
+  Ref concat(const Refs& parts, int64_t axis);
+  Ref transpose(const Ref& x, const std::vector<int64_t>& permutation);
+  // The elements in one dimension, followed by zeros up to `count`.
+  Ref flat(const Ref& x, int64_t count);
+
+  // `op` add, maximum: over axes, which the result does not have.
+  Ref reduce(const std::string& op, const Ref& x, const Ref& start,
+             const std::vector<int64_t>& axes);
+  // Batched product of the last two dimensions, `trans_*`: swapped, with elements of `result`.
+  Ref dot(const Ref& x, const Ref& y, bool trans_x, bool trans_y, const std::string& result);
+  // Rows of x by ids i32[N]; ids outside are moved to the nearest row. x has a row.
+  Ref rows(const Ref& x, const Ref& ids);
+  // Keys i32[N] in growing order, equal ones in their own, and the values i32[N] beside them.
+  Refs sort(const Ref& keys, const Ref& values);
+  // onto + rows of updates at ids; ids outside are skipped.
+  Ref add_rows(const Ref& onto, const Ref& ids, const Ref& updates);
+
+  // Calls a function of the module. Its first use with these types of arguments writes it.
+  Refs call(const std::string& name, const Refs& arguments,
+            const std::function<Refs(Writer&, const Refs&)>& body);
+
+  // The module: the functions of call(), then main() with the arguments' texts, which contain their
+  // types, and the results.
+  std::string module(const std::vector<std::string>& arguments, const Refs& results) const;
+
+ private:
+  Ref append(const std::string& element, Shape shape, const std::string& operation);
+  struct Function {
+    std::string name;
+    Refs results;
+  };
+  std::string body_;
+  int64_t next_ = 0, function_count_ = 0;
+  std::map<std::string, Function> functions_;  // by name and types
+  std::string texts_;                          // of the functions
+};
+
+}  // namespace hone::xla
