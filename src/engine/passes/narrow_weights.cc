@@ -43,6 +43,7 @@ class Narrowing {
       n.attrs.set("dtype", std::string("f32"));
       return;
     }
+    if (n.op->name == "grouped_matmul" && i == Op::kWeightOperand && !n.attrs.flag("f16")) return;
     n.in[i] = widened(n.in[i], n);
   }
   ValueId widened(ValueId v, const Node& reader) {

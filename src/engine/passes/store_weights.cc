@@ -13,6 +13,7 @@ namespace {
 struct Readers {
   std::vector<Node*> linear, embedding;  // ops with scales, as their matrix `w` or `table`
   bool rows = false, columns = false;    // of linear: with trans_w, without
+  bool groups = false;                   // grouped_matmul, as its matrices
   bool others = false;
 };
 
@@ -27,6 +28,8 @@ Readers readers_of(Program& p, ValueId v) {
         (view.flag("trans_w") ? r.rows : r.columns) = true;
       } else if (n.op->takes("scales") && n.op->takes("table") && i == view.slot("table")) {
         r.embedding.push_back(&n);
+      } else if (n.op->name == "grouped_matmul" && i == Op::kWeightOperand) {
+        r.groups = true;
       } else {
         r.others = true;
       }
@@ -73,7 +76,13 @@ Result<bool> store_weights(Program& p, WeightStorage as) {
     const Type& type = p.type(state.value);
     if (state.role != Role::param || state.next != kNoValue || type.dtype != DType::f32) continue;
     const Readers r = readers_of(p, state.value);
-    if (r.linear.empty() || r.others || r.rows == r.columns) continue;
+    if (r.others) continue;
+    const bool groups_alone = r.groups && r.linear.empty() && r.embedding.empty();
+    if (groups_alone && as == WeightStorage::bf16) {
+      keep(p, s, DType::bf16, r);
+      any = true;
+    }
+    if (r.groups || r.linear.empty() || r.rows == r.columns) continue;
     if (r.columns && !r.embedding.empty()) continue;
     any = true;
     const DType dtype = as == WeightStorage::bf16 ? DType::bf16 : DType::i8;
