@@ -66,8 +66,26 @@ Status Schema::apply_file(std::string_view text, const std::string& name,
   return Ok{};
 }
 
+void Schema::take_other(OtherFile file, std::vector<std::string>& notices,
+                        std::vector<Error>& errors) {
+  for (std::string& notice : file.notices) notices.push_back(std::move(notice));
+  for (Error& e : file.errors) errors.push_back(std::move(e));
+  for (const OtherFile::Entry& entry : file.entries) {
+    if (spelling_.count(entry.setting) == 0) {
+      errors.push_back(unknown(entry.setting, entry.setting, entry.place));
+      continue;
+    }
+    if (Status s = apply(entry.setting, entry.value, {SettingSource::kFile, entry.place}, notices);
+        !s.ok())
+      errors.push_back(s.error());
+  }
+}
+
 void Schema::read_entries(std::string_view text, const std::string& name,
                           std::vector<std::string>& notices, std::vector<Error>& errors) {
+  if (read_other_)
+    if (std::optional<OtherFile> other = read_other_(text, name))
+      return take_other(std::move(*other), notices, errors);
   bool json = to_lower(name).ends_with(".json");
   Result<std::vector<Entry>> entries = json ? read_json(text, name) : read_yaml(text, name);
   if (!entries.ok()) return errors.push_back(entries.error());

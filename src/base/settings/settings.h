@@ -67,6 +67,18 @@ struct ParseOutcome {
   std::vector<std::string> notices;  // one line each: old spellings, flags without effect
 };
 
+// A settings file of another program, in words of this command's settings.
+struct OtherFile {
+  struct Entry {
+    std::string setting;
+    Json value;
+    std::string place;  // "run.yaml:3:1 lora_r"
+  };
+  std::vector<Entry> entries;  // the last one of a setting counts
+  std::vector<std::string> notices;
+  std::vector<Error> errors;
+};
+
 struct HelpOptions {
   int width = 80;         // columns; 40 to 120 are used
   bool all = true;        // false: only the common settings, if the schema marks some
@@ -118,6 +130,11 @@ class Schema {
   // Reads the text of a settings file; JSON if `name` ends in .json, YAML otherwise.
   Status apply_file(std::string_view text, const std::string& name,
                     std::vector<std::string>& notices);
+  // Recognises settings files of other programs: nullopt for a file of the command's own settings. Entries
+  // have the precedence of a file.
+  using ReadOther =
+      std::function<std::optional<OtherFile>(std::string_view text, const std::string& name)>;
+  void other_files(ReadOther read) { read_other_ = std::move(read); }
   // The settings file in the arguments; "" if there is none, or they cannot be read.
   std::string config_file(const std::vector<std::string>& args) const;
 
@@ -188,6 +205,7 @@ class Schema {
   std::vector<Given> read_flags(const std::vector<std::string>& args, ParseOutcome& outcome,
                                 std::vector<Error>& errors) const;
   void check_verb(const std::vector<Given>& flags, std::vector<Error>& errors) const;
+  void take_other(OtherFile file, std::vector<std::string>& notices, std::vector<Error>& errors);
   void read_entries(std::string_view text, const std::string& name,
                     std::vector<std::string>& notices, std::vector<Error>& errors);
   Error all_of(std::vector<Error> errors) const;
@@ -199,6 +217,7 @@ class Schema {
   std::map<std::string, Spelling> spelling_;
   std::map<std::string, Foreign> foreign_;
   Follow follow_;
+  ReadOther read_other_;
 };
 
 // The flag and the kind of its value, "--learning_rate NUMBER"; its meaning, with its default.

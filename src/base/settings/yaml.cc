@@ -39,6 +39,23 @@ bool has_two_documents(const std::string& text) {
   return parser.HandleNextDocument(passing) && parser.HandleNextDocument(passing);
 }
 
+// `node` has passed json_of, so its depth and size are limited.
+void add_places(const YAML::Node& node, const std::string& pointer, JsonPlaces& places) {
+  if (node.IsSequence()) {
+    for (size_t i = 0; i < node.size(); ++i) {
+      const std::string at = fmt::format("{}/{}", pointer, i);
+      places.emplace(at, place_of(node[i].Mark()));
+      add_places(node[i], at, places);
+    }
+  } else if (node.IsMap()) {
+    for (const auto& entry : node) {
+      const std::string at = pointer + "/" + entry.first.Scalar();
+      places.emplace(at, place_of(entry.first.Mark()));
+      add_places(entry.second, at, places);
+    }
+  }
+}
+
 }  // namespace
 
 std::string place_text(const std::string& name, TextPlace p) {
@@ -121,11 +138,13 @@ Result<YAML::Node> load_yaml(std::string_view text, const std::string& name) {
   }
 }
 
-Result<Json> parse_yaml(std::string_view text, const std::string& name) {
+Result<Json> parse_yaml(std::string_view text, const std::string& name, JsonPlaces* places) {
   YAML::Node document = HONE_TRY(load_yaml(text, name));
   int budget = kMostYamlNodes;
   try {
-    return json_of(document, YamlScalars::kText, name, budget);
+    Json json = HONE_TRY(json_of(document, YamlScalars::kText, name, budget));
+    if (places != nullptr) add_places(document, "", *places);
+    return json;
   } catch (const std::exception& e) {
     return Error(err::kConfigSyntax, fmt::format("{}: {}", name, e.what()));
   }

@@ -6,7 +6,9 @@
 namespace hone {
 
 // One YAML document; every scalar is its text ("no", "1.0", "true"), only null is null. `name`
-// appears in messages. Errors H0208.
-Result<Json> parse_yaml(std::string_view text, const std::string& name);
+// appears in messages. `places`: receives the place of each key and each element of a list, by JSON
+// pointer. Errors H0208.
+Result<Json> parse_yaml(std::string_view text, const std::string& name,
+                        JsonPlaces* places = nullptr);
 
 }  // namespace hone
