@@ -43,4 +43,10 @@ ValueId activate(Builder& b, ValueId x, const std::string& name) {
   return kind == "tanh" ? ops::tanh(b, x) : ops::activation(b, x, kind);
 }
 
+// (1 + tanh(x / 2)) / 2, which does not overflow.
+ValueId sigmoid(Builder& b, ValueId x) {
+  const ValueId half = ops::constant(b, 0.5, {DType::f32, {}});
+  return ops::add(b, ops::mul(b, ops::tanh(b, ops::mul(b, x, half)), half), half);
+}
+
 }  // namespace hone

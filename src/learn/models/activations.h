@@ -12,5 +12,6 @@ bool knows_activation(const std::string& name);
 std::string activation_kind(const std::string& name);
 // Applied to x, any shape, by a known name.
 ValueId activate(Builder& b, ValueId x, const std::string& name);
+ValueId sigmoid(Builder& b, ValueId x);
 
 }  // namespace hone

@@ -233,12 +233,51 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
   return j;
 }
 
+namespace {
+
+// The layer that a matrix of an expert would be, "...mlp.experts.0.up_proj"; "": the weight is none.
+std::string expert_layer(const ParamSpec& p) {
+  if (p.shape.size() != 3) return "";
+  const std::string_view prefix = kAdapterPrefix;
+  std::string layer = p.name.substr(p.name.starts_with(prefix) ? prefix.size() : 0);
+  if (layer.ends_with(".weight")) layer.resize(layer.rfind('.'));
+  if (const size_t number = layer.find('*'); number != layer.npos) layer.replace(number, 1, "0");
+  return layer;
+}
+
+// Matrices of experts are not linear layers: as in PEFT they have no adapter, so a name of them alone is
+// refused. They are not trained whole beside an adapter.
+Status check_experts_of_adapter(const Adapter& a, const std::vector<ParamSpec>& params,
+                                const std::vector<std::string>& adapted) {
+  const auto refuse = [](const std::string& layer, const char* what) {
+    return bad(fmt::format("'{}' is a matrix of an expert, which hone {}", layer, what))
+        .todo("name other layers, such as q_proj, k_proj, v_proj and o_proj");
+  };
+  const auto ends = [](const std::string& layer, const std::string& target) {
+    return layer == target || layer.ends_with("." + target);
+  };
+  for (const ParamSpec& p : params) {
+    const std::string layer = expert_layer(p);
+    if (layer.empty()) continue;
+    if (p.part == ParamSpec::Part::saved)
+      return refuse(layer, "does not train whole beside an adapter");
+    for (const std::string& t : a.targets)
+      if (ends(layer, t) && std::none_of(adapted.begin(), adapted.end(),
+                                         [&](const auto& other) { return ends(other, t); }))
+        return refuse(layer, "gives no adapter");
+  }
+  return Ok{};
+}
+
+}  // namespace
+
 Status check_adapter(const ModelConfig& c) {
   if (!c.adapter) return Ok{};
   const Adapter& a = *c.adapter;
   HONE_TRY(check_patterns(a));
   const std::vector<ParamSpec> params = family_of(c).params(c);
   const std::vector<std::string> adapted = adapted_layers(c);
+  HONE_TRY(check_experts_of_adapter(a, params, adapted));
   if (!counts_the_same_sorted(a, adapted))
     return bad("rank_pattern or alpha_pattern has two patterns for one layer, in an order that "
                "PEFT's file does not keep")

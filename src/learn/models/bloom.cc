@@ -131,7 +131,7 @@ ValueId bloom_body(ModelGraph& g) {
   ValueId x;  // [T,C], the residual stream
   {
     Builder::Scope s(b, "embed");
-    x = ops::embedding(b, bloom_words(g), g.ids);
+    x = g.with_noise(ops::embedding(b, bloom_words(g), g.ids));
     if (!is_falcon(c)) x = g.layer_norm("transformer.word_embeddings_layernorm", x, eps);
   }
   for (int64_t i = 0; i < c.layers; ++i) {

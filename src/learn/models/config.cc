@@ -40,7 +40,8 @@ Status check_range(const std::string& what, int64_t v, int64_t least, int64_t mo
 }
 
 bool classifies(Head h) {
-  return h == Head::sequence_classification || h == Head::token_classification;
+  return h == Head::sequence_classification || h == Head::token_classification ||
+         h == Head::image_classification;
 }
 
 std::string name_of(Head h) {
@@ -57,6 +58,8 @@ std::string name_of(Head h) {
       return "question_answering";
     case Head::seq2seq_lm:
       return "seq2seq_lm";
+    case Head::image_classification:
+      return "image_classification";
     case Head::none:
       return "none";
   }

@@ -4,6 +4,7 @@
 #include "learn/models/errors.h"
 #include "learn/models/nearest_family.h"
 #include "learn/models/text_embedding.h"
+#include "learn/models/timm_config.h"
 
 namespace hone {
 
@@ -87,6 +88,7 @@ bool class_has_head(const std::string& name, Head h) {
       {Head::token_classification, {"ForTokenClassification"}},
       {Head::question_answering, {"ForQuestionAnswering"}},
       {Head::seq2seq_lm, {"ForConditionalGeneration", "MTModel"}},
+      {Head::image_classification, {"ForImageClassification"}},
       {Head::none, {"Model"}}};
   if (h == Head::none &&
       (class_has_head(name, Head::causal_lm) || class_has_head(name, Head::seq2seq_lm)))
@@ -162,6 +164,11 @@ Status check_common(const ModelConfig& c, const Family& f) {
     HONE_TRY(check_range("the vocabulary", c.vocab, 1, kLargestSize));
     HONE_TRY(check_range("the number of positions", c.max_positions, 1, kLargestSize));
   }
+  if (!f.reads_text) {
+    HONE_TRY(check_range("the height of images", c.image_height, 1, kLargestImage));
+    HONE_TRY(check_range("the width of images", c.image_width, 1, kLargestImage));
+    HONE_TRY(check_range("the number of channels of images", c.channels, 1, kLargestSize));
+  }
   if (f.encoder) {
     HONE_TRY(check_range("the encoder's vocabulary", c.source_vocab, 1, kLargestSize));
     HONE_TRY(check_range("the number of the encoder's heads", c.encoder_heads, 1, kLargestSize));
@@ -172,6 +179,12 @@ Status check_common(const ModelConfig& c, const Family& f) {
 
 Result<ModelConfig> read_model_config(const nlohmann::json& config) {
   if (!config.is_object()) return Error(err::kBadConfig, "config.json is not a JSON object");
+  if (is_timm_config(config)) {
+    ModelConfig c = HONE_TRY(read_model_config(HONE_TRY(config_of_timm(config))));
+    c.timm = std::make_shared<const nlohmann::json>(config);
+    c.layout = kTimmLayout;
+    return c;
+  }
   ModelConfig c;
   c.config = config;
   std::string type = c.text("model_type", "");
@@ -302,7 +315,7 @@ int64_t config_labels(const ModelConfig& c) {
 
 namespace {
 
-// Runs the family's graph for one token.
+// Runs the family's graph for one token or image.
 DeclaredWeights declare_weights(const ModelConfig& c) {
   const Family& f = family_of(c);
   Program p(op_table(), "declare");
@@ -314,6 +327,8 @@ DeclaredWeights declare_weights(const ModelConfig& c) {
     g.ids = p.add_input("ids", one);
     g.positions = p.add_input("positions", one);
     g.cu_seqlens = p.add_input("cu_seqlens", ends);
+  } else {
+    g.pixels = p.add_input("pixels", {DType::f32, {1, c.image_height, c.image_width, c.channels}});
   }
   if (f.encoder) {
     g.encoder_ids = p.add_input("encoder_ids", one);

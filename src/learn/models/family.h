@@ -40,9 +40,11 @@ struct Family {
   // "qa_outputs".
   std::vector<HeadOffer> heads = {};
   Status (*read_config)(ModelConfig& c) = nullptr;  // fills the common fields, checks its own
-  bool reads_text = true;                           // has a vocabulary and positions
-  ValueId (*body)(ModelGraph& g) = nullptr;         // -> hidden states [T,C] (of the decoder)
+  bool reads_text = true;  // has a vocabulary and positions; false: it reads images (image_model.h)
+  ValueId (*body)(ModelGraph& g) = nullptr;  // -> hidden states [T,C] (of the decoder)
   HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;  // hidden [T,C], or rows of it
+  // Layers carry states from token to token beside keys and values (ModelGraph::carried).
+  bool carries_states = false;
   // Encoder-decoders: -> [Te,C], and the keys and values that a layer of the decoder computes from
   // g.encoded.
   ValueId (*encoder)(ModelGraph& g) = nullptr;
@@ -66,6 +68,9 @@ struct Family {
   // Whether only the file decides: a head that equals the embedding is tied to it, whatever the
   // config.
   bool head_of_file = false;
+  // The layout of a file by its names of weights (ModelConfig::layout); nullptr: the family knows
+  // Transformers' names alone.
+  std::string (*layout)(const std::function<bool(const std::string& name)>& has) = nullptr;
   // Whether activations stay in the range of f16 in the models that people have. If not, --fp16
   // keeps those beyond it as the largest value of f16, as Transformers clamps them.
   bool safe_in_f16 = true;

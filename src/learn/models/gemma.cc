@@ -46,37 +46,22 @@ const char* usual_gemma(const ModelConfig& c) {
   return is_gemma1(c) ? kUsualGemma : is_gemma3(c) ? kUsualGemma3 : kUsualGemma2;
 }
 
-// The weight is kept as its difference from 1.
-ValueId gemma_norm(ModelGraph& g, const std::string& at, ValueId x) {
-  Builder& b = g.b;
-  const ValueId w = g.zeros(at + ".weight", b.type(x).shape.back());
-  const ValueId one = ops::constant(b, 1, {DType::f32, {}});
-  return ops::rms_norm(b, x, ops::add(b, w, one), g.config.real("rms_norm_eps", 1e-6)).y;
-}
-
-ValueId gemma_norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x,
-                            int64_t heads) {
-  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
-  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
-  x = gemma_norm(g, fmt::format("{}{}_norm", at, which), x);
-  return ops::reshape(g.b, x, whole);
-}
-
 LlamaStyle gemma_style(const ModelConfig& c) {
   const bool bias = c.flag("attention_bias", false);
   LlamaStyle s{.qkv_bias = bias,
                .output_bias = bias,
-               .norm = gemma_norm,
+               .norm = rms_norm_from_one,
                .act = "gelu_pytorch_tanh",
                .embed_scale = std::sqrt(static_cast<double>(c.hidden))};
   if (is_gemma1(c)) return s;
   s.window_period = 2;
   if (is_gemma3(c)) {
+    s.scales_in_table = true;
     s.window_period =
         c.integer("sliding_window_pattern", c.integer("_sliding_window_pattern", 6).value())
             .value();
     s.rotation = {.theta = 1e6, .local_theta_key = "rope_local_base_freq"};
-    s.before_rotation = gemma_norm_of_heads;
+    s.before_rotation = norm_of_heads_from_one;
   }
   s.attention_softcap = c.real("attn_logit_softcapping", 0);
   s.attention_out_norm = "post_attention_layernorm";
@@ -108,12 +93,6 @@ Status read_gemma_config(ModelConfig& c) {
   if (c.real("query_pre_attn_scalar", 256) <= 0)
     return Error(err::kBadConfig, "config.json: query_pre_attn_scalar is not positive");
   return Ok{};
-}
-
-HeadLayer gemma_head(ModelGraph& g, ValueId hidden) {
-  HeadLayer head = llama_head(g, hidden);
-  head.softcap = g.config.real("final_logit_softcapping", 0);
-  return head;
 }
 
 // llama.cpp scales scores by the head size, but in the models of 27 billion weights.
@@ -189,7 +168,7 @@ Family family_gemma() {
             {"gemma2", "Gemma2", kUsualGemma2, {"q_proj", "v_proj"}, gguf_of_gemma2()},
             {"gemma3_text", "Gemma3", kUsualGemma3, {"q_proj", "v_proj"}, gguf_of_gemma3()}},
        .read_config = read_gemma_config,
-       .head = gemma_head,
+       .head = capped_head,
        .safe_in_f16 = false});
 }
 

@@ -61,7 +61,7 @@ ValueId gpt2_body(ModelGraph& g) {
   ValueId x;  // [T,C], the residual stream
   {
     Builder::Scope s(b, "embed");
-    ValueId tokens = ops::embedding(b, gpt2_words(g), g.ids);
+    ValueId tokens = g.with_noise(ops::embedding(b, gpt2_words(g), g.ids));
     ValueId places =
         ops::embedding(b, g.table("transformer.wpe.weight", c.max_positions, C), g.positions);
     x = ops::add(b, tokens, places);

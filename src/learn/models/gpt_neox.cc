@@ -62,7 +62,7 @@ ValueId neox_body(ModelGraph& g) {
   ValueId x;  // [T,C], the residual stream
   {
     Builder::Scope s(b, "embed");
-    x = g.dropout(ops::embedding(b, neox_words(g), g.ids), drop);
+    x = g.dropout(g.with_noise(ops::embedding(b, neox_words(g), g.ids)), drop);
   }
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string h = fmt::format("gpt_neox.layers.{}.", i);

@@ -10,6 +10,9 @@ std::string cache_name(int64_t layer, char which) {
 std::string cross_name(int64_t layer, char which) {
   return fmt::format("cross.{}.{}", layer, which);
 }
+std::string carried_name(int64_t layer, const std::string& which) {
+  return fmt::format("{}{}.{}", kCarriedState, layer, which);
+}
 
 std::vector<float> sinusoids(int64_t rows, int64_t width) {
   std::vector<float> table;
@@ -255,10 +258,12 @@ ValueId ModelGraph::dropout_of_sequences(ValueId x, double p) {
 
 ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
                                    double dropout_p, int64_t window, bool causal, ValueId bias,
-                                   double softcap) {
+                                   double softcap, ValueId sinks, LayerHeads heads) {
   HONE_BUG_IF(mode == Mode::cached && !causal, "attention that is not causal has no cache");
+  const int64_t kv_heads = heads.kv_heads > 0 ? heads.kv_heads : config.kv_heads,
+                head_dim = heads.head_dim > 0 ? heads.head_dim : config.head_dim;
   ops::AttentionOptions o{.heads = in_encoder_ ? config.encoder_heads : config.heads,
-                          .kv_heads = in_encoder_ ? config.encoder_heads : config.kv_heads,
+                          .kv_heads = in_encoder_ ? config.encoder_heads : kv_heads,
                           .window = window,
                           .causal = causal,
                           .scale = scale,
@@ -267,6 +272,7 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
                           .softcap = softcap};
   ops::AttentionInputs in{.q = q, .k = k, .v = v, .cu_q = cu_seqlens, .cu_k = cu_seqlens};
   in.bias = bias;
+  in.sinks = sinks;
   if (mode == Mode::train && dropout_p > 0) {
     o.dropout = dropout_p;
     o.key = b.scope();
@@ -274,17 +280,20 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
     in.sample_ids = sample_ids;
   }
   if (mode == Mode::cached) {
-    const int64_t width = config.kv_heads * config.head_dim,
-                  queries = config.heads * config.head_dim;
+    const int64_t width = kv_heads * head_dim, queries = config.heads * head_dim;
     if (k == kNoValue) {
       in.q = ops::slice(b, q, 1, 0, queries);
       in.k = ops::slice(b, q, 1, queries, queries + width);
       in.v = ops::slice(b, q, 1, queries + width, queries + 2 * width);
     }
     for (auto [which, value] : {std::pair{'k', &in.k}, {'v', &in.v}}) {
-      ValueId old_version = cache_state(cache_name(layer, which), cache_pages);
-      ValueId next = ops::cache_write(b, old_version, *value, slots);
-      b.program().state_of(old_version)->next = next;
+      const std::string name = cache_name(heads.keys_of < 0 ? layer : heads.keys_of, which);
+      ValueId& next = cached_[name];
+      if (heads.keys_of < 0) {
+        ValueId old_version = cache_state(name, cache_pages, width);
+        next = ops::cache_write(b, old_version, *value, slots);
+        b.program().state_of(old_version)->next = next;
+      }
       *value = next;
     }
     in.cu_k = cu_cache;
@@ -298,12 +307,40 @@ int64_t ModelGraph::longest() const {
   return b.type(ids).shape[0];
 }
 
-ValueId ModelGraph::cache_state(const std::string& name, int64_t pages) {
+ValueId ModelGraph::cache_state(const std::string& name, int64_t pages, int64_t width) {
   State s;
   s.name = name;
   s.role = Role::cache;
-  return b.program().add_state(
-      std::move(s), {DType::f32, {pages, cache_page, config.kv_heads * config.head_dim}});
+  return b.program().add_state(std::move(s), {DType::f32, {pages, cache_page, width}});
+}
+
+ValueId ModelGraph::carried(int64_t layer, const std::string& which, int64_t width) {
+  State s;
+  s.name = carried_name(layer, which);
+  s.role = Role::cache;
+  const ValueId all = b.program().add_state(std::move(s), {DType::f32, {state_rows, 1, width}});
+  return ops::gather_rows(b, ops::reshape(b, all, {state_rows, width}), state_from);
+}
+
+void ModelGraph::carry(int64_t layer, const std::string& which, ValueId after) {
+  const std::string name = carried_name(layer, which);
+  const ValueId all = b.program().state_named(name)->value;
+  const ValueId next = ops::cache_write(b, all, after, state_to);
+  b.program().state_named(name)->next = next;
+}
+
+ValueId ModelGraph::causal_conv(int64_t layer, const std::string& at, ValueId x, int64_t taps,
+                                bool bias) {
+  const int64_t channels = b.type(x).shape[1];
+  ParamSpec spec{at + ".weight", {channels, 1, taps}};
+  spec.std = init_std;
+  const ValueId w = ops::reshape(b, weight(std::move(spec)), {channels, taps});
+  const ValueId of_bias = bias ? zeros(at + ".bias", channels) : kNoValue;
+  if (mode != Mode::cached || taps == 1) return ops::causal_conv1d(b, x, w, of_bias, cu_seqlens).y;
+  const ValueId before = carried(layer, "conv", (taps - 1) * channels);
+  const ops::CausalConv conv = ops::causal_conv1d(b, x, w, of_bias, cu_seqlens, before);
+  carry(layer, "conv", conv.state);
+  return conv.y;
 }
 
 void ModelGraph::encode(ValueId (*encoder)(ModelGraph&)) {
@@ -332,8 +369,9 @@ ValueId ModelGraph::cross_attention(int64_t layer, ValueId q, double scale, doub
   if (mode == Mode::cached) {
     // Its ends aligned with those of the keys, the one query of a sequence sees all of them.
     o.causal = true;
-    in.k = cache_state(cross_name(layer, 'k'), cross_pages);
-    in.v = cache_state(cross_name(layer, 'v'), cross_pages);
+    const int64_t width = config.kv_heads * config.head_dim;
+    in.k = cache_state(cross_name(layer, 'k'), cross_pages, width);
+    in.v = cache_state(cross_name(layer, 'v'), cross_pages, width);
     in.cu_k = cu_cross;
     in.block_table = cross_table;
   } else {
@@ -354,7 +392,8 @@ void ModelGraph::cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t laye
   for (int64_t i = 0; i < config.layers; ++i) {
     const CrossKeys keys = keys_of(*this, i);
     for (auto [which, value] : {std::pair{'k', keys.k}, {'v', keys.v}}) {
-      ValueId old_version = cache_state(cross_name(i, which), cross_pages);
+      ValueId old_version =
+          cache_state(cross_name(i, which), cross_pages, config.kv_heads * config.head_dim);
       b.program().state_of(old_version)->next =
           ops::cache_write(b, old_version, value, cross_slots);
     }
@@ -365,7 +404,32 @@ ValueId ModelGraph::embed(ValueId table) {
   Attrs attrs;
   if (mode == Mode::train && config.padding_token >= 0)
     attrs.set("padding_row", config.padding_token);
-  return b.emit1("embedding", {table, ids}, attrs);
+  return with_noise(b.emit1("embedding", {table, ids}, attrs));
+}
+
+ValueId ModelGraph::with_noise(ValueId x) {
+  if (mode != Mode::train || declaring() || config.neftune_alpha == 0) return x;
+  Builder::Scope scope(b, "noise");
+  const Type type = b.type(x);
+  const auto number = [&](double v) { return ops::constant(b, v, {DType::f32, {}}); };
+  // A fair coin for each binary digit of a number from 0 to 1, the last digit first.
+  constexpr int kDigits = 16;
+  ValueId sum = kNoValue;
+  for (int i = 0; i < kDigits; ++i) {
+    const ValueId coin =
+        ops::cast(b,
+                  ops::dropout_mask(b, rng, sample_ids, positions, 0.5, type.shape[1],
+                                    fmt::format("{}.{}", b.scope(), i)),
+                  DType::f32);
+    sum = ops::mul(b, sum == kNoValue ? coin : ops::add(b, sum, coin), number(0.5));
+  }
+  const double half_digit = std::exp2(-kDigits - 1);
+  const ValueId even = ops::mul(b, ops::add(b, sum, number(half_digit - 0.5)), number(2));
+  const ValueId most =
+      ops::div(b, number(config.neftune_alpha / std::sqrt(static_cast<double>(type.shape[1]))),
+               ops::sqrt(b, row_lengths));
+  const ValueId noise = ops::mul(b, even, ops::broadcast(b, most, type.shape, {0}));
+  return ops::add(b, x, ops::cast(b, noise, type.dtype));
 }
 
 ValueId logits_of(Builder& b, const HeadLayer& head) {
@@ -373,6 +437,12 @@ ValueId logits_of(Builder& b, const HeadLayer& head) {
   if (head.softcap == 0) return logits;
   const ValueId cap = ops::constant(b, head.softcap, {DType::f32, {}});
   return ops::mul(b, ops::tanh(b, ops::div(b, logits, cap)), cap);
+}
+
+ops::CrossEntropy cross_entropy_of(Builder& b, const HeadLayer& head, ValueId labels, ValueId scale,
+                                   bool train, double label_smoothing) {
+  return ops::linear_cross_entropy(b, head.x, head.weight, labels, scale, train, label_smoothing,
+                                   head.bias, head.softcap);
 }
 
 }  // namespace hone

@@ -36,6 +36,14 @@ struct TextInputs {
   ValueId sample_ids = kNoValue, rng = kNoValue;  // train: i64[T], i64[2]
   ValueId token_types = kNoValue;                 // i32[T], encoders; none: 0 everywhere
   ValueId label_rows = kNoValue;                  // i32[M], see model_head; < 0: no row
+  ValueId row_lengths = kNoValue;  // f32[T], tokens of each token's sequence; for with_noise
+};
+
+// Inputs of a model of images (image_model.h).
+struct ImageInputs {
+  ValueId pixels = kNoValue;       // f32[B,height,width,channels], normalised
+  ValueId image_ids = kNoValue;    // train: i64[B], of the rows; name their random numbers
+  ValueId image_count = kNoValue;  // train: i32[], images that are there, the first ones; none: all
 };
 
 // Encoder-decoders: the encoder's tokens [Te] beside the decoder's, in the same number of sequences;
@@ -53,6 +61,10 @@ struct KvCache {
   int64_t cache_pages = 0, cache_page = 0;
   ValueId cu_cross = kNoValue, cross_table = kNoValue, cross_slots = kNoValue;
   int64_t cross_pages = 0;
+  // Families whose layers carry states: rows in which a sequence's states are before this run and after it,
+  // i32[S]; < 0: they begin as zeros, the sequence is idle.
+  ValueId state_from = kNoValue, state_to = kNoValue;
+  int64_t state_rows = 0;
 };
 
 // Options of a linear layer or a table of ids.
@@ -76,7 +88,14 @@ struct CrossKeys {
   ValueId k, v;
 };
 
-class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
+// Heads of a layer that are not the config's: kv_heads, head_dim; 0: they are. keys_of >= 0: k and v are
+// those of this earlier layer, in whose cache they are too.
+struct LayerHeads {
+  int64_t kv_heads = 0, head_dim = 0;
+  int64_t keys_of = -1;
+};
+
+class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, public KvCache {
  public:
   enum class Mode { train, eval, cached };
   // With `declared` the graph is built to list its weights there.
@@ -128,11 +147,20 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId last_tokens(ValueId x);
   // Self-attention with the run's boundaries, or (causal alone) against the layer's cache.
   // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D]; bias [H,2*longest()-1] as
-  // ops::attention has it, and so softcap. While the encoder is built, T, the boundaries and the
+  // ops::attention has it, and so softcap and sinks. While the encoder is built, T, the boundaries and the
   // heads are the encoder's.
   ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
                          double dropout_p, int64_t window = 0, bool causal = true,
-                         ValueId bias = kNoValue, double softcap = 0);
+                         ValueId bias = kNoValue, double softcap = 0, ValueId sinks = kNoValue,
+                         LayerHeads heads = {});
+
+  // A filter of `taps` taps for each channel of x [T,C], over the tokens of each sequence (ops::causal_conv1d),
+  // with the weights `at`.weight [C,1,taps] and `at`.bias. The last rows are the layer's state "conv".
+  ValueId causal_conv(int64_t layer, const std::string& at, ValueId x, int64_t taps, bool bias);
+  // A state of `width` elements that the layer carries through a text, Mode::cached. carried(): the sequences'
+  // states before these tokens [S,width]; carry(): after them.
+  ValueId carried(int64_t layer, const std::string& which, int64_t width);
+  void carry(int64_t layer, const std::string& which, ValueId after);
 
   // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache,
   // where every sequence has one query.
@@ -144,6 +172,10 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   void cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
   // Rows of an embedding; the row of config.padding_token takes no gradient.
   ValueId embed(ValueId table);
+  // x [T,C], the embeddings of the tokens, with NEFTune's noise in training (arXiv 2310.05914): uniform
+  // between +-neftune_alpha / sqrt(L C) for a row of L tokens, by Philox from the row's number and the token's
+  // place in it. As Transformers', whose L is the length of the padded batch.
+  ValueId with_noise(ValueId x);
 
   // Whether the graph is built to list its weights. It is never computed then, so a family may name
   // weights in the order of its checkpoints, even if it uses them in another order.
@@ -159,10 +191,11 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);
   ValueId first_rows();            // i32[S], -1 for empty sequences
   ValueId filled_rows(bool last);  // the same, or the last ones
-  ValueId cache_state(const std::string& name, int64_t pages);
+  ValueId cache_state(const std::string& name, int64_t pages, int64_t width);
   void add_state(const std::string& name, Role role, bool trainable, const Type& type);
 
   std::map<std::string, ValueId> params_;
+  std::map<std::string, ValueId> cached_;  // the new versions of cache states
   DeclaredWeights* const declared_;
   bool in_encoder_ = false;
 };
@@ -176,10 +209,16 @@ struct HeadLayer {
 };
 
 ValueId logits_of(Builder& b, const HeadLayer& head);
+// ops::linear_cross_entropy of these logits with `labels` i32[N].
+ops::CrossEntropy cross_entropy_of(Builder& b, const HeadLayer& head, ValueId labels, ValueId scale,
+                                   bool train, double label_smoothing = 0);
 
 // The name of the cache state of a layer: "cache.3.k"; of the encoder's tokens: "cross.3.k".
 std::string cache_name(int64_t layer, char which);
 std::string cross_name(int64_t layer, char which);
+// The name of a state that a layer carries: "carried.3.conv".
+inline constexpr const char* kCarriedState = "carried.";
+std::string carried_name(int64_t layer, const std::string& which);
 
 // Positions as sines and cosines, [rows,width]: column j < ceil(width/2) is sin(p /
 // 10000^(2j/width)), the rest the cosines of the same angles (arXiv 1706.03762 with its columns

@@ -1,5 +1,7 @@
 #include "learn/models/llama_blocks.h"
 
+#include <tuple>
+
 #include "learn/models/activations.h"
 #include "learn/models/config_keys.h"
 #include "learn/models/errors.h"
@@ -17,17 +19,6 @@ int64_t window_of(const ModelConfig& c, const LlamaStyle& style, int64_t layer) 
   if (style.window_period > 0) return (layer + 1) % style.window_period != 0 ? c.window : 0;
   return layer >= style.first_window_layer ? c.window : 0;
 }
-
-ValueId llama_words(ModelGraph& g) {
-  // A writer that keeps one of two tied tensors may have kept the head.
-  TableOptions o;
-  if (g.config.tied) o.also = {kLlamaHead};
-  return g.table("model.embed_tokens.weight", g.config.vocab, g.config.hidden, o);
-}
-
-}  // namespace
-
-namespace {
 
 // The common fields, and the form of the rotation.
 Status read_sizes(ModelConfig& c, const RotationStyle& rotation, int64_t positions,
@@ -76,23 +67,32 @@ Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& 
   if (style.rotation.local_theta_key != nullptr) also.push_back(style.rotation.local_theta_key);
   const nlohmann::json usual_keys = HONE_TRY(parse_json(usual, "usual"));
   HONE_TRY(accept_keys(c, usual_keys, also));
-  HONE_TRY(check_layer_types(c));
+  HONE_TRY(check_layer_types(c, style.mixing_type));
   add_missing_keys(c, usual_keys,
                    {"rope_theta", "rope_scaling", "rope_parameters", style.rotation.theta_key});
   HONE_TRY(read_sizes(c, style.rotation, 2048, 0));
   return check_act(c, act_key, style.act);
 }
 
-Status check_layer_types(const ModelConfig& c) {
+Status check_layer_types(const ModelConfig& c, const std::string& other) {
   const auto it = c.config.find("layer_types");
   if (it == c.config.end() || !it->is_array()) return Ok{};
   for (const nlohmann::json& type : *it)
-    if (type != "full_attention" && type != "sliding_attention")
+    if (type != "full_attention" && type != "sliding_attention" && (other.empty() || type != other))
       return Error(err::kConfigNotOffered,
                    fmt::format("config.json: layer_types has {}, which is not supported",
                                type.dump()))
-          .todo("full_attention and sliding_attention work");
+          .todo(other.empty() ? "full_attention and sliding_attention work"
+                              : "full_attention and " + other + " work");
   return Ok{};
+}
+
+Status check_layer_count(const ModelConfig& c) {
+  const auto it = c.config.find("layer_types");
+  if (it == c.config.end() || it->is_null()) return Ok{};
+  if (it->is_array() && static_cast<int64_t>(it->size()) == c.layers) return Ok{};
+  return Error(err::kBadConfig,
+               fmt::format("config.json: layer_types is not a list of {} layers", c.layers));
 }
 
 namespace {
@@ -110,6 +110,24 @@ ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId 
   const Shape whole = g.b.type(x).shape;  // [T,heads*D]
   x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
   x = g.rms_norm(fmt::format("{}{}_norm", at, which), x, norm_eps(g.config));
+  return ops::reshape(g.b, x, whole);
+}
+
+ValueId norm_of_rows(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t) {
+  return g.rms_norm(fmt::format("{}{}_norm", at, which), x, norm_eps(g.config));
+}
+
+ValueId rms_norm_from_one(ModelGraph& g, const std::string& at, ValueId x) {
+  const ValueId w = g.zeros(at + ".weight", g.b.type(x).shape.back());
+  const ValueId one = ops::constant(g.b, 1, {DType::f32, {}});
+  return ops::rms_norm(g.b, x, ops::add(g.b, w, one), norm_eps(g.config)).y;
+}
+
+ValueId norm_of_heads_from_one(ModelGraph& g, const std::string& at, char which, ValueId x,
+                               int64_t heads) {
+  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
+  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
+  x = rms_norm_from_one(g, fmt::format("{}{}_norm", at, which), x);
   return ops::reshape(g.b, x, whole);
 }
 
@@ -141,7 +159,7 @@ class LlamaLayers {
         b_(g.b),
         c_(g.config),
         style_(style),
-        inner_(c_.integer("intermediate_size").value()),
+        inner_(style.inner > 0 ? style.inner : c_.integer("intermediate_size").value()),
         rotation_(g, style.rotation) {}
 
   ValueId norm(const std::string& at, ValueId x) {
@@ -153,18 +171,26 @@ class LlamaLayers {
     Builder::Scope block(b_, fmt::format("layers.{}", i));
     ValueId y;
     {
-      Builder::Scope s(b_, "self_attn");
+      const bool mixes = is_mixed(i);
+      Builder::Scope s(b_, mixes ? "mixer" : "self_attn");
       y = before(h, style_.attention_norm, x);
-      const ValueId a = attend(i, h, y);
+      const ValueId a = mixes ? style_.mix(g_, i, h, y) : attend(i, h, y);
       x = added(h, style_.attention_out_norm, a, style_.attention_out_dropout, x);
     }
     Builder::Scope s(b_, "mlp");
     if (!style_.parallel) y = before(h, style_.mlp_norm, x);
-    const ValueId m = feed_forward(h, y);
+    const auto& mixed = style_.experts;
+    const bool has_experts = mixed && (mixed->is_dense == nullptr || !mixed->is_dense(c_, i));
+    const ValueId m = has_experts ? experts(g_, *mixed, h, y) : feed_forward(h, y);
     return added(h, style_.mlp_out_norm, m, style_.mlp_out_dropout, x);
   }
 
  private:
+  bool is_mixed(int64_t i) const {
+    if (style_.mix == nullptr) return false;
+    return c_.config["layer_types"][static_cast<size_t>(i)] == style_.mixing_type;
+  }
+
   ValueId before(const std::string& h, const char* name, ValueId x) {
     return *name == 0 ? x : norm(h + name, x);
   }
@@ -185,8 +211,13 @@ class LlamaLayers {
       return all != kNoValue ? ops::slice(b_, all, 1, from, from + columns)
                              : g_.linear(fmt::format("{}{}_proj", at, which), y, columns, qkv);
     };
+    ValueId gate = kNoValue;                                            // [T,H*D]
     const auto turned = [&](char which, int64_t heads, int64_t from) {  // [T,heads*D]
-      ValueId q = projected(which, from, heads * c_.head_dim);
+      ValueId q;
+      if (which == 'q' && style_.gated_attention)
+        std::tie(q, gate) = halves_of_heads(g_.linear(at + "q_proj", y, 2 * Q, qkv));
+      else
+        q = projected(which, from, heads * c_.head_dim);
       if (style_.before_rotation) q = style_.before_rotation(g_, at, which, q, heads);
       if (rotates) q = rotation_.turn(q, heads, window > 0);
       if (style_.after_rotation) q = style_.after_rotation(g_, at, which, q, heads);
@@ -199,13 +230,28 @@ class LlamaLayers {
     const double scale = style_.attention_scale > 0
                              ? style_.attention_scale
                              : 1 / std::sqrt(static_cast<double>(c_.head_dim));
+    ValueId sinks = kNoValue;
+    if (style_.sinks)
+      sinks = g_.weight({at + "sinks", {c_.heads}, ParamSpec::Init::normal, g_.init_std});
     ValueId a = g_.self_attention(i, q, k, v, scale, c_.real("attention_dropout", 0), window,
-                                  style_.causal, kNoValue, style_.attention_softcap);
+                                  style_.causal, kNoValue, style_.attention_softcap, sinks);
+    if (gate != kNoValue) a = ops::mul(b_, a, sigmoid(b_, gate));
     return g_.linear(at + style_.output, a, c_.hidden, output);
   }
 
+  // x [T,H*2D] -> the first and the second half of each head, [T,H*D].
+  std::pair<ValueId, ValueId> halves_of_heads(ValueId x) {
+    const int64_t T = b_.type(x).shape[0], H = c_.heads, D = c_.head_dim;
+    const ValueId heads = ops::reshape(b_, x, {T, H, 2 * D});
+    const auto half = [&](int64_t from) {
+      return ops::reshape(b_, ops::slice(b_, heads, 2, from, from + D), {T, H * D});
+    };
+    const ValueId first = half(0), second = half(D);
+    return {first, second};
+  }
+
   ValueId feed_forward(const std::string& h, ValueId y) {
-    const std::string at = h + "mlp.";
+    const std::string at = h + style_.mlp;
     const LinearLayer mlp{.bias = style_.mlp_bias};
     const int64_t F = inner_;
     ValueId up;
@@ -217,8 +263,8 @@ class LlamaLayers {
       ValueId value = ops::slice(b_, both, 1, F, 2 * F);
       up = ops::gate(b_, gate, value, activation_kind(style_.act));
     } else {
-      ValueId gate = g_.linear(at + "gate_proj", y, F, mlp);  // [T,F]
-      ValueId value = g_.linear(at + "up_proj", y, F, mlp);
+      ValueId gate = g_.linear(at + style_.gate, y, F, mlp);  // [T,F]
+      ValueId value = g_.linear(at + style_.up, y, F, mlp);
       up = ops::gate(b_, gate, value, activation_kind(style_.act));
     }
     return g_.linear(at + style_.down, up, c_.hidden, mlp);
@@ -246,7 +292,10 @@ ValueId llama_body(ModelGraph& g, const LlamaStyle& style) {
   ValueId x;  // [T,C]
   {
     Builder::Scope s(g.b, "embed");
-    x = times(g.b, ops::embedding(g.b, llama_words(g), g.ids), style.embed_scale);
+    const ValueId words = g.embed(llama_words(g));
+    // Transformers adds the noise to the output of its embedding, which Gemma 3's has scaled.
+    x = style.scales_in_table ? g.with_noise(times(g.b, words, style.embed_scale))
+                              : times(g.b, g.with_noise(words), style.embed_scale);
     x = g.dropout(x, style.embed_dropout);
   }
   for (int64_t i = 0; i < g.config.layers; ++i) x = layers.layer(i, x);
@@ -254,9 +303,23 @@ ValueId llama_body(ModelGraph& g, const LlamaStyle& style) {
   return layers.norm(style.last_norm, x);
 }
 
+ValueId llama_words(ModelGraph& g) {
+  // A writer that keeps one of two tied tensors may have kept the head.
+  TableOptions o;
+  if (g.config.tied) o.also = {kLlamaHead};
+  o.zero_row = g.config.padding_token;
+  return g.table("model.embed_tokens.weight", g.config.vocab, g.config.hidden, o);
+}
+
 HeadLayer llama_head(ModelGraph& g, ValueId hidden) {
   const ModelConfig& c = g.config;
   return {hidden, c.tied ? llama_words(g) : g.matrix(kLlamaHead, c.vocab, c.hidden)};
+}
+
+HeadLayer capped_head(ModelGraph& g, ValueId hidden) {
+  HeadLayer head = llama_head(g, hidden);
+  head.softcap = g.config.real("final_logit_softcapping", 0);
+  return head;
 }
 
 GgufLayout llama_gguf(const std::string& architecture, const std::string& head_dim_key) {

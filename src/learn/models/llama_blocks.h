@@ -3,6 +3,7 @@
 // differences of a family; what it says by itself is Llama.
 #pragma once
 
+#include "learn/models/experts.h"
 #include "learn/models/gguf_layout.h"
 #include "learn/models/rotation.h"
 
@@ -28,17 +29,29 @@ struct LlamaStyle {
   bool parallel = false;  // x + attention(norm(x)) + mlp(norm(x)), with the one attention_norm
 
   bool fused_qkv = false, fused_gate_up = false;  // qkv_proj, gate_up_proj
-  bool gated = true;                              // false: down(act(up(x)))
-  const char* act = "silu";                       // as activations.h; or "relu2", relu(x)^2
+  bool gated_attention =
+      false;                 // q_proj has a gate after each head's queries: output sigmoid(gate)
+  bool gated = true;         // false: down(act(up(x)))
+  const char* act = "silu";  // as activations.h; or "relu2", relu(x)^2
   // The activation of an MLP that is not gated, at "model.layers.3.mlp."; nullptr: `act`.
   ValueId (*activation)(ModelGraph& g, const std::string& at, ValueId x) = nullptr;
   const char *output = "o_proj", *up = "up_proj", *down = "down_proj";
+  const char *gate = "gate_proj", *mlp = "mlp.";
+  int64_t inner = 0;  // size of an MLP; 0: intermediate_size
+
+  // Layers whose layer_types has this value have `mix` in the place of attention: y [T,C] -> [T,C], at
+  // "model.layers.3.". "": none.
+  const char* mixing_type = "";
+  ValueId (*mix)(ModelGraph& g, int64_t layer, const std::string& at, ValueId y) = nullptr;
 
   double embed_scale = 1, residual_scale = 1;
+  bool scales_in_table = false;  // embed_scale belongs to the embedding, not to what follows it
   double attention_scale = 0;    // 0: 1 / sqrt(D)
   double attention_softcap = 0;  // as ModelGraph::self_attention
   // Shares of dropout: of the embeddings, of what the sublayers give.
   double embed_dropout = 0, attention_out_dropout = 0, mlp_out_dropout = 0;
+  bool sinks = false;                       // self_attn.sinks [H], as ops::attention has them
+  std::optional<ExpertStyle> experts = {};  // in the place of MLPs; none: no experts
 };
 
 // Reads the common fields, the form of the rotation and the activation. `positions` and `head_dim`
@@ -51,10 +64,19 @@ Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim = 0
 Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& style,
                            std::initializer_list<const char*> own = {},
                            const char* act_key = "hidden_act");
-// H2303 unless every entry of layer_types is "full_attention" or "sliding_attention".
-Status check_layer_types(const ModelConfig& c);
+// H2303 unless every entry of layer_types is "full_attention", "sliding_attention" or `other`.
+Status check_layer_types(const ModelConfig& c, const std::string& other = "");
+// H2302 unless layer_types, if it is there, has an entry for each layer.
+Status check_layer_count(const ModelConfig& c);
 // RMS norm of each head's queries or keys, with the weight `at`q_norm or `at`k_norm [D].
 ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads);
+// RMS norm of the whole row of queries or keys [T,heads*D], with a weight of the row's size.
+ValueId norm_of_rows(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads);
+// The same with rms_norm_from_one.
+ValueId norm_of_heads_from_one(ModelGraph& g, const std::string& at, char which, ValueId x,
+                               int64_t heads);
+// RMS norm whose weight is kept as its difference from 1.
+ValueId rms_norm_from_one(ModelGraph& g, const std::string& at, ValueId x);
 // The same names with a layer norm (and bias), and with a layer norm without bias.
 ValueId layer_norm_of(ModelGraph& g, const std::string& at, ValueId x);
 ValueId scaled_layer_norm_of(ModelGraph& g, const std::string& at, ValueId x);
@@ -63,7 +85,10 @@ ValueId times(Builder& b, ValueId x, double number);
 // Layer from which windows apply in models of the Qwen family: config.json's max_window_layers.
 int64_t qwen_window_layer(const ModelConfig& c);
 ValueId llama_body(ModelGraph& g, const LlamaStyle& style);  // -> [T,C]
+ValueId llama_words(ModelGraph& g);                          // [V,C], the table of words
 HeadLayer llama_head(ModelGraph& g, ValueId hidden);
+// The same with config.json's final_logit_softcapping.
+HeadLayer capped_head(ModelGraph& g, ValueId hidden);
 // GGUF files of an architecture of this kind. `head_dim_key`: the key that says the head size; "": it
 // follows from the others.
 GgufLayout llama_gguf(const std::string& architecture, const std::string& head_dim_key);

@@ -38,11 +38,28 @@ std::string same_key(const std::string& key) {
   return key == "rope_theta" || key == "rope_scaling" ? "rope_parameters" : key;
 }
 
-std::set<std::string> telling_keys(const nlohmann::json& config) {
+// Keys that tell a family from others. With `of`: those of a usual config; what is off there tells nothing unless
+// the config `of` has it.
+std::set<std::string> telling_keys(const nlohmann::json& config,
+                                   const nlohmann::json* of = nullptr) {
   std::set<std::string> keys;
-  for (const auto& [key, value] : config.items())
-    if (!says_nothing(key)) keys.insert(same_key(key));
+  for (const auto& [key, value] : config.items()) {
+    const bool off = value.is_null() || value == false;
+    if (!says_nothing(key) && !(of != nullptr && off && !of->contains(key)))
+      keys.insert(same_key(key));
+  }
   return keys;
+}
+
+// Keys whose texts or flags differ: such as the activation function.
+size_t other_values(const nlohmann::json& a, const nlohmann::json& b) {
+  size_t others = 0;
+  for (const auto& [key, value] : a.items()) {
+    const auto there = b.find(key);
+    if (says_nothing(key) || there == b.end() || there->type() != value.type()) continue;
+    others += (value.is_string() || value.is_boolean()) && value != *there;
+  }
+  return others;
 }
 
 std::vector<std::string> without(const std::set<std::string>& all,
@@ -69,9 +86,12 @@ std::string nearest_family_text(const nlohmann::json& config,
   std::set<std::string> of_nearest;
   double best = 0;
   for (const auto& [type, text] : usual) {
-    const std::set<std::string> theirs = telling_keys(nlohmann::json::parse(text));
+    const auto one = nlohmann::json::parse(text);
+    const std::set<std::string> theirs = telling_keys(one, &config);
     const size_t more = without(keys, theirs).size(), shared = keys.size() - more;
-    const double near = static_cast<double>(shared) / static_cast<double>(theirs.size() + more);
+    const double alike =
+        static_cast<double>(shared) - 0.5 * static_cast<double>(other_values(config, one));
+    const double near = alike / static_cast<double>(theirs.size() + more);
     if (shared < kLeastShared || near <= best) continue;
     best = near;
     nearest = type;

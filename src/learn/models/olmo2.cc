@@ -26,10 +26,6 @@ constexpr const char* kUsualOlmo3 =
 
 bool is_olmo3(const ModelConfig& c) { return c.text("model_type", "") == "olmo3"; }
 
-ValueId norm_of_rows(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t) {
-  return g.rms_norm(fmt::format("{}{}_norm", at, which), x, g.config.real("rms_norm_eps", 1e-5));
-}
-
 LlamaStyle olmo2_style(const ModelConfig& c) {
   const bool bias = c.flag("attention_bias", false);
   LlamaStyle s{.qkv_bias = bias,

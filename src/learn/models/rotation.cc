@@ -13,6 +13,7 @@ const std::map<std::string, std::vector<const char*>>& rope_types() {
       {"default", {}},
       {"linear", {"factor"}},
       {"dynamic", {"alpha"}},
+      {"proportional", {}},
       {"llama3",
        {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}},
       {"yarn", {"original_max_position_embeddings"}},
@@ -29,15 +30,23 @@ double number_or(const json& rope, const char* key, double otherwise) {
   return is_positive(rope, key) ? rope[key].get<double>() : otherwise;
 }
 
-// Channels of a head that turn.
-int64_t turned_channels(const ModelConfig& c, const json& rope) {
-  return static_cast<int64_t>(static_cast<double>(c.head_dim) *
-                              rope["partial_rotary_factor"].get<double>());
+// The head size of the layers without a window, or of those with one.
+int64_t head_size(const ModelConfig& c, const RotationStyle& style, bool local) {
+  return style.head_dim > 0 && !local ? style.head_dim : c.head_dim;
 }
 
-Status check_factors(const ModelConfig& c, const json& rope, const char* key) {
+int64_t share_of_head(int64_t head, const json& rope) {
+  return static_cast<int64_t>(static_cast<double>(head) *
+                              rope["partial_rotary_factor"].get<double>());
+}
+// Channels of a head that turn; a frequency may be 0.
+int64_t turned_channels(int64_t head, const json& rope) {
+  return rope["rope_type"] == "proportional" ? head : share_of_head(head, rope);
+}
+
+Status check_factors(int64_t head, const json& rope, const char* key) {
   const auto it = rope.find(key);
-  const auto half = static_cast<size_t>(turned_channels(c, rope) / 2);
+  const auto half = static_cast<size_t>(turned_channels(head, rope) / 2);
   const bool fits = it != rope.end() && it->is_array() && it->size() == half &&
                     std::all_of(it->begin(), it->end(),
                                 [](const json& x) { return x.is_number() && x.get<double>() > 0; });
@@ -47,7 +56,7 @@ Status check_factors(const ModelConfig& c, const json& rope, const char* key) {
       fmt::format("config.json: rope_type 'longrope' needs {} positive numbers '{}'", half, key));
 }
 
-Status check_parameters(const ModelConfig& c, const json& rope) {
+Status check_parameters(int64_t head, const json& rope) {
   if (!rope["rope_type"].is_string())
     return Error(err::kBadConfig, "config.json: rope_type is not a text");
   const std::string type = rope["rope_type"];
@@ -55,7 +64,7 @@ Status check_parameters(const ModelConfig& c, const json& rope) {
   if (found == rope_types().end() || (type == "dynamic" && !rope.contains("alpha")))
     return Error(err::kConfigNotOffered,
                  fmt::format("config.json: rope_type '{}' is not supported", type))
-        .todo("default, linear, llama3, yarn, longrope, and dynamic with alpha work");
+        .todo("default, linear, llama3, yarn, longrope, proportional, and dynamic with alpha work");
   std::vector<const char*> keys{"rope_theta", "partial_rotary_factor"};
   keys.insert(keys.end(), found->second.begin(), found->second.end());
   for (const char* key : keys)
@@ -63,15 +72,15 @@ Status check_parameters(const ModelConfig& c, const json& rope) {
       return Error(
           err::kBadConfig,
           fmt::format("config.json: rope_type '{}' needs a positive number '{}'", type, key));
-  const int64_t turned = turned_channels(c, rope);
-  if (turned < 2 || turned % 2 != 0 || turned > c.head_dim)
+  const int64_t turned = turned_channels(head, rope);
+  if (turned < 2 || turned % 2 != 0 || turned > head || share_of_head(head, rope) > head)
     return Error(err::kBadConfig,
                  fmt::format("config.json: {} of {} channels of a head turn; an even number is "
                              "expected",
-                             turned, c.head_dim));
+                             turned, head));
   if (type == "longrope") {
-    HONE_TRY(check_factors(c, rope, "short_factor"));
-    HONE_TRY(check_factors(c, rope, "long_factor"));
+    HONE_TRY(check_factors(head, rope, "short_factor"));
+    HONE_TRY(check_factors(head, rope, "long_factor"));
   }
   return Ok{};
 }
@@ -101,8 +110,9 @@ double yarn_frequency(const ModelConfig& c, const json& rope, int64_t i, int64_t
 
 // inv_freq[i] = theta^(-2i/R), scaled by rope_type; f32 as Transformers computes it.
 // `factors`: the key of longrope's list.
-std::vector<float> frequencies_of(const ModelConfig& c, const json& rope, const char* factors) {
-  const int64_t channels = turned_channels(c, rope);
+std::vector<float> frequencies_of(const ModelConfig& c, int64_t head, const json& rope,
+                                  const char* factors) {
+  const int64_t channels = turned_channels(head, rope);
   const std::string type = rope["rope_type"];
   float theta = rope["rope_theta"].get<float>();
   if (type == "dynamic") {
@@ -114,6 +124,9 @@ std::vector<float> frequencies_of(const ModelConfig& c, const json& rope, const 
   for (int64_t i = 0; i < channels / 2; ++i) {
     float f = 1.0f / std::pow(theta, static_cast<float>(2 * i) / static_cast<float>(channels));
     if (type == "linear") f /= rope["factor"].get<float>();
+    if (type == "proportional")
+      f = i < share_of_head(head, rope) / 2 ? f / static_cast<float>(number_or(rope, "factor", 1))
+                                            : 0;
     if (type == "yarn") f = static_cast<float>(yarn_frequency(c, rope, i, channels));
     if (type == "longrope") f /= rope[factors][static_cast<size_t>(i)].get<float>();
     if (type == "llama3") {
@@ -186,34 +199,37 @@ Status check_rotation(const ModelConfig& c, const RotationStyle& style) {
     if (auto it = c.config.find(key); it != c.config.end() && !it->is_null() && !it->is_object())
       return Error(err::kBadConfig,
                    fmt::format("config.json: '{}' is {}, an object is expected", key, it->dump()));
-  HONE_TRY(check_parameters(c, rope_parameters(c, style)));
+  HONE_TRY(check_parameters(head_size(c, style, false), rope_parameters(c, style)));
   if (style.local_theta_key == nullptr) return Ok{};
   const json local = rope_parameters(c, style, true);
   if (local["rope_type"] == "longrope")
     return Error(err::kConfigNotOffered,
                  "config.json: rope_type 'longrope' of layers with a window is not supported");
-  return check_parameters(c, local);
+  return check_parameters(head_size(c, style, true), local);
 }
 
 Rotation::Rotation(ModelGraph& g, const RotationStyle& style) : g_(g), style_(style) {
   const ModelConfig& c = g.config;
   const json rope = rope_parameters(c, style);
-  const int64_t half = turned_channels(c, rope) / 2;
-  usual_ = g.constant(
-      {"rope.inv_freq", {half}, [&c, rope] { return frequencies_of(c, rope, "short_factor"); }});
+  const int64_t head = head_size(c, style, false), half = turned_channels(head, rope) / 2;
+  usual_ = g.constant({"rope.inv_freq", {half}, [&c, head, rope] {
+                         return frequencies_of(c, head, rope, "short_factor");
+                       }});
   scaling_ = rope_scaling(c, rope);
   const bool by_length = rope["rope_type"] == "longrope";
   if (by_length || rope["rope_type"] == "yarn")
     original_ = rope["original_max_position_embeddings"].get<int64_t>();
   if (by_length)
-    long_ = g.constant({"rope.long_inv_freq", {half}, [&c, rope] {
-                          return frequencies_of(c, rope, "long_factor");
+    long_ = g.constant({"rope.long_inv_freq", {half}, [&c, head, rope] {
+                          return frequencies_of(c, head, rope, "long_factor");
                         }});
   if (style.local_theta_key == nullptr) return;
   const json local = rope_parameters(c, style, true);
-  local_ = g.constant({"rope.local_inv_freq", {turned_channels(c, local) / 2}, [&c, local] {
-                         return frequencies_of(c, local, "short_factor");
-                       }});
+  const int64_t near = head_size(c, style, true);
+  local_ =
+      g.constant({"rope.local_inv_freq", {turned_channels(near, local) / 2}, [&c, near, local] {
+                    return frequencies_of(c, near, local, "short_factor");
+                  }});
   local_scaling_ = rope_scaling(c, local);
 }
 

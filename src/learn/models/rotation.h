@@ -16,6 +16,7 @@ struct RotationStyle {
   // rope_parameters.sliding_attention. nullptr: all layers have the same.
   const char* local_theta_key = nullptr;
   double local_theta = 10000;
+  int64_t head_dim = 0;  // of the layers without a window; 0: the config's
 };
 
 // H2302, H2303: the form of the rotation is invalid, or hone does not have it.

@@ -1,0 +1,141 @@
+// ConvNeXt (Liu et al. 2022, arXiv 2201.03545): convolutions by channel with large windows, then a norm and an MLP at
+// each place, scaled by channel.
+#include "learn/models/activations.h"
+#include "learn/models/errors.h"
+#include "learn/models/image_layers.h"
+
+namespace hone {
+namespace {
+
+// Defaults of Transformers' config class.
+constexpr const char* kUsualConvnext =
+    R"({"num_channels": 3, "patch_size": 4, "num_stages": 4, "hidden_sizes": [96, 192, 384, 768],
+    "depths": [3, 3, 9, 3], "hidden_act": "gelu", "initializer_range": 0.02,
+    "layer_norm_eps": 1e-12, "layer_scale_init_value": 1e-06, "drop_path_rate": 0.0,
+    "image_size": 224})";
+
+constexpr double kNormEps = 1e-6;  // but the last norm's, which config.json says
+constexpr int64_t kWindow = 7, kWiden = 4;
+
+struct ConvnextConfig {
+  std::vector<int64_t> sizes, depths;
+  int64_t patch_h = 4, patch_w = 4;
+};
+Result<ConvnextConfig> convnext_config(const ModelConfig& c) {
+  ConvnextConfig r;
+  r.sizes = HONE_TRY(numbers_of_key(c, "hidden_sizes", {96, 192, 384, 768}));
+  r.depths = HONE_TRY(numbers_of_key(c, "depths", {3, 3, 9, 3}));
+  std::tie(r.patch_h, r.patch_w) = HONE_TRY(size_of_key(c, "patch_size", 4));
+  return r;
+}
+
+Status read_convnext_config(ModelConfig& c) {
+  const ConvnextConfig r = HONE_TRY(convnext_config(c));
+  HONE_TRY(check_stages(c, r.sizes, r.depths));
+  const auto stages = static_cast<int64_t>(r.sizes.size());
+  if (const int64_t named = HONE_TRY(c.integer("num_stages", stages)); named != stages)
+    return Error(err::kBadConfig,
+                 fmt::format("config.json: num_stages is {}, there are {} hidden_sizes", named,
+                             r.sizes.size()));
+  c.hidden = r.sizes.back();
+  c.heads = c.kv_heads = 1;
+  c.head_dim = c.hidden;
+  c.any_image_size = true;
+  HONE_TRY(check_activation(c, "hidden_act", "gelu"));
+  HONE_TRY(read_image_size(c, "image_size", 224));
+  c.least_image = std::max(r.patch_h, r.patch_w) << (stages - 1);
+  // Each stage after the first halves rows and columns.
+  const int64_t least = int64_t{1} << (stages - 1);
+  HONE_TRY(check_range("the height of patches", r.patch_h, 1, c.image_height / least));
+  return check_range("the width of patches", r.patch_w, 1, c.image_width / least);
+}
+
+ValueId norm_of_pixels(ModelGraph& g, const std::string& at, ValueId x, double eps) {
+  const Shape shape = g.b.type(x).shape;
+  const int64_t rows = shape[0] * shape[1] * shape[2];
+  return ops::reshape(g.b, g.layer_norm(at, ops::reshape(g.b, x, {rows, shape[3]}), eps), shape);
+}
+
+// One block under `at`; x [B,H,W,C].
+ValueId convnext_layer(ModelGraph& g, const std::string& at, ValueId x, double drop) {
+  Builder& b = g.b;
+  const ModelConfig& c = g.config;
+  const Shape shape = b.type(x).shape;
+  const int64_t channels = shape[3], rows = shape[0] * shape[1] * shape[2];
+  ConvLayer by_channel = square_conv(kWindow, 1, channels, channels);
+  by_channel.bias = true;
+  by_channel.std = g.init_std;
+  ValueId y = conv2d(g, at + "dwconv", x, channels, by_channel);
+  y = ops::reshape(b, norm_of_pixels(g, at + "layernorm", y, kNormEps), {rows, channels});
+  y = activate(b, g.linear(at + "pwconv1", y, kWiden * channels), c.text("hidden_act", "gelu"));
+  y = g.linear(at + "pwconv2", y, channels);
+  if (const double scale = c.real("layer_scale_init_value", 1e-6); scale > 0) {
+    ParamSpec spec{at + "layer_scale_parameter", {channels}, ParamSpec::Init::ones};
+    spec.ones = scale;
+    y = ops::affine_channels(b, y, g.weight(std::move(spec)));
+  }
+  return ops::add(b, x, ops::reshape(b, drop_path(g, y, drop), shape));
+}
+
+// -> [B H' W', C]
+ValueId convnext_body(ModelGraph& g) {
+  Builder& b = g.b;
+  const ModelConfig& c = g.config;
+  const ConvnextConfig r = *convnext_config(c);
+  const std::string prefix = "convnext.";
+  ValueId x = kNoValue;
+  {
+    Builder::Scope s(b, "embeddings");
+    ConvLayer cut{.kernel_h = r.patch_h, .kernel_w = r.patch_w, .bias = true};
+    cut.windows.stride = {r.patch_h, r.patch_w};
+    x = conv2d(g, prefix + "embeddings.patch_embeddings", g.pixels, r.sizes[0], cut);
+    x = norm_of_pixels(g, prefix + "embeddings.layernorm", x, kNormEps);
+  }
+  const double last = static_cast<double>(std::max<int64_t>(1, c.layers - 1));
+  int64_t layer = 0;
+  for (size_t stage = 0; stage < r.sizes.size(); ++stage) {
+    const std::string at = fmt::format("{}encoder.stages.{}.", prefix, stage);
+    if (stage > 0) {
+      Builder::Scope s(b, fmt::format("stages.{}.downsampling_layer", stage));
+      x = norm_of_pixels(g, at + "downsampling_layer.0", x, kNormEps);
+      ConvLayer half{.kernel_h = 2, .kernel_w = 2, .bias = true};
+      half.windows.stride = {2, 2};
+      x = conv2d(g, at + "downsampling_layer.1", x, r.sizes[stage], half);
+    }
+    for (int64_t i = 0; i < r.depths[stage]; ++i, ++layer) {
+      Builder::Scope s(b, fmt::format("stages.{}.layers.{}", stage, i));
+      const double drop = c.real("drop_path_rate", 0) * static_cast<double>(layer) / last;
+      x = convnext_layer(g, fmt::format("{}layers.{}.", at, i), x, drop);
+    }
+  }
+  const Shape shape = b.type(x).shape;
+  return ops::reshape(b, x, {shape[0] * shape[1] * shape[2], shape[3]});
+}
+
+HeadLayer convnext_head(ModelGraph& g, ValueId hidden) {
+  Builder& b = g.b;
+  const int64_t images = b.type(g.pixels).shape[0], channels = b.type(hidden).shape[1],
+                places = b.type(hidden).shape[0] / images;
+  const ValueId pooled =
+      ops::global_pool(b, ops::reshape(b, hidden, {images, places, 1, channels}));
+  const ValueId x =
+      g.layer_norm("convnext.layernorm", pooled, g.config.real("layer_norm_eps", 1e-12));
+  g.of_head = true;
+  return image_classifier(g, "classifier", x);
+}
+
+}  // namespace
+
+Family family_convnext() {
+  return {.name = "convnext",
+          .model_types = {{"convnext", "ConvNext", kUsualConvnext}},
+          .heads = {{Head::image_classification, "ForImageClassification"}},
+          .read_config = read_convnext_config,
+          .reads_text = false,
+          .body = convnext_body,
+          .head = convnext_head,
+          .dropouts = {"drop_path_rate"},
+          .body_prefix = "convnext."};
+}
+
+}  // namespace hone

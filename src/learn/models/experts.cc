@@ -1,0 +1,184 @@
+#include "learn/models/experts.h"
+
+#include "learn/models/activations.h"
+#include "learn/models/errors.h"
+
+namespace hone {
+namespace {
+
+// Transformers has two names for the number of experts.
+constexpr const char* kCounts[] = {"num_experts", "num_local_experts"};
+
+Status refuse(const char* key, const nlohmann::json& value, const char* todo) {
+  return Error(err::kConfigNotOffered,
+               fmt::format("config.json: '{}' is {}, which is not supported", key, value.dump()))
+      .todo(todo);
+}
+
+// The parts of one layer.
+class Experts {
+ public:
+  Experts(ModelGraph& g, const ExpertStyle& style, std::string at)
+      : g_(g),
+        b_(g.b),
+        style_(style),
+        at_(std::move(at)),
+        C_(g.config.hidden),
+        E_(g.config.integer(style.count).value()),
+        k_(g.config.integer(style.chosen).value()),
+        F_(g.config.integer(style.inner).value()) {}
+
+  ValueId mix(ValueId x) {
+    if (style_.is_gpt_oss) return mix_with_biases(x);
+    const ops::TopK top = ops::top_k(b_, ops::softmax(b_, scores(x)), k_);
+    const ops::Groups groups = grouped(top, x);
+    const ValueId sorted = ops::gather_rows(b_, x, groups.rows);  // [T*k,C]
+    const ValueId gate = multiplied(sorted, gate_weight(), groups.starts);
+    const ValueId up = multiplied(sorted, up_weight(), groups.starts);
+    const ValueId inner = ops::gate(b_, gate, up, activation_kind(style_.act));
+    const ValueId out = multiplied(inner, down_weight(), groups.starts);
+    return ops::combine_rows(b_, out, groups.places, shares(top.values));
+  }
+
+  // gate min(gate, limit), up within limits: gate sigmoid(alpha gate) (up + 1). The router's shares are the
+  // softmax of the scores of the experts that it has chosen.
+  ValueId mix_with_biases(ValueId x) {
+    ParamSpec router{at_ + "router.weight", {E_, C_}};
+    router.std = g_.init_std;
+    const ValueId weight = g_.weight(std::move(router)), bias = g_.zeros(at_ + "router.bias", E_);
+    const ValueId scores = ops::linear(b_, x, weight, {.bias = bias, .trans_w = true});
+    const ops::TopK top = ops::top_k(b_, scores, k_);
+    const ops::Groups groups = grouped(top, x);
+    const ValueId sorted = ops::gather_rows(b_, x, groups.rows);
+    const ValueId both = multiplied_with_bias(sorted, "gate_up_proj", 2 * F_, groups);
+    const int64_t rows = b_.type(sorted).shape[0];
+    const ValueId pairs = ops::reshape(b_, both, {rows * F_, 2});
+    const auto part = [&](int64_t i) {
+      return ops::reshape(b_, ops::slice(b_, pairs, 1, i, i + 1), {rows, F_});
+    };
+    const double limit = g_.config.real("swiglu_limit", 7),
+                 alpha = g_.config.real("swiglu_alpha", 1.702);
+    const ValueId gate = ops::minimum(b_, part(0), number(limit));
+    const ValueId up = ops::maximum(b_, ops::minimum(b_, part(1), number(limit)), number(-limit));
+    const ValueId open = ops::mul(b_, gate, sigmoid(b_, ops::mul(b_, gate, number(alpha))));
+    const ValueId inner = ops::mul(b_, ops::add(b_, up, number(1)), open);
+    const ValueId out = multiplied_with_bias(inner, "down_proj", C_, groups);
+    return ops::combine_rows(b_, out, groups.places, ops::softmax(b_, top.values));
+  }
+
+  // sigmoid(x w) times an MLP of x.
+  ValueId shared(ValueId x) {
+    const std::string at = at_ + "shared_expert.";
+    const LinearLayer plain{.bias = false};
+    const ValueId gate = g_.linear(at + "gate_proj", x, style_.shared_inner, plain);
+    const ValueId up = g_.linear(at + "up_proj", x, style_.shared_inner, plain);
+    const ValueId inner = ops::gate(b_, gate, up, activation_kind(style_.act));
+    const ValueId out = g_.linear(at + "down_proj", inner, C_, plain);
+    const ValueId open = sigmoid(b_, g_.linear(at_ + "shared_expert_gate", x, 1, plain));  // [T,1]
+    const Shape shape = b_.type(out).shape;
+    return ops::mul(b_, out, ops::broadcast(b_, ops::reshape(b_, open, {shape[0]}), shape, {0}));
+  }
+
+ private:
+  ValueId number(double value) { return ops::constant(b_, value, {DType::f32, {}}); }
+  ops::Groups grouped(const ops::TopK& top, ValueId x) {
+    const int64_t rows = b_.type(x).shape[0] * k_;
+    return ops::group_rows(b_, ops::reshape(b_, top.columns, {rows}), E_, k_);
+  }
+  // x times [E,in,out], with a bias [E,out].
+  ValueId multiplied_with_bias(ValueId x, const char* name, int64_t out,
+                               const ops::Groups& groups) {
+    const std::string at = fmt::format("{}experts.{}", at_, name);
+    ParamSpec spec{at, {E_, b_.type(x).shape[1], out}};
+    spec.std = g_.init_std;
+    const ValueId w = g_.weight(std::move(spec));
+    const ValueId bias = g_.weight({at + "_bias", {E_, out}, ParamSpec::Init::zeros, 0, false});
+    return ops::add(b_, ops::grouped_matmul(b_, x, w, groups.starts),
+                    ops::gather_rows(b_, bias, groups.groups));
+  }
+
+  // A router is not one of the layers that adapters take.
+  ValueId scores(ValueId x) {
+    ParamSpec spec{at_ + "gate.weight", {E_, C_}};
+    spec.std = g_.init_std;
+    if (*style_.other_at != 0) spec.also = {other_at() + "gate.weight"};
+    return ops::linear(b_, x, g_.weight(std::move(spec)), {.trans_w = true});
+  }
+  ValueId shares(ValueId chosen) {
+    if (!style_.normalizes) return chosen;
+    const ValueId sums = ops::reduce_sum(b_, chosen, {1});
+    return ops::div(b_, chosen, ops::broadcast(b_, sums, Shape(b_.type(chosen).shape), {0}));
+  }
+
+  std::string other_at() const {
+    return at_.substr(0, at_.size() - std::string_view(style_.at).size()) + style_.other_at;
+  }
+  ParamSpec matrices(const char* name, int64_t out, int64_t in) const {
+    ParamSpec spec{fmt::format("{}experts.*.{}.weight", at_, name), {E_, out, in}};
+    spec.std = g_.init_std;
+    return spec;
+  }
+  ValueId gate_weight() { return gate_or_up(style_.gate, 0); }
+  ValueId up_weight() { return gate_or_up(style_.up, 1); }
+  ValueId gate_or_up(const char* name, int64_t part) {
+    ParamSpec spec = matrices(name, F_, C_);
+    spec.merged = {merged_at() + "experts.gate_up_proj", part, 2};
+    return g_.weight(std::move(spec));
+  }
+  ValueId down_weight() {
+    ParamSpec spec = matrices(style_.down, C_, F_);
+    spec.merged = {merged_at() + "experts.down_proj", 0, 1};
+    return g_.weight(std::move(spec));
+  }
+  std::string merged_at() const { return *style_.other_at != 0 ? other_at() : at_; }
+  ValueId multiplied(ValueId x, ValueId w, ValueId starts) {
+    return ops::grouped_matmul(b_, x, w, starts, true);
+  }
+
+  ModelGraph& g_;
+  Builder& b_;
+  const ExpertStyle& style_;
+  const std::string at_;
+  const int64_t C_, E_, k_, F_;
+};
+
+}  // namespace
+
+void name_expert_count(ModelConfig& c, const ExpertStyle& style) {
+  for (const char* other : kCounts)
+    if (c.config.contains(other) && !c.config.contains(style.count)) {
+      c.config[style.count] = c.config[other];
+      c.config.erase(other);
+    }
+}
+
+Status check_experts(const ModelConfig& c, const ExpertStyle& style) {
+  const int64_t count = HONE_TRY(c.integer(style.count));
+  HONE_TRY(check_range(fmt::format("'{}'", style.count), count, 1, kLargestSize));
+  HONE_TRY(
+      check_range(fmt::format("'{}'", style.chosen), HONE_TRY(c.integer(style.chosen)), 1, count));
+  HONE_TRY(check_range(fmt::format("'{}'", style.inner), HONE_TRY(c.integer(style.inner)), 1,
+                       kLargestSize));
+  if (c.flag("output_router_logits", false))
+    return refuse("output_router_logits", true,
+                  "set it to false, its usual value: the router is then trained by the loss alone");
+  if (c.real("router_jitter_noise", 0) != 0)
+    return refuse("router_jitter_noise", c.config.at("router_jitter_noise"), "0 works");
+  return Ok{};
+}
+
+bool is_dense_in_qwen(const ModelConfig& c, int64_t layer) {
+  if (const auto it = c.config.find("mlp_only_layers"); it != c.config.end() && it->is_array())
+    for (const nlohmann::json& one : *it)
+      if (one == layer) return true;
+  const int64_t step = c.integer("decoder_sparse_step", 1).value();
+  return step < 1 || (layer + 1) % step != 0;
+}
+
+ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x) {
+  Experts layer(g, style, h + style.at);
+  const ValueId y = layer.mix(x);
+  return style.shared_inner > 0 ? ops::add(g.b, y, layer.shared(x)) : y;
+}
+
+}  // namespace hone

@@ -1,0 +1,161 @@
+// Qwen3.5's text models: Qwen3's blocks with RMS norms times 1 + w, a gate on the output of attention, and heads of
+// which a part turns. Three of four layers have Gated DeltaNet (arXiv 2412.06464) in the place of attention.
+#include "learn/models/activations.h"
+#include "learn/models/errors.h"
+#include "learn/models/llama_blocks.h"
+
+namespace hone {
+namespace {
+
+// Defaults of Transformers' config class.
+constexpr const char* kUsualQwen35 =
+    R"({"vocab_size": 248320, "hidden_size": 4096, "intermediate_size": 12288,
+    "num_hidden_layers": 32, "num_attention_heads": 16, "num_key_value_heads": 4,
+    "head_dim": 256, "hidden_act": "silu", "max_position_embeddings": 32768,
+    "initializer_range": 0.02, "rms_norm_eps": 1e-06, "tie_word_embeddings": false,
+    "attention_bias": false, "attention_dropout": 0.0, "linear_conv_kernel_dim": 4,
+    "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+    "linear_num_value_heads": 32, "pad_token_id": null, "bos_token_id": null,
+    "eos_token_id": null, "full_attention_interval": 4,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default",
+                        "partial_rotary_factor": 0.25}})";
+constexpr const char* kLinear = "linear_attention";
+
+// Sizes of a layer with a state: G heads of keys, H heads of values.
+struct DeltaNet {
+  explicit DeltaNet(const ModelConfig& c)
+      : key_heads(c.integer("linear_num_key_heads").value()),
+        heads(c.integer("linear_num_value_heads").value()),
+        keys(c.integer("linear_key_head_dim").value()),
+        values(c.integer("linear_value_head_dim").value()) {}
+  int64_t key_row() const { return key_heads * keys; }
+  int64_t value_row() const { return heads * values; }
+  int64_t key_heads, heads, keys, values;
+};
+
+// x / sqrt(sum of x^2 + eps) of each head, times `scale`: an RMS norm whose weights are all the same.
+ValueId unit_heads(Builder& b, ValueId x, int64_t heads, double scale) {
+  constexpr double kEps = 1e-6;
+  const Shape whole = b.type(x).shape;
+  const int64_t D = whole[1] / heads;
+  const auto size = static_cast<double>(D);
+  const ValueId gamma = ops::constant(b, scale / std::sqrt(size), {DType::f32, {D}});
+  const ValueId rows = ops::reshape(b, x, {whole[0] * heads, D});
+  return ops::reshape(b, ops::rms_norm(b, rows, gamma, kEps / size).y, whole);
+}
+
+// log(1 + exp(x))
+ValueId softplus(Builder& b, ValueId x) {
+  const ValueId zero = ops::constant(b, 0, {DType::f32, {}});
+  const ValueId one = ops::constant(b, 1, {DType::f32, {}});
+  const ValueId size = ops::maximum(b, x, ops::neg(b, x));
+  const ValueId less = ops::log(b, ops::add(b, one, ops::exp(b, ops::neg(b, size))));
+  return ops::add(b, ops::maximum(b, x, zero), less);
+}
+
+// -exp(A_log) softplus(a + dt_bias), for a [T,H].
+ValueId decay_of_heads(ModelGraph& g, const std::string& at, ValueId a) {
+  Builder& b = g.b;
+  const Shape shape = b.type(a).shape;
+  const auto by_head = [&](ValueId v) { return ops::broadcast(b, v, shape, {1}); };
+  ParamSpec bias{at + "dt_bias", {shape[1]}, ParamSpec::Init::ones, 0, false};
+  constexpr double kLargestRate = 16;  // of new models
+  ParamSpec log_rate{at + "A_log", {shape[1]}, ParamSpec::Init::log_uniform, kLargestRate};
+  const ValueId dt_bias = g.weight(std::move(bias));
+  const ValueId rate = ops::neg(b, ops::exp(b, g.weight(std::move(log_rate))));
+  return ops::mul(b, by_head(rate), softplus(b, ops::add(b, a, by_head(dt_bias))));
+}
+
+ValueId delta_net(ModelGraph& g, int64_t layer, const std::string& h, ValueId y) {
+  Builder& b = g.b;
+  const DeltaNet d(g.config);
+  const std::string at = h + "linear_attn.";
+  const LinearLayer plain{.bias = false};
+  const int64_t T = b.type(y).shape[0], K = d.key_row(), V = d.value_row();
+  const ValueId mixed = g.linear(at + "in_proj_qkv", y, 2 * K + V, plain);
+  const ValueId beta = sigmoid(b, g.linear(at + "in_proj_b", y, d.heads, plain));
+  const ValueId decay = decay_of_heads(g, at, g.linear(at + "in_proj_a", y, d.heads, plain));
+  const int64_t taps = g.config.integer("linear_conv_kernel_dim").value();
+  const ValueId qkv = ops::silu(b, g.causal_conv(layer, at + "conv1d", mixed, taps, false));
+  ops::DeltaRuleInputs in{};
+  const double scale = 1 / std::sqrt(static_cast<double>(d.keys));
+  in.q = unit_heads(b, ops::slice(b, qkv, 1, 0, K), d.key_heads, scale);
+  in.k = unit_heads(b, ops::slice(b, qkv, 1, K, 2 * K), d.key_heads, 1);
+  in.v = ops::slice(b, qkv, 1, 2 * K, 2 * K + V);
+  in.decay = decay;
+  in.beta = beta;
+  in.cu = g.cu_seqlens;
+  const bool cached = g.mode == ModelGraph::Mode::cached;
+  if (cached) in.state = g.carried(layer, "delta", d.heads * d.keys * d.values);
+  const ops::DeltaRule rule = ops::gated_delta_rule(b, in, d.heads, d.key_heads);
+  if (cached) g.carry(layer, "delta", rule.state);
+  ValueId out = ops::reshape(b, rule.out, {T * d.heads, d.values});
+  out = g.rms_norm(at + "norm", out, g.config.real("rms_norm_eps", 1e-6));
+  const ValueId z = g.linear(at + "in_proj_z", y, V, plain);
+  out = ops::gate(b, z, ops::reshape(b, out, {T, V}), "silu");
+  return g.linear(at + "out_proj", out, g.config.hidden, plain);
+}
+
+LlamaStyle qwen35_style(const ModelConfig& c) {
+  const bool bias = c.flag("attention_bias", false);
+  return {.qkv_bias = bias,
+          .output_bias = bias,
+          .rotation = {.share = 0.25},
+          .before_rotation = norm_of_heads_from_one,
+          .norm = rms_norm_from_one,
+          .gated_attention = true,
+          .mixing_type = kLinear,
+          .mix = delta_net};
+}
+
+Status list_layers_of_qwen35(ModelConfig& c) {
+  if (c.config.contains("layer_types") && !c.config["layer_types"].is_null()) return Ok{};
+  const int64_t layers = HONE_TRY(c.integer("num_hidden_layers", 32));
+  const int64_t period = HONE_TRY(c.integer("full_attention_interval", 4));
+  HONE_TRY(check_range("'num_hidden_layers'", layers, 1, kMostLayers));
+  HONE_TRY(check_range("'full_attention_interval'", period, 1, kMostLayers));
+  nlohmann::json types = nlohmann::json::array();
+  for (int64_t i = 0; i < layers; ++i)
+    types.push_back((i + 1) % period == 0 ? "full_attention" : kLinear);
+  c.config["layer_types"] = std::move(types);
+  return Ok{};
+}
+
+Status read_qwen35_config(ModelConfig& c) {
+  HONE_TRY(list_layers_of_qwen35(c));
+  if (!c.flag("attn_output_gate", true))
+    return Error(err::kConfigNotOffered, "config.json: attn_output_gate = false is not supported");
+  if (const auto it = c.config.find("mlp_only_layers");
+      it != c.config.end() && !it->is_null() && !it->empty())
+    return Error(err::kConfigNotOffered, "config.json: mlp_only_layers is not supported");
+  // Notes on how states are kept, and on the layers that predict further tokens, which Transformers does not
+  // read either.
+  HONE_TRY(read_decoder_config(c, kUsualQwen35, qwen35_style(c),
+                               {"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype",
+                                "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"}));
+  HONE_TRY(check_layer_count(c));
+  for (const char* key : {"linear_key_head_dim", "linear_value_head_dim", "linear_num_key_heads",
+                          "linear_num_value_heads"})
+    HONE_TRY(check_range(fmt::format("'{}'", key), HONE_TRY(c.integer(key)), 1, kLargestSize));
+  HONE_TRY(check_range("'linear_conv_kernel_dim'", HONE_TRY(c.integer("linear_conv_kernel_dim")), 1,
+                       64));
+  const DeltaNet d(c);
+  if (d.heads % d.key_heads != 0)
+    return Error(err::kBadConfig,
+                 fmt::format("config.json: {} heads of values cannot share {} heads of keys",
+                             d.heads, d.key_heads));
+  if (const int64_t pad = HONE_TRY(c.integer("pad_token_id", -1)); pad >= 0 && pad < c.vocab)
+    c.padding_token = pad;
+  return Ok{};
+}
+
+}  // namespace
+
+Family family_qwen3_5() {
+  return llama_family<qwen35_style>({.name = "qwen3_5",
+                                     .model_types = {{"qwen3_5_text", "Qwen3_5", kUsualQwen35}},
+                                     .read_config = read_qwen35_config,
+                                     .carries_states = true});
+}
+
+}  // namespace hone

@@ -1,0 +1,88 @@
+// Qwen's models with experts (arXiv 2407.10671, 2505.09388): Qwen2's and Qwen3's blocks, where layers may have
+// experts in the place of the MLP.
+//   qwen2_moe  one more MLP for every token, with a gate
+//   qwen3_moe  shares of the experts sum to 1 where norm_topk_prob says so
+#include "learn/models/llama_blocks.h"
+
+namespace hone {
+namespace {
+
+// Defaults of Transformers' config classes.
+constexpr const char* kUsualQwen2Moe =
+    R"({"vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 5632,
+    "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16,
+    "hidden_act": "silu", "max_position_embeddings": 32768, "initializer_range": 0.02,
+    "rms_norm_eps": 1e-06, "tie_word_embeddings": false, "attention_dropout": 0.0,
+    "bos_token_id": null, "eos_token_id": null, "sliding_window": 4096,
+    "use_sliding_window": false, "max_window_layers": 28, "qkv_bias": true,
+    "decoder_sparse_step": 1, "mlp_only_layers": [], "moe_intermediate_size": 1408,
+    "shared_expert_intermediate_size": 5632, "num_experts_per_tok": 4, "num_experts": 60,
+    "norm_topk_prob": false, "output_router_logits": false, "router_aux_loss_coef": 0.001,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})";
+constexpr const char* kUsualQwen3Moe =
+    R"({"vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 6144,
+    "num_hidden_layers": 24, "num_attention_heads": 32, "num_key_value_heads": 4,
+    "hidden_act": "silu", "max_position_embeddings": 32768, "initializer_range": 0.02,
+    "rms_norm_eps": 1e-06, "tie_word_embeddings": false, "attention_bias": false,
+    "attention_dropout": 0.0, "bos_token_id": null, "eos_token_id": null,
+    "sliding_window": 4096, "use_sliding_window": false, "decoder_sparse_step": 1,
+    "mlp_only_layers": [], "moe_intermediate_size": 768, "num_experts_per_tok": 8,
+    "num_experts": 128, "norm_topk_prob": false, "output_router_logits": false,
+    "router_aux_loss_coef": 0.001,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})";
+
+bool is_qwen3_moe(const ModelConfig& c) { return c.text("model_type", "") == "qwen3_moe"; }
+
+LlamaStyle qwen_moe_style(const ModelConfig& c) {
+  const bool is_qwen3 = is_qwen3_moe(c), bias = c.flag("attention_bias", false);
+  LlamaStyle s{.qkv_bias = is_qwen3 ? bias : c.flag("qkv_bias", true),
+               .output_bias = is_qwen3 && bias};
+  if (is_qwen3) s.before_rotation = norm_of_heads;
+  s.experts =
+      ExpertStyle{.normalizes = c.flag("norm_topk_prob", false), .is_dense = is_dense_in_qwen};
+  if (const auto inner = c.integer("shared_expert_intermediate_size", 5632);
+      !is_qwen3 && inner.ok())
+    s.experts->shared_inner = *inner;
+  return s;
+}
+
+// Layers with a window, where config.json does not name them: Transformers' rule for Qwen2-MoE.
+void name_windows(ModelConfig& c) {
+  if (c.config.contains("layer_types") && !c.config["layer_types"].is_null()) return;
+  const int64_t end = c.integer("max_window_layers", 28).value();
+  nlohmann::json types = nlohmann::json::array();
+  for (int64_t i = 0; i < c.layers; ++i)
+    types.push_back(i % 2 == 0 && i < end ? "sliding_attention" : "full_attention");
+  c.config["layer_types"] = types;
+}
+
+Status read_qwen_moe_config(ModelConfig& c) {
+  const bool is_qwen3 = is_qwen3_moe(c);
+  const LlamaStyle style = qwen_moe_style(c);
+  name_expert_count(c, *style.experts);
+  HONE_TRY(read_decoder_config(c, is_qwen3 ? kUsualQwen3Moe : kUsualQwen2Moe, style,
+                               {"num_local_experts", "max_window_layers"}));
+  HONE_TRY(check_experts(c, *style.experts));
+  HONE_TRY(c.integer("decoder_sparse_step", 1));
+  HONE_TRY(c.integer("max_window_layers", 28));
+  if (!is_qwen3) {
+    const int64_t shared = HONE_TRY(c.integer("shared_expert_intermediate_size"));
+    HONE_TRY(check_range("'shared_expert_intermediate_size'", shared, 1, kLargestSize));
+  }
+  if (!c.flag("use_sliding_window", false)) return Ok{};
+  c.window = HONE_TRY(c.integer("sliding_window", 4096));
+  if (!is_qwen3) name_windows(c);
+  return Ok{};
+}
+
+}  // namespace
+
+Family family_qwen_moe() {
+  return llama_family<qwen_moe_style>(
+      {.name = "qwen_moe",
+       .model_types = {{"qwen2_moe", "Qwen2Moe", kUsualQwen2Moe, {"q_proj", "v_proj"}},
+                       {"qwen3_moe", "Qwen3Moe", kUsualQwen3Moe, {"q_proj", "v_proj"}}},
+       .read_config = read_qwen_moe_config});
+}
+
+}  // namespace hone
