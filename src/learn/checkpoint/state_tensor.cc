@@ -11,6 +11,11 @@ namespace hone {
 TensorData state_tensor(const Session& session, const std::string& state, std::string name) {
   TensorData t{std::move(name), session.state_type(state), {}, {}};
   t.blocks = [&session, state](BlockSink sink) { return session.read_state(state, {}, sink); };
+  if (t.type.shape.empty() || t.type.shape[0] == 0) return t;
+  const int64_t row = t.type.bytes() / t.type.shape[0];
+  t.rows = [&session, state, row](int64_t begin, int64_t end, BlockSink sink) {
+    return session.read_state(state, {begin * row, (end - begin) * row}, sink);
+  };
   return t;
 }
 
@@ -68,6 +73,7 @@ Result<std::span<std::byte>> copy_tensors(const Session& session, std::span<Tens
     }
     t.bytes = to;
     t.blocks = nullptr;
+    t.rows = nullptr;
     memory = memory.subspan(taken);
   }
   return memory;

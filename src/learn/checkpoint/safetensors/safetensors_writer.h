@@ -28,6 +28,8 @@ struct TensorData {
   // Instead of `bytes`, of a tensor that the host cannot reach: calls the sink with blocks of whole
   // elements, in order.
   std::function<Status(BlockSink)> blocks = {};
+  // Beside `blocks`: the same for rows begin to end - 1 of the first axis. None: rows cannot be read apart.
+  std::function<Status(int64_t begin, int64_t end, BlockSink)> rows = {};
 };
 
 using Metadata = std::map<std::string, std::string>;
