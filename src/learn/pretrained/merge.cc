@@ -72,6 +72,13 @@ class MergedWeights final : public WeightSource {
     return why.empty() ? Status(Ok{}) : Status(not_convertible(t, as, why));
   }
 
+  Status read_elements_of(size_t index, DType as, int64_t first,
+                          std::span<std::byte> out) const override {
+    const std::string& name = tensors()[index].name;
+    if (changes_.contains(name)) return WeightSource::read_elements_of(index, as, first, out);
+    return base_->read_range(name, as, first, out);
+  }
+
  private:
   const std::unique_ptr<WeightSource> base_, adapter_;
   const std::map<std::string, Change> changes_;

@@ -18,6 +18,7 @@
 #include "learn/models/errors.h"
 #include "learn/pretrained/bitsandbytes.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/mxfp4.h"
 #include "learn/pretrained/resize.h"
 #include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
@@ -243,18 +244,24 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
   p.trained = HONE_TRY(read_trained_task(beside.string()));
 
   if (options.need_weights && !name.empty()) {
+    std::unique_ptr<WeightSource> opened = HONE_TRY(open_weights(p.path));
+    if (const auto layout = family_of(p.config).layout; layout != nullptr)
+      p.config.layout =
+          layout([&](const std::string& weight) { return opened->find(weight) != nullptr; });
     std::set<std::string> turned;
     for (const ParamSpec& spec : family_of(p.config).params(p.config))
       if (spec.in_out) turned.insert(spec.name);
-    std::unique_ptr<WeightSource> weights = HONE_TRY(open_weights(p.path));
+    std::unique_ptr<WeightSource> weights = std::move(opened);
     if (p.whole) weights = part_of_whole(p, std::move(weights));
     p.weights = HONE_TRY(read_bitsandbytes(unwrapped(std::move(weights)), turned));
+    p.weights = join_stacked(read_mxfp4(std::move(p.weights)), stacked_tensors(p.config));
   }
   HONE_TRY(settle_head(p));
 
   std::string tokenizer_path = p.path.ends_with(".json") ? beside.string() : p.path;
   if (!options.tokenizer_name.empty())
     tokenizer_path = HONE_TRY(resolve(options.tokenizer_name, options, false));
+  if (!family_of(p.config).reads_text) return p;
   Result<Tokenizer> tokenizer = local_tokenizer(tokenizer_path);
   if (tokenizer.ok()) {
     p.tokenizer = std::move(*tokenizer);
@@ -362,6 +369,23 @@ Result<std::string> base_of_adapter(const std::string& folder) {
 
 }  // namespace
 
+namespace {
+
+Status check_quantized_experts(const Pretrained& p) {
+  if (!p.config.quantization) return Ok{};
+  const std::vector<ParamSpec> params = family_of(p.config).params(p.config);
+  if (std::none_of(params.begin(), params.end(),
+                   [](const ParamSpec& spec) { return spec.shape.size() == 3; }))
+    return Ok{};
+  return Error(err::kSettingConflict,
+               fmt::format("the weights of experts ({}) in few bits are not supported",
+                           p.config.text("model_type", p.config.family)))
+      .at(p.name)
+      .todo("leave the flags of quantization out; --bf16 halves the memory of products");
+}
+
+}  // namespace
+
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
   if (const std::string base = HONE_TRY(base_of_adapter(name)); !base.empty()) {
     OpenOptions with = options;
@@ -381,6 +405,7 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
                              p.config.quantization->scheme, options.quantization->scheme))
         .at(p.name + ": quantization_config")
         .todo("leave the flags out: the weights stay quantized as stored");
+  HONE_TRY(check_quantized_experts(p));
   HONE_TRY(open_adapter(p, options));
   HONE_TRY(settle_vocabulary(p, options));
   if ((p.config.adapter || stored) && !p.config.quantization)

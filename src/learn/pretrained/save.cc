@@ -1,9 +1,11 @@
 // Saving: the files of a Transformers model folder.
 #include <filesystem>
 
+#include "learn/checkpoint/safetensors/stacked_weights.h"
 #include "learn/checkpoint/safetensors/strict_json.h"
 #include "learn/checkpoint/torch/torch_writer.h"
 #include "learn/models/adapter_config.h"
+#include "learn/models/timm_config.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"
@@ -79,6 +81,7 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
     HONE_TRY(save_json(folder, kAdapterConfigFile, config));
     return model.tokenizer ? save_tokenizer(*model.tokenizer, folder) : Status(Ok{});
   }
+  if (model.config.timm) return save_json(folder, "config.json", timm_config_of(model.config));
   nlohmann::json config =
       model.whole ? model.whole->config_with(model.config) : model.config.config;
   if (!model.whole) config["architectures"] = {architecture_of(model.config)};
@@ -115,14 +118,21 @@ Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
     if (!spec.trained && find_weight(weights, model.config, spec) == nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, model.config, spec));
     const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
-    c.tensors.push_back(
-        {model.whole ? model.whole->name_of(spec.name) : spec.name, {dtype, spec.shape}, {}, {}});
+    const std::string name = model.whole ? model.whole->name_of(spec.name) : spec.name;
+    elements[dtype] += t->type.count();
+    if (is_stacked(name)) {
+      for (TensorData& one : split_stacked({tensor_of(weights, t->name, name, dtype)})) {
+        c.tensors.push_back(std::move(one));
+        c.sources.emplace_back();
+      }
+      continue;
+    }
+    c.tensors.push_back({name, {dtype, spec.shape}, {}, {}});
     c.sources.push_back(t->name);
     if (std::string second = second_name(model.config, spec.name); !second.empty()) {
       c.tensors.push_back({std::move(second), {dtype, spec.shape}, {}, {}});
       c.sources.push_back(t->name);
     }
-    elements[dtype] += t->type.count();
   }
   for (const auto& [dtype, count] : elements)
     if (count > elements[c.most]) c.most = dtype;

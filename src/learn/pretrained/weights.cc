@@ -42,6 +42,13 @@ class FirstValues {
           return static_cast<float>(spec_.std * (2 * random.next_uniform() - 1));
         });
         return;
+      case ParamSpec::Init::log_uniform:
+        in_blocks(begin, x, kUniforms, [&](PhiloxStream& random) {
+          constexpr double kLeast = 0.01;
+          return static_cast<float>(
+              std::log(kLeast + (spec_.std - kLeast) * random.next_uniform()));
+        });
+        return;
       case ParamSpec::Init::normal:
         in_blocks(begin, x, kNormals, [&](PhiloxStream& random) {
           return static_cast<float>(spec_.std * random.next_normal());
@@ -191,6 +198,25 @@ const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& co
   return nullptr;
 }
 
+std::vector<StackedTensor> stacked_tensors(const ModelConfig& config) {
+  std::vector<StackedTensor> all;
+  std::set<std::string> names;
+  for (const ParamSpec& spec : family_of(config).params(config)) {
+    if (!is_stacked(spec.name)) continue;
+    std::vector<std::string> known = family_of(config).other_names(config, spec);
+    known.insert(known.begin(), spec.name);
+    for (const std::string& wrapper : {std::string(), std::string(kWrapper)})
+      for (const std::string& name : known) {
+        if (!names.insert(wrapper + name).second) continue;
+        StackedTensor s{wrapper + name};
+        if (name == spec.name && !spec.merged.name.empty())
+          s = {s.name, wrapper + spec.merged.name, spec.merged.part, spec.merged.parts};
+        all.push_back(std::move(s));
+      }
+  }
+  return all;
+}
+
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec) {
   const TensorInfo* t = find_weight(weights, config, spec);
@@ -214,9 +240,10 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
     const bool turned =
         spec.shape.size() == 2 && t->type.shape == Shape{spec.shape[1], spec.shape[0]};
     // A head that fits another number of labels than the data's.
-    const bool labels = config.head == Head::sequence_classification && spec.of_head &&
-                        !t->type.shape.empty() && spec.shape[0] == config.labels &&
-                        t->type.shape[0] != config.labels;
+    const bool counts_labels =
+        config.head == Head::sequence_classification || config.head == Head::image_classification;
+    const bool labels = counts_labels && spec.of_head && !t->type.shape.empty() &&
+                        spec.shape[0] == config.labels && t->type.shape[0] != config.labels;
     if (labels)
       return Error(err::kWeightShape,
                    fmt::format("the checkpoint's head has {} outputs ('{}'), the labels are {}",

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "learn/checkpoint/safetensors/weight_source.h"
+#include "learn/checkpoint/safetensors/stacked_weights.h"
 #include "learn/models/adapter_config.h"
 
 namespace hone {
@@ -20,6 +20,8 @@ inline constexpr std::string_view kWrapper = "model.";
 // Looks for the family's name, an older one, or the other name of a tie; nullptr: none exists.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const ParamSpec& spec);
+// The model's weights that checkpoints keep one by one, under each of their names.
+std::vector<StackedTensor> stacked_tensors(const ModelConfig& config);
 // Finds a weight and checks its shape. H2281: it is missing. H2282: it has another shape.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);

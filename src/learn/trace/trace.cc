@@ -7,6 +7,7 @@
 #include "base/core/json.h"
 #include "engine/passes/differentiate.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
+#include "learn/checkpoint/safetensors/stacked_weights.h"
 #include "learn/harness/budget/programs.h"
 #include "learn/harness/feed.h"
 #include "learn/pretrained/weights.h"
@@ -170,7 +171,16 @@ Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model
   for (auto it = params.rbegin(); it != params.rend(); ++it) {
     if (!it->is_trained()) continue;
     const std::string name = grad_name(it->name);
-    traced.push_back({name, {DType::f32, it->shape}, session.state_values<float>(name)});
+    std::vector<float> values = session.state_values<float>(name);
+    if (!is_stacked(name)) {
+      traced.push_back({name, {DType::f32, it->shape}, std::move(values)});
+      continue;
+    }
+    const Type each{DType::f32, Shape(it->shape.begin() + 1, it->shape.end())};
+    for (int64_t i = 0; i < it->shape[0]; ++i) {
+      const auto first = values.begin() + i * each.count();
+      traced.push_back({member_name(name, i), each, {first, first + each.count()}});
+    }
   }
   return traced;
 }

@@ -1,0 +1,19 @@
+// Weights in MXFP4 (OCP Microscaling Formats 1.0), as gpt-oss keeps the matrices of its experts: 32 elements
+// in 4 bits, E2M1, share a scale 2^(s - 127) in a byte.
+#pragma once
+
+#include <memory>
+
+#include "learn/checkpoint/safetensors/weight_source.h"
+
+namespace hone {
+
+// quant_method in config.json.
+inline constexpr const char* kMxfp4 = "mxfp4";
+
+// Reads each pair X_blocks u8[E,M,K/32,16], the even element of a byte in its low half, and X_scales
+// u8[E,M,K/32] as the tensor X [E,K,M], which Transformers makes of it. The weights themselves if there is no
+// pair.
+std::unique_ptr<WeightSource> read_mxfp4(std::unique_ptr<WeightSource> weights);
+
+}  // namespace hone
