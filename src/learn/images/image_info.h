@@ -1,0 +1,19 @@
+// The header of an image file.
+#pragma once
+
+#include "learn/images/image.h"
+
+namespace hone {
+
+enum class ImageCoding { jpeg, png, webp };
+
+struct ImageInfo {
+  ImageCoding coding = ImageCoding::jpeg;
+  int64_t stored_width = 0, stored_height = 0;
+  int orientation = kUpright;
+
+  int64_t width() const { return swaps_sides(orientation) ? stored_height : stored_width; }
+  int64_t height() const { return swaps_sides(orientation) ? stored_width : stored_height; }
+};
+
+}  // namespace hone
