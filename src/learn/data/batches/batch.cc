@@ -264,10 +264,10 @@ void plan_units(std::span<const std::vector<int64_t>> lengths, const BatchGrid& 
   for (MicroBatchPlan& batch : plan.batches) batch.shape = shape;
 }
 
-void add_empty_batches(size_t count, const BatchGrid& grid, StepPlan& plan) {
+void add_empty_batches(size_t count, size_t axes, const BatchGrid& grid, StepPlan& plan) {
   while (plan.batches.size() < count) {
     MicroBatchPlan& batch = plan.batches.emplace_back();
-    batch.shape = grid.index(std::span(batch.tokens).first(1));
+    batch.shape = grid.index(std::span(batch.tokens).first(axes));
   }
 }
 

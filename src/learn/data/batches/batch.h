@@ -94,9 +94,9 @@ void plan_step(std::span<const std::vector<int64_t>> lengths, const BatchGrid& g
 // largest shape. rows and tokens of the plan are those of the whole step.
 void plan_units(std::span<const std::vector<int64_t>> lengths, const BatchGrid& grid,
                 int64_t unit_rows, const Share& share, StepPlan& plan);
-// Adds micro-batches without rows, of the smallest shape, until the plan has `count` batches: a rank
-// without rows takes part in the sums of all ranks.
-void add_empty_batches(size_t count, const BatchGrid& grid, StepPlan& plan);
+// Adds micro-batches without rows, of the smallest shape for examples of `axes` axes, until the plan has
+// `count` batches: a rank without rows takes part in the sums of all ranks.
+void add_empty_batches(size_t count, size_t axes, const BatchGrid& grid, StepPlan& plan);
 // Gives the plan the memory that a step of at most `rows` rows can need.
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan);
 

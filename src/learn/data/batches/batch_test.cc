@@ -322,7 +322,7 @@ TEST(EmptyBatches, HaveTheSmallestShapeAndOneSequenceOfSlack) {
   StepPlan plan;
   plan_step(std::vector<std::vector<int64_t>>{{}}, grid, plan);
   EXPECT_TRUE(plan.batches.empty());
-  add_empty_batches(2, grid, plan);
+  add_empty_batches(2, 1, grid, plan);
   ASSERT_EQ(plan.batches.size(), 2u);
   EXPECT_EQ(plan.rows, 0);
   const int64_t size = grid.shapes[plan.batches[1].shape][kTokens];
@@ -332,8 +332,22 @@ TEST(EmptyBatches, HaveTheSmallestShapeAndOneSequenceOfSlack) {
   EXPECT_EQ(ids, std::vector<int32_t>(ids.size(), 0));
   const auto all = static_cast<int32_t>(size);
   EXPECT_THAT(cu, ElementsAre(0, all, all, all));
-  add_empty_batches(1, grid, plan);  // there are enough
+  add_empty_batches(1, 1, grid, plan);  // there are enough
   EXPECT_EQ(plan.batches.size(), 2u);
+}
+
+TEST(EmptyBatches, HaveTheSmallestShapeOfSeveralAxes) {
+  const std::vector<int64_t> sources = {30, 90, 40, 60, 50, 80}, targets = {3, 9, 4, 6, 5, 8};
+  const BatchGrid grid =
+      choose_grid(std::vector<AxisLengths>{{kTokens, targets}, {kSourceTokens, sources}}, 2);
+  StepPlan plan;
+  plan_step(std::vector<std::vector<int64_t>>{{}, {}}, grid, plan);
+  add_empty_batches(1, 2, grid, plan);
+  const auto size = [](const BatchShape& s) { return s.axes[0].size + s.axes[1].size; };
+  int64_t least = size(grid.largest());
+  for (const BatchShape& shape : grid.shapes) least = std::min(least, size(shape));
+  EXPECT_LT(least, size(grid.largest()));
+  EXPECT_EQ(size(grid.shapes[plan.batches[0].shape]), least);
 }
 
 TEST(LabelledBatch, HasTypesAndLabels) {

@@ -8,7 +8,7 @@
 
 extern "C" {
 
-inline constexpr int32_t kHoneArrowAbi = 5;
+inline constexpr int32_t kHoneArrowAbi = 6;
 
 enum HoneArrowFormat : int32_t {
   kHoneArrowParquet,
@@ -24,6 +24,7 @@ enum HoneArrowKind : int32_t {
   kHoneArrowIntegers,  // list
   kHoneArrowTexts,     // list
   kHoneArrowNested,    // anything else, as JSON in `text`
+  kHoneArrowFile,      // a struct of bytes and path: bytes in `text`, the path in texts[0]
 };
 
 struct HoneArrowText {

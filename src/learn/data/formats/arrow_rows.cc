@@ -199,6 +199,9 @@ class ArrowReader final : public RowReader {
         return std::vector<int64_t>(c.integers, c.integers + c.count);
       case kHoneArrowNested:
         return RawJson{std::string(c.text.data, static_cast<size_t>(c.text.size))};
+      case kHoneArrowFile:
+        return FileCell{std::string(c.text.data, static_cast<size_t>(c.text.size)),
+                        std::string(c.texts[0].data, static_cast<size_t>(c.texts[0].size))};
       case kHoneArrowTexts:
         break;
     }

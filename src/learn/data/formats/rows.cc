@@ -11,7 +11,7 @@ namespace hone {
 const char* cell_type_name(const Cell& cell) {
   static constexpr const char* kNames[] = {"null",          "text",          "integer",
                                            "number",        "true or false", "list of integers",
-                                           "list of texts", "nested value"};
+                                           "list of texts", "nested value",  "a file"};
   return kNames[cell.index()];
 }
 

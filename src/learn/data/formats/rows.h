@@ -24,9 +24,15 @@ struct RawJson {
   bool operator==(const RawJson&) const = default;
 };
 
+// A file in a cell, as the `datasets` library keeps images: its bytes, or (no bytes) its path elsewhere.
+struct FileCell {
+  std::string bytes, path;
+  bool operator==(const FileCell&) const = default;
+};
+
 // One value. csv, tsv and text give text only; a missing value is std::monostate.
 using Cell = std::variant<std::monostate, std::string, int64_t, double, bool, std::vector<int64_t>,
-                          std::vector<std::string>, RawJson>;
+                          std::vector<std::string>, RawJson, FileCell>;
 const char* cell_type_name(const Cell& cell);  // "text", "integer", "null", "list of integers" ...
 
 struct Row {

@@ -1,5 +1,6 @@
 #include "learn/data/formats/arrow_module/cells.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
@@ -191,6 +192,27 @@ bool fill_list(const arrow::Array& values, int64_t begin, int64_t end, HoneArrow
   return true;
 }
 
+// A struct of two fields, `bytes` (binary) and `path` (text): an image of the `datasets` library.
+bool fill_file(const arrow::Array& array, int64_t i, HoneArrowCell& cell, CellMemory& memory) {
+  if (array.type_id() != Type::STRUCT) return false;
+  const auto& fields = static_cast<const arrow::StructArray&>(array);
+  const int bytes = fields.struct_type()->GetFieldIndex("bytes"),
+            path = fields.struct_type()->GetFieldIndex("path");
+  if (fields.num_fields() != 2 || bytes < 0 || path < 0) return false;
+  const auto types = {Type::BINARY, Type::LARGE_BINARY, Type::BINARY_VIEW};
+  const Type::type type = fields.struct_type()->field(bytes)->type()->id();
+  if (std::find(types.begin(), types.end(), type) == types.end()) return false;
+  const std::shared_ptr<arrow::Array> values = fields.field(bytes), paths = fields.field(path);
+  HoneArrowText name{};
+  if (!values->IsNull(i)) text_at(*values, i, cell.text);
+  if (!paths->IsNull(i) && !text_at(*paths, i, name)) return false;
+  memory.texts.assign(1, name);
+  cell.kind = kHoneArrowFile;
+  cell.texts = memory.texts.data();
+  cell.count = 1;
+  return true;
+}
+
 }  // namespace
 
 void fill_cell(const arrow::Array& array, int64_t i, HoneArrowCell& cell, CellMemory& memory) {
@@ -209,6 +231,8 @@ void fill_cell(const arrow::Array& array, int64_t i, HoneArrowCell& cell, CellMe
   } else if (array.type_id() == Type::DICTIONARY) {
     const auto& dictionary = static_cast<const arrow::DictionaryArray&>(array);
     fill_cell(*dictionary.dictionary(), dictionary.GetValueIndex(i), cell, memory);
+  } else if (fill_file(array, i, cell, memory)) {
+    return;
   } else if (const arrow::Array* values = list_at(array, i, begin, end);
              !values || !fill_list(*values, begin, end, cell, memory)) {
     memory.json.clear();
