@@ -22,8 +22,10 @@ class Console : public TrainCallback {
   }
   void on_step_end(const RunPlace& at, const StepReport& r) override {
     std::array<char, 64> line;  // no allocation in the loop
-    const auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} tokens/s",
-                                          r.loss, static_cast<double>(r.tokens) / r.seconds);
+    // A row of another kind, such as an image, is one token.
+    const auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} {}/s",
+                                          r.loss, static_cast<double>(r.tokens) / r.seconds,
+                                          r.tokens > r.rows ? "tokens" : "rows");
     bar_->update(at.step, {line.data(), std::min(written.size, line.size())});
   }
   Status on_log(const RunPlace& at, const OrderedJson& entry) override {

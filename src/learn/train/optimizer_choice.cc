@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/core/text.h"
+#include "engine/ops/ops.h"
 #include "learn/train/optimizers/errors.h"
 #include "learn/train/update.h"
 
@@ -67,6 +68,28 @@ Result<Attr> value_of(const OptimizerArgument& argument, const std::string& text
 const std::vector<Optimizer>& optimizer_shelf() {
   static const std::vector<Optimizer> all = all_optimizer();
   return all;
+}
+
+// Averages of weights are exchanged with the weights, so both must be whole and of one type here.
+Status check_averages(const TrainSettings& s, bool by_optimizer) {
+  const bool ema = s.ema_decay > 0;
+  if (!ema && !by_optimizer) return Ok{};
+  const std::string flag =
+      ema ? fmt::format("--ema_decay {:g}", s.ema_decay) : fmt::format("--optim {}", s.optim);
+  const auto refuse = [&](const std::string& other, const std::string& remedy) {
+    return Error(err::kOptimizerArgument, "averages of weights do not go together with " + other)
+        .at(flag)
+        .todo(remedy);
+  };
+  if (ema && by_optimizer)
+    return refuse(fmt::format("the optimizer {}, which keeps its own", s.optim),
+                  "leave --ema_decay out");
+  if (s.zero_stage > 0 || s.split_invariant > 0)
+    return refuse("states that ranks divide", "leave --zero_stage and --split_invariant out");
+  if (s.offload_optimizer_device != "none" || s.auto_fit)
+    return refuse("offloaded optimizer states",
+                  "leave --offload_optimizer_device and --auto_fit out");
+  return Ok{};
 }
 
 }  // namespace
@@ -152,17 +175,26 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
       return e.at("--optim_args " + s.optim_args);
     }
   o.attrs.set("weight_decay", s.weight_decay);
+  if (op_table().find(optimizer.op)->attr("warmup_steps"))
+    o.attrs.set("warmup_steps", static_cast<int64_t>(s.warmup_steps));  // as Trainer gives it
+  o.ema_decay = s.ema_decay;
+  HONE_TRY(check_averages(s, optimizer.averages));
   return o;
 }
 
 Status check_weight_types(const std::vector<UpdateWeight>& weights, const TrainSettings& s) {
-  if (optimizer_of(s).updates_bf16 ||
+  if ((optimizer_of(s).updates_bf16 && s.ema_decay == 0) ||
       std::none_of(weights.begin(), weights.end(),
                    [](const UpdateWeight& w) { return w.type.dtype == DType::bf16; }))
     return Ok{};
   std::vector<std::string> others;
   for (const Optimizer& o : optimizer_shelf())
     if (o.updates_bf16) others.push_back(o.names.front());
+  if (s.ema_decay > 0)
+    return Error(err::kOptimizerArgument, "weights in bfloat16 have no averages")
+        .at(fmt::format("--ema_decay {:g}", s.ema_decay))
+        .at("--dtype bfloat16")
+        .todo("use --bf16 in place of --dtype bfloat16, or leave --ema_decay out");
   const std::string name = s.adafactor ? "adafactor" : s.optim;
   return Error(err::kOptimizerArgument,
                fmt::format("the optimizer {} does not update weights in bfloat16", name))

@@ -6,6 +6,7 @@
 #include "base/core/hash.h"
 #include "learn/checkpoint/ranges.h"
 #include "learn/checkpoint/safetensors/safetensors.h"
+#include "learn/checkpoint/safetensors/stacked_weights.h"
 #include "learn/checkpoint/state_tensor.h"
 
 namespace hone {
@@ -27,7 +28,7 @@ Result<std::vector<TensorData>> tensors_to_save(const TrainTask& task,
     if (!again.name.empty()) tensors.push_back(std::move(again));
   }
   for (TensorData& other : HONE_TRY(task.other_tensors())) tensors.push_back(std::move(other));
-  return tensors;
+  return split_stacked(std::move(tensors));
 }
 
 // Everything besides tensors.
@@ -36,21 +37,6 @@ Status add_files_of_run(CheckpointWriter& w, TrainTask& task, const SavedRun& sa
   HONE_TRY(w.add_file(kTrainerStateFile, saved.trainer_state));
   if (!saved.state.is_null()) HONE_TRY(w.add_json(kStateFile, saved.state));
   return Ok{};
-}
-
-// The values of a tensor of the source, in blocks.
-std::function<Status(BlockSink)> blocks_of(const WeightSource& source, const std::string& name,
-                                           const Type& type) {
-  return [&source, name, type](BlockSink sink) -> Status {
-    const int64_t size = size_of(type.dtype), most = kStateBlock / size;
-    std::vector<std::byte> block(static_cast<size_t>(std::min(most, type.count()) * size));
-    for (int64_t first = 0; first < type.count(); first += most) {
-      const auto bytes = static_cast<size_t>(std::min(most, type.count() - first) * size);
-      HONE_TRY(source.read_range(name, type.dtype, first, std::span(block).first(bytes)));
-      HONE_TRY(sink(std::span(block).first(bytes)));
-    }
-    return Ok{};
-  };
 }
 
 // The tensors that this rank writes: its rows of those that are cut between the ranks, and its share of
@@ -115,7 +101,7 @@ Result<std::vector<PartFile>> write_weights(RunRanks& ranks, const std::string& 
       sources.push_back(HONE_TRY(open_safetensors(folder + "/" + part.file.name)));
     joined = HONE_TRY(join_ranges(std::move(sources)));
     for (TensorData& t : tensors)
-      if (joined->find(t.name) != nullptr) t.blocks = blocks_of(*joined, t.name, t.type);
+      if (joined->find(t.name) != nullptr) t = tensor_of(*joined, t.name, t.name, t.type.dtype);
   }
   tensors = HONE_TRY(tensors_to_save(task, std::move(tensors)));
   // PEFT loads an adapter from one file.

@@ -304,6 +304,10 @@ class SharedUpdate {
       receive(std::exchange(on_their_way, std::move(sent)));
     }
     receive(on_their_way);
+    if (options_.ema_decay == 0) return;
+    Values scales;
+    for (const WeightGroup& g : groups_) scales.resize(g.end, scale_of_.at(g.begin));
+    emit_averages(b_, weights_, options_.ema_decay, scalars.step, scales);
   }
 
   State& state(size_t weight) { return p.states[state_of_.at(weights_[weight].name)]; }

@@ -46,9 +46,25 @@ bool Trainer::every(double interval, int64_t step) const {
   return steps > 0 && step % steps == 0;
 }
 
+Result<bool> Trainer::use_averages() {
+  if (!averages_.any() || averages_.in_use() || done_ == skipped_) return false;
+  HONE_TRY(averages_.exchange());
+  return true;
+}
+
+Status Trainer::leave_averages(bool used) { return used ? averages_.exchange() : Status(Ok{}); }
+
+Status Trainer::after_loading(int64_t updates) {
+  if (!averages_.any() || updates == 0) return Ok{};
+  averages_.were_loaded();
+  return averages_.exchange();
+}
+
 Result<OrderedJson> Trainer::evaluate() {
   const double start = clock_->seconds();
+  const bool averages = HONE_TRY(use_averages());
   Result<OrderedJson> made = task_.evaluate();
+  HONE_TRY(leave_averages(averages));
   if (!made.ok() && !is_cut_short(made.error())) return std::move(made.error());
   const OrderedJson got = made.ok() ? std::move(*made) : OrderedJson::object();
   evaluation_due_ = got.empty();

@@ -21,6 +21,7 @@
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/data/batches/steps.h"
 #include "learn/metrics/loss.h"
+#include "learn/train/averages.h"
 #include "learn/train/background_save.h"
 #include "learn/train/callback.h"
 #include "learn/train/idle_steps.h"
@@ -203,6 +204,10 @@ class Trainer {
   void count_step(const StepSums& sums, double seconds, Progress& p);
   OrderedJson train_metrics(const Progress& p) const;
   bool stops_early() const;
+  // Puts averages of the weights in their places, if there are any and they are not there yet; true: it did.
+  Result<bool> use_averages();
+  Status leave_averages(bool used);
+  Status after_loading(int64_t updates);  // of a checkpoint
   StepUpdate next_update() const;
   Status not_finite(const StepSums& sums);          // Ok: the step counts; an Error ends the run
   Status roll_back(Error why);                      // the same
@@ -274,6 +279,7 @@ class Trainer {
   } rolled_back_;
   std::optional<LossScale> loss_scale_;
   std::optional<Plateau> plateau_;  // of a schedule that follows evaluations
+  WeightAverages averages_;
   IdleSteps idle_;
   TrainLoss loss_;
   double flops_ = 0;

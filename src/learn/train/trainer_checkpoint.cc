@@ -4,6 +4,7 @@
 #include "base/store/objects/service.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/output_dir.h"
+#include "learn/checkpoint/safetensors/stacked_weights.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
@@ -190,6 +191,7 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   discard_ = start.discard;
   lock_ = start.lock;
   HONE_TRY(choose_memory());
+  averages_.attach(task_.session(), task_.weight_names());
   if (!start.checkpoint.empty()) HONE_TRY(resume(start.checkpoint));
   if (!start.finished) return false;
   const int64_t total = task_.steps().total_steps();
@@ -229,6 +231,15 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   return true;
 }
 
+// The weights with those joined that the session has as one.
+static std::unique_ptr<WeightSource> joined(std::unique_ptr<WeightSource> weights,
+                                            const TrainTask& task) {
+  std::vector<StackedTensor> stacked;
+  for (const std::string& name : task.weight_names())
+    if (is_stacked(name)) stacked.push_back({task.saved_name(name)});
+  return join_stacked(std::move(weights), stacked);
+}
+
 Status Trainer::load_states(const ResumeState& from, const std::string& checkpoint) {
   Session& s = task_.session();
   for (const std::string& name : task_.weight_names())
@@ -264,6 +275,7 @@ Result<ResumeState> Trainer::open_verified(const std::string& checkpoint) const 
 Status Trainer::resume(const std::string& checkpoint) {
   ResumeState from = HONE_TRY(open_verified(checkpoint));
   if (from.state.is_null() || !from.weights || !from.optimizer) return no_states(checkpoint);
+  from.weights = joined(std::move(from.weights), task_);
   HONE_TRY(settle_import(from, checkpoint, s_, task_, optimizer_states(task_.session())));
   HONE_TRY(load_states(from, checkpoint));
   const Json& state = from.state;
@@ -306,6 +318,7 @@ Status Trainer::resume(const std::string& checkpoint) {
                  fmt::format("the checkpoint's state cannot be read: {}", e.what()))
         .at(checkpoint);
   }
+  HONE_TRY(after_loading(done_ - skipped_));
   HONE_TRY(task_.seek(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
   // A copy in memory is not in the output folder.
@@ -324,10 +337,12 @@ Status Trainer::load_best() {
     return Ok{};
   }
   const std::string checkpoint = checkpoint_path(best_.checkpoint_step);
-  const ResumeState from = HONE_TRY(open_verified(checkpoint));
+  ResumeState from = HONE_TRY(open_verified(checkpoint));
+  from.weights = joined(std::move(from.weights), task_);
   Session& s = task_.session();
   for (const std::string& name : task_.weight_names())
     HONE_TRY(read_into(*from.weights, name, s, checkpoint, task_.saved_name(name)));
+  averages_.were_loaded();
   if (best_.checkpoint_step != best_.step) {
     log_warning(
         "no checkpoint of the best evaluation, after step {}, was saved: {} is the final model",
@@ -349,9 +364,10 @@ OrderedJson Trainer::ended_metrics() const {
 Status Trainer::load_ended() {
   std::string from = s_.output_dir;
   if (task_.weights_stem() != "model") from += "/" + task_.weights_stem() + ".safetensors";
-  const std::unique_ptr<WeightSource> weights = HONE_TRY(open_weights(from));
+  const std::unique_ptr<WeightSource> weights = joined(HONE_TRY(open_weights(from)), task_);
   for (const std::string& name : task_.weight_names())
     HONE_TRY(read_into(*weights, name, task_.session(), s_.output_dir, task_.saved_name(name)));
+  averages_.were_loaded();
   return Ok{};
 }
 

@@ -193,6 +193,7 @@ Result<TrainOutcome> Trainer::train() {
     return outcome;
   }
   if (s_.load_best_model_at_end) HONE_TRY(load_best());
+  HONE_TRY(use_averages());  // to the end
   HONE_TRY(check_folder());
   HONE_TRY(save_model());
   HONE_TRY(write_state());

@@ -30,7 +30,9 @@ Status Trainer::save_in_memory() {
   const double begin = system_clock().seconds();
   const SavedRun run{saved_tensors(task_, optimizer_states(task_.session())),
                      resume_state(false, best_), state_text(best_)};
+  const bool averages = HONE_TRY(use_averages());
   const Result<std::string> saved = write_checkpoint(*s_.ranks, memory_, done_, task_, run, [] {});
+  HONE_TRY(leave_averages(averages));
   // The older copy stays until this one is whole.
   if (s_.ranks->leads())
     for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(memory_)))

@@ -84,6 +84,7 @@ Status Trainer::roll_back(Error why) {
         why.at(fmt::format("--non_finite_patience {}: back at the weights of {} once more",
                            s_.non_finite_patience, newest.path)));
   HONE_TRY(load_states(from, newest.path));
+  HONE_TRY(after_loading(made));
   skipped_ = done_ + 1 - made;
   not_finite_in_row_ = 0;
   if (loss_scale_) loss_scale_->restore(from.state.value("loss_scale", Json()));
@@ -104,7 +105,7 @@ Error Trainer::why_not_finite(const StepSums& sums) {
   Error e(err::kNotFinite,
           fmt::format("the {} of step {} is {}; {}", loss ? "loss" : "gradient norm", done_ + 1,
                       std::isnan(value) ? std::abs(value) : value,  // never "-nan"
-                      why.first.empty() ? "every value before it is finite"
+                      why.first.empty() ? "no earlier value that is not finite was found"
                                         : "the first value that is not finite: " + why.first));
   for (const std::string& row : why.rows) e.at(row);
   return std::move(

@@ -176,6 +176,7 @@ Status Trainer::keep_elsewhere(Error why) {
   const std::string beside = without_end_slash(s_.output_dir);
   std::error_code none;
   const std::string last = std::filesystem::temp_directory_path(none).string() + "/hone-";
+  HONE_TRY(use_averages());
   const SavedRun run{saved_tensors(task_, s_.save_only_model ? std::vector<std::string>()
                                                              : optimizer_states(task_.session())),
                      s_.save_only_model ? Json() : resume_state(false, best_), state_text(best_)};
@@ -208,7 +209,9 @@ Status Trainer::finish_save(Next next) {
 
 Status Trainer::save_in_training(bool extra, bool last) {
   const double begin = system_clock().seconds();
+  const bool averages = HONE_TRY(use_averages());
   Status saved = save_checkpoint(extra, last);
+  HONE_TRY(leave_averages(averages));
   (last ? last_save_seconds_ : save_seconds_) += system_clock().seconds() - begin;
   return saved;
 }

@@ -67,6 +67,11 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
     const Values next = ops::update(b, rule.op, lists, known_attrs(rule.op, options.attrs));
     for (size_t i = 0; i < results.size(); ++i) program.states[results[i]].next = next[i];
   }
+  if (options.ema_decay > 0) {
+    Values scales;
+    for (const WeightGroup& g : groups) scales.resize(g.end, scale_of.at(g.begin));
+    emit_averages(b, weights, options.ema_decay, step, scales);
+  }
   program.outputs.push_back({"grad_norm", norm});
 }
 
@@ -83,6 +88,9 @@ std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weigh
     for (OptimizerState& one : states_of(weights, which, rule_of(options, own)))
       states.push_back(std::move(one));
   }
+  if (options.ema_decay > 0)
+    for (const UpdateWeight& w : weights)
+      states.push_back({fmt::format("{}.{}", kAverageState, w.name), w.type});
   return states;
 }
 

@@ -194,6 +194,29 @@ ops::UpdateLists lists_of(const std::vector<UpdateWeight>& weights, const Update
   return lists;
 }
 
+void emit_averages(Builder& b, const std::vector<UpdateWeight>& weights, double decay, ValueId step,
+                   const Values& scales) {
+  Program& program = b.program();
+  std::unordered_map<std::string, ValueId> updated;
+  for (const State& s : program.states) updated[s.name] = s.next;
+  const auto number = [&](double v) { return ops::constant(b, v, {DType::f64, {}}); };
+  const ValueId first = ops::compare(b, ops::cast(b, step, DType::f64), number(1), "le");
+  const ValueId fresh = ops::select(b, first, number(1), number(1 - decay));
+  b.set_scope(kAverageState);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    State s;
+    s.role = Role::moment;
+    s.name = fmt::format("{}.{}", kAverageState, weights[i].name);
+    const size_t at = program.states.size();
+    const ValueId old = program.add_state(std::move(s), weights[i].type);
+    const ValueId finite = ops::compare(b, ops::sub(b, scales[i], scales[i]), number(0), "eq");
+    const ValueId share =
+        ops::cast(b, ops::select(b, finite, fresh, number(0)), weights[i].type.dtype);
+    const ValueId change = ops::sub(b, updated.at(weights[i].name), old);
+    program.states[at].next = ops::add(b, old, ops::mul(b, change, share));
+  }
+}
+
 Values take_gradients(Program& program, const std::vector<UpdateWeight>& weights) {
   std::unordered_map<std::string_view, ValueId> outputs;
   for (const Named& o : program.outputs) outputs[o.name] = o.value;

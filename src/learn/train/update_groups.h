@@ -67,6 +67,12 @@ ValueId rate_of(Builder& b, const std::vector<UpdateWeight>& weights, const Upda
 // Those of the attributes that the op knows.
 Attrs known_attrs(const std::string& op, const Attrs& attrs);
 
+// Adds a state kAverageState for each weight: the weight after the first update, then
+//   average' = decay average + (1 - decay) weight'
+// and nothing if the scale of the weight's gradients is not finite. `scales`: by weight. Weights are whole.
+void emit_averages(Builder& b, const std::vector<UpdateWeight>& weights, double decay, ValueId step,
+                   const Values& scales);
+
 // The outputs "grad.<weight>" of a program, which are outputs no longer.
 Values take_gradients(Program& program, const std::vector<UpdateWeight>& weights);
 

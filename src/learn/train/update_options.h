@@ -17,6 +17,7 @@ struct UpdateOptions {
   bool all_or_nothing = false;       // a gradient that is not finite keeps all states as they are
   uint64_t seed = 42;                // of the rule's random numbers, and of rounding
   bool stochastic_rounding = false;  // of weights in bf16
+  double ema_decay = 0;              // of the averages of weights (kAverageState); 0: none
   double loraplus_lr_ratio = 1;      // times the rate of weights for which is_faster() is true
   int64_t group_bytes = int64_t{64} << 20;
   DType gradients = DType::f32;  // type of gradients that are states (differentiate)

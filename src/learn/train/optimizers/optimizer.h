@@ -87,6 +87,10 @@ inline StateList state_absmax(std::string name) {
 // nor for fewer elements than min_8bit_size.
 inline bool has_codes(const UpdateWeight& w) { return !w.looked_up && w.type.count() >= 4096; }
 
+// A state of this name is the average of the weight: evaluations use it, and it is saved in place of the
+// weight (trainer.h).
+inline constexpr const char* kAverageState = "average";
+
 struct UsualRates {
   double least = 1e-5, most = 1e-4;
 };
@@ -117,6 +121,7 @@ struct Optimizer {
   bool updates_bf16 = true;    // updates weights that are kept only in bf16
   // No backend has a kernel for the op: it runs as its decomposition, only on the device.
   bool decomposed = false;
+  bool averages = false;        // has states kAverageState
   UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
   std::vector<DeepSpeedOptimizer> deepspeed = {};
 };
