@@ -162,7 +162,7 @@ std::vector<Generated> all_of(Served& s, const Prompt& prompt,
 // A prompt that is the answer to another has the log probabilities of that answer, also when other
 // sequences are decoded meanwhile.
 TEST(Batcher, LogProbabilitiesOfPromptsAreThoseOfAnswers) {
-  for (const char* name : {"llama_tied_tiny", "gpt2_tiny"}) {
+  for (const char* name : {"llama_tied_tiny", "gpt2_tiny", "lfm2_tiny", "qwen3_5_tiny"}) {
     Served s(name, {.rows = 3, .tokens = 24, .longest_prompt = 20, .page = 4});
     auto config = config_of(10);
     config->top_logprobs = 3;

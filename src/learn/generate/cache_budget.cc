@@ -37,7 +37,10 @@ Result<CachePlan> plan_cache(const ModelConfig& config, const CacheLimits& limit
   CachePlan plan;
   plan.arena_bytes = session.plan().arena_bytes();
   for (const StateSlot& s : session.plan().states)
-    if (s.role == Role::cache) plan.cache_bytes += s.type.bytes();
+    if (s.role == Role::cache) {
+      plan.cache_bytes += s.type.bytes();
+      if (s.name.starts_with(kCarriedState)) plan.carried_bytes += s.type.bytes();
+    }
   return plan;
 }
 
@@ -55,7 +58,8 @@ Result<CacheLimits> fit_cache(const ModelConfig& config, CacheLimits wanted,
                              wanted.tokens, format_bytes(smallest.arena_bytes),
                              format_bytes(std::max<int64_t>(most.arena_bytes, 0))))
         .todo("ask for a shorter length or fewer sequences, or keep the weights in fewer bits");
-  const int64_t page_bytes = smallest.cache_bytes / all_pages(least);
+  const int64_t page_bytes = (smallest.cache_bytes - smallest.carried_bytes) / all_pages(least);
+  if (page_bytes == 0) return least;  // no layer has pages
   // The arena is whole huge pages, so a first answer may be some pages too large.
   for (int64_t more = -excess(smallest, most) / page_bytes; more > 0;) {
     const CacheLimits l = with_more_pages(least, wanted, more);

@@ -15,8 +15,9 @@ namespace hone {
 
 // Device memory of the programs of some limits, in bytes.
 struct CachePlan {
-  int64_t arena_bytes = 0;  // the whole arena: weights, cache, values of a program
-  int64_t cache_bytes = 0;  // keys and values of all pages, those of sources included
+  int64_t arena_bytes = 0;    // the whole arena: weights, cache, values of a program
+  int64_t cache_bytes = 0;    // keys and values of all pages, those of sources included; states
+  int64_t carried_bytes = 0;  // the states that layers carry, of the cache
 };
 // Plans the programs with the backend's kernels and allocates nothing. Errors of build_cached_programs and lower().
 Result<CachePlan> plan_cache(const ModelConfig& config, const CacheLimits& limits,

@@ -1,5 +1,7 @@
 #include "learn/generate/cached_model.h"
 
+#include <tuple>
+
 namespace hone {
 
 CachedModel::CachedModel(Session& session, const ModelConfig& config, const CacheLimits& limits)
@@ -7,7 +9,8 @@ CachedModel::CachedModel(Session& session, const ModelConfig& config, const Cach
       limits_(limits),
       vocab_(config.vocab),
       pool_(limits.pages()),
-      source_pool_(limits.source_pages()) {
+      source_pool_(limits.source_pages()),
+      state_pool_(limits.rows) {
   for (const CachedShape& s : cached_shapes(limits)) {
     const size_t p = session.program_index(cached_name(s));
     auto in = [&](const char* name) { return session.input<int32_t>(p, name).data(); };
@@ -23,10 +26,15 @@ CachedModel::CachedModel(Session& session, const ModelConfig& config, const Cach
       bound_.back().cu_cross = in("cu_cross");
       bound_.back().cross_table = in("cross_table");
     }
+    if (session.has_input(p, "state_from")) {
+      bound_.back().state_from = in("state_from");
+      bound_.back().state_to = in("state_to");
+    }
   }
   for (int64_t i = 0; i < config.layers; ++i)
     for (char which : {'k', 'v'}) {
       const std::string name = cache_name(i, which);
+      if (!session.has_state(name)) continue;  // it has none, or reads another's
       states_.push_back(
           {session.state_index(name), session.state_slot(name).type.bytes() / limits.pages()});
     }
@@ -122,6 +130,7 @@ CacheEntry CachedModel::fork(const CacheEntry& e) {
   copy.pages.reserve(static_cast<size_t>(limits_.blocks()));
   copy.pages = pool_.share(e.pages);
   copy.length = e.length;
+  copy.state_row = state_pool_.share(e.state_row);
   return copy;
 }
 
@@ -132,10 +141,25 @@ void CachedModel::drop(CacheEntry& e) {
   e.length = 0;
   source_pool_.drop(e.source_pages);
   e.source_length = 0;
+  state_pool_.drop(e.state_row);
+}
+
+// States are read of all sequences before any is written, so a row that others share is only read: the first of
+// them to run takes another row.
+std::pair<int32_t, int32_t> CachedModel::take_state_row(CacheEntry& e) {
+  const int32_t from = e.state_row.empty() ? -1 : e.state_row[0];
+  if (from < 0) {
+    e.state_row.push_back(state_pool_.take());
+  } else if (state_pool_.shared(from)) {
+    PageList old{from};
+    e.state_row[0] = state_pool_.take();
+    state_pool_.drop(old);
+  }
+  return {from, e.state_row[0]};
 }
 
 void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
-                             std::span<const Chunk> chunks) {
+                             std::span<const Chunk> chunks, bool each_token) {
   int32_t t = 0, cached = 0, crossed = 0;
   int64_t s = 0;
   b.cu_seqlens[0] = b.cu_cache[0] = 0;
@@ -164,6 +188,7 @@ void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
       std::copy(e.source_pages.begin(), e.source_pages.end(), row);
       std::fill(row + e.source_pages.size(), row + b.shape.source_blocks, 0);
     }
+    if (b.state_from != nullptr) std::tie(b.state_from[s], b.state_to[s]) = take_state_row(e);
     ++s;
     b.cu_seqlens[s] = t;
     b.cu_cache[s] = cached;
@@ -172,6 +197,12 @@ void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
   std::fill(b.positions + t, b.positions + b.shape.tokens, 0);
   std::fill(b.slots + t, b.slots + b.shape.tokens, -1);
   std::fill(b.rows + s, b.rows + b.shape.sequences, -1);
+  if (each_token)
+    for (int32_t row = 0; row < t; ++row) b.rows[row] = row;
+  if (b.state_from != nullptr) {
+    std::fill(b.state_from + s, b.state_from + b.shape.sequences, -1);
+    std::fill(b.state_to + s, b.state_to + b.shape.sequences, -1);
+  }
   std::fill(b.block_table + s * b.shape.blocks, b.block_table + b.shape.sequences * b.shape.blocks,
             0);
   std::fill(b.cu_seqlens + s + 1, b.cu_seqlens + b.shape.sequences + 1, t);
@@ -223,15 +254,18 @@ std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
   return {gathered_.data(), feeds.size() * V};
 }
 
-// Each token is a sequence of its own over the pages of the entry.
+// Each token is a sequence of its own over the pages of the entry; if the layers carry states, all are one.
 std::span<const float> CachedModel::run_each(const Feed& feed) {
   const auto count = static_cast<int64_t>(feed.tokens.size());
   HONE_BUG_IF(count < 1 || count > limits_.rows, "{} tokens where {} were planned", count,
               limits_.rows);
   chunks_.clear();
-  for (int64_t i = 0; i < count; ++i) chunks_.push_back({0, i, 1});
   const Bound& b = smallest(count, count);
-  run_chunks(b, {&feed, 1}, chunks_);
+  if (b.state_from != nullptr)
+    chunks_.push_back({0, 0, count});
+  else
+    for (int64_t i = 0; i < count; ++i) chunks_.push_back({0, i, 1});
+  run_chunks(b, {&feed, 1}, chunks_, b.state_from != nullptr);
   return {b.logits, static_cast<size_t>(count * vocab_)};
 }
 

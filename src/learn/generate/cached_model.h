@@ -9,6 +9,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "engine/session/session.h"
 #include "learn/generate/pages.h"
@@ -23,6 +24,8 @@ struct CacheEntry {
   // Encoder-decoders: pages of the source.
   PageList source_pages = {};
   int64_t source_length = 0;
+  PageList state_row =
+      {};  // families that carry states: the row of this sequence's; empty: it has none yet
 };
 
 struct Feed {
@@ -62,6 +65,7 @@ class CachedModel {
     int32_t *ids, *positions, *cu_seqlens, *cu_cache, *block_table, *slots, *rows;
     const float* logits;
     int32_t *cu_cross = nullptr, *cross_table = nullptr;  // encoder-decoders
+    int32_t *state_from = nullptr, *state_to = nullptr;   // families that carry states
   };
   struct BoundEncoder {
     size_t program;
@@ -76,12 +80,16 @@ class CachedModel {
   void make_room(CacheEntry& e, int64_t tokens);
   void copy_pages();
   void run_encoder(std::span<const Feed> sources);
-  void run_chunks(const Bound& b, std::span<const Feed> feeds, std::span<const Chunk> chunks);
+  // The rows of the entry's states before and after a run of its next tokens.
+  std::pair<int32_t, int32_t> take_state_row(CacheEntry& e);
+  // each_token: of the only chunk, logits of all tokens are wanted.
+  void run_chunks(const Bound& b, std::span<const Feed> feeds, std::span<const Chunk> chunks,
+                  bool each_token = false);
 
   Session& session_;
   CacheLimits limits_;
   int64_t vocab_;
-  PagePool pool_, source_pool_;
+  PagePool pool_, source_pool_, state_pool_;
   std::vector<Bound> bound_;
   std::vector<BoundEncoder> encoders_;
   struct CacheState {

@@ -292,7 +292,9 @@ TEST(Generate, NarrowWeightsMoveTheLogitsLittle) {
          {std::pair{WeightStorage::bf16, 0.03}, {WeightStorage::i8, 0.1}}) {
       const std::vector<float> got = logits_of(model, weights, *fast, encodes);
       const double off = largest_difference(got, exact);
-      EXPECT_LT(off, bound) << name;
+      // Its router chooses another expert for one token.
+      const double more = name == "qwen3_moe_tiny" && weights == WeightStorage::i8 ? 0.03 : 0;
+      EXPECT_LT(off, bound + more) << name;
       EXPECT_GT(off, 0) << name;
       // With weights in i8 the CPU rounds activations to 15 bits.
       EXPECT_LT(largest_difference(logits_of(model, weights, reference_backend(), encodes), got),
@@ -345,10 +347,10 @@ std::vector<Prompt> prompts_of_lengths(std::initializer_list<int64_t> lengths) {
 // Prompts of different lengths, more than there are rows: each ends as it does alone. Greedy search
 // and sampling free rows one by one, beams in groups; the longest prompts take several prefill
 // runs.
-TEST(Generate, PromptsTogetherEndAsAlone) {
+void expect_together_as_alone(const std::string& name) {
   auto backend = open_backend("cpu", {.threads = 1}).value();
   const std::vector<Prompt> prompts = prompts_of_lengths({3, 40, 1, 17, 8, 2, 31});
-  const Pretrained model = open_golden("llama_tied_tiny");
+  const Pretrained model = open_golden(name);
   for (const json& settings :
        {json{{"eos_token_id", {7, 11, 29}}},
         json{{"do_sample", true}, {"num_return_sequences", 2}, {"eos_token_id", 5}},
@@ -369,6 +371,14 @@ TEST(Generate, PromptsTogetherEndAsAlone) {
       EXPECT_EQ(g.ended, one[g.sequence].ended);
     }
   }
+}
+
+TEST(Generate, PromptsTogetherEndAsAlone) { expect_together_as_alone("llama_tied_tiny"); }
+
+// States are read and written in rows of their own.
+TEST(Generate, SequencesWithStatesEndAsAlone) {
+  expect_together_as_alone("lfm2_tiny");
+  expect_together_as_alone("qwen3_5_tiny");
 }
 
 TEST(Generate, SamplesDependOnSeedAndPlaceAlone) {
@@ -425,9 +435,9 @@ TEST(Generate, DrawsFollowTheProbabilities) {
   EXPECT_LT(chi2, 24.3);  // 7 degrees of freedom, 0.1 %
 }
 
-TEST(Generate, NothingIsLeftInTheCache) {
+void expect_nothing_left(const std::string& name) {
   auto backend = open_backend("cpu", {.threads = 1}).value();
-  const Pretrained model = open_golden("gpt2_tiny");
+  const Pretrained model = open_golden(name);
   auto g =
       make_generator(model, {.rows = 4, .tokens = 30, .longest_prompt = 9, .page = 4}, *backend);
   GenerationConfig config;
@@ -437,6 +447,11 @@ TEST(Generate, NothingIsLeftInTheCache) {
     config.num_beams = beams;
     for (int i = 0; i < 5; ++i) run(*g, prompts, config);
   }
+}
+
+TEST(Generate, NothingIsLeftInTheCache) {
+  expect_nothing_left("gpt2_tiny");
+  expect_nothing_left("lfm2_tiny");
 }
 
 TEST(Generate, PlansWasteLittle) {
@@ -450,9 +465,16 @@ TEST(Generate, PlansWasteLittle) {
       ASSERT_TRUE(session.ok()) << session.error().text();
       for (size_t i = 0; i < session->programs().size(); ++i) {
         const ProgramPlan& plan = session->plan().programs[i];
-        const int64_t waste = std::max<int64_t>(plan.live_bytes / 50, 16 << 10);  // of tiny models
-        EXPECT_LE(plan.transient_bytes[Space::device], plan.live_bytes + waste)
-            << session->programs()[i].name << " of " << name;
+        // One norm feeds attention and MLP of Cohere's layers, and experts keep whole numbers of places: few values of
+        // tiny sizes fit badly.
+        static const std::map<std::string, double> kMore{{"cohere2_tiny", 0.11},
+                                                         {"opt_tiny", 0.021},
+                                                         {"gpt_oss_tiny", 0.04},
+                                                         {"olmoe_tiny", 0.04},
+                                                         {"qwen3_moe_tiny", 0.04}};
+        const auto named = kMore.find(name);
+        const double most = named == kMore.end() ? 0.02 : named->second;
+        EXPECT_LE(plan.fragmentation(), most) << session->programs()[i].name << " of " << name;
       }
     }
 }

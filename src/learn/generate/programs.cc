@@ -47,9 +47,14 @@ Program build_cached_program(const ModelConfig& config, const CachedShape& shape
     g.cu_cross = input("cu_cross", {shape.sequences + 1});
     g.cross_table = input("cross_table", {shape.sequences, shape.source_blocks});
   }
+  const Family& family = family_of(config);
+  if (family.carries_states) {
+    g.state_rows = shape.state_rows;
+    g.state_from = input("state_from", {shape.sequences});
+    g.state_to = input("state_to", {shape.sequences});
+  }
   ValueId rows = input("rows", {shape.sequences});
   add_model_states(g, false);
-  const Family& family = family_of(config);
   ValueId x = family.body(g);  // [T,C]
   Builder::Scope head(b, "head");
   x = ops::gather_rows(b, x, rows);                                  // [S,C]
@@ -63,6 +68,7 @@ std::vector<CachedShape> cached_shapes(const CacheLimits& limits) {
   auto add = [&](int64_t tokens, int64_t sequences) {
     shapes.push_back({tokens, sequences, limits.pages(), limits.page, limits.blocks(),
                       limits.source_pages(), limits.source_blocks()});
+    shapes.back().state_rows = limits.rows;
   };
   for (int64_t n = 1; n < limits.rows; n *= 2) add(n, n);
   add(limits.rows, limits.rows);

@@ -10,6 +10,10 @@
 //   output  logits f32[S,V]
 //   states  the weights, and cache.<layer>.k|v f32[pages, page, G*D]
 //
+// Families whose layers carry states (Family::carries_states) have two inputs more, state_from and state_to
+// i32[S]: the row of a sequence's states before and after the run; -1: none. Their states are
+// carried.<layer>.<which> f32[rows, 1, width].
+//
 // Sequences of any lengths share a program without padding: prefill is a program of many tokens,
 // decoding one of T = S. All programs of a session share weights and cache by the states' names.
 //
@@ -36,6 +40,7 @@ struct CachedShape {
   // Encoder-decoders; 0: the model has no encoder.
   int64_t source_pages = 0, source_blocks = 0;  // Bx
   bool encodes = false;                         // tokens and sequences are those of sources
+  int64_t state_rows = 0;                       // families that carry states
 };
 
 // Builds the program without any pass; its pipeline is forward_pipeline().
