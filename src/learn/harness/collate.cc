@@ -44,6 +44,12 @@ Status finish_tokens(const ModelConfig& config, Batch& to) {
   const auto ids = to.get<int32_t>("ids");
   HONE_TRY(check_ids(ids, config.vocab));
   count_positions(config, ids, to.get<int32_t>("positions"));
+  const auto lengths = to.get_if<float>("row_lengths");
+  if (lengths.empty()) return Ok{};
+  const auto ends = to.get<int32_t>("cu_seqlens");
+  for (size_t i = 0; i + 1 < ends.size(); ++i)
+    std::fill(lengths.begin() + ends[i], lengths.begin() + ends[i + 1],
+              static_cast<float>(ends[i + 1] - ends[i]));
   return Ok{};
 }
 

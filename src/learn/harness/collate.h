@@ -27,7 +27,7 @@ Status check_ids(std::span<const int32_t> ids, int64_t vocab, const char* whose 
 // encoder's.
 Status check_ids(const ExampleRows& rows, const ModelConfig& config);
 // Call when ids are final: checks that the model has them (H2415), and fills position numbers in
-// the family's way.
+// the family's way, and row_lengths if the program has them.
 Status finish_tokens(const ModelConfig& config, Batch& to);
 
 }  // namespace hone

@@ -63,6 +63,7 @@ struct Examples {
   // The first rows of `eval` run through the evaluation program, this number of them.
   int64_t compared = INT64_MAX;
   int64_t train_rows_read = 0;  // before any selection
+  int64_t held_bytes = 0;  // memory besides the rows: images in it, pixels that wait for their step
 
   // --- functions of steps and evaluations -----------------------------------------------------
   // Fills the inputs of a program, whose tensors give the shape. True: some labels did not fit and
@@ -88,6 +89,8 @@ struct Examples {
   std::function<Status(TaskRun&)> opened = [](TaskRun&) { return Ok{}; };
   // Called before the micro-batches of a step, with the rows of all ranks. May evaluate rows.
   std::function<Status(TaskRun&, int64_t step, const BatchRows& rows)> before_step = nullptr;
+  // Seconds that collate has waited for data so far.
+  std::function<double()> waited_seconds = [] { return 0.0; };
   // Called after a micro-batch of a step, with the outputs of its program.
   std::function<void(const CollatedRows& rows, const Batch& outputs)> after_batch = nullptr;
   // Sums over this rank's rows since the last call, as many on every rank; the values of the sums of

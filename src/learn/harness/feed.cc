@@ -69,14 +69,18 @@ void RowFeed::reorder_epoch(int64_t epoch) {
   ordered_epoch_ = epoch;
 }
 
+int64_t RowFeed::append_rows_of(int64_t step, std::vector<int64_t>& rows) {
+  const StepRows at = steps_->rows_of_step(step);
+  if (x_->reorder) reorder_epoch(at.epoch);
+  for (int64_t i = at.begin; i < at.end; ++i)
+    rows.push_back(x_->reorder ? epoch_order_[static_cast<size_t>(i)] : order_->index(at.epoch, i));
+  return at.epoch;
+}
+
 Result<TakenRows> RowFeed::rows_of_step(int64_t step) {
   rows_.clear();
   if (!x_->train_stream) {
-    const StepRows at = steps_->rows_of_step(step);
-    if (x_->reorder) reorder_epoch(at.epoch);
-    for (int64_t i = at.begin; i < at.end; ++i)
-      rows_.push_back(x_->reorder ? epoch_order_[static_cast<size_t>(i)]
-                                  : order_->index(at.epoch, i));
+    append_rows_of(step, rows_);
     return TakenRows{&*x_->train, {rows_, {}}};
   }
   TextStream& stream = *x_->train_stream;

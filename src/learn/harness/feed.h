@@ -31,6 +31,9 @@ class RowFeed {
 
   // The rows of all ranks. Valid until the next call.
   Result<TakenRows> rows_of_step(int64_t step);
+  // Appends the rows of a step of rows in memory, in their order; returns their epoch. For data that are made ready
+  // before their step.
+  int64_t append_rows_of(int64_t step, std::vector<int64_t>& rows);
   void give_up_step() { given_up_ = true; }  // a stop came: data_place() stays before the step
   Json data_place() const;
   // Errors: H2405 if the checkpoint's run did not stream.

@@ -40,7 +40,11 @@ struct RunForm {
   // The program for the usual number of labels may be too small for a micro-batch. The axis
   // "labels" of a shape then adds room.
   bool labels_vary = false;
-  int64_t most_rows = 0;       // of a micro-batch; 0: as many as fit
+  int64_t most_rows = 0;  // of a micro-batch; 0: as many as fit
+  // A row that is not made of tokens: limits[0] is one of these ("image of 224 x 224 pixels"), of this number of
+  // values. "": rows of tokens.
+  std::string row_text = "";
+  int64_t row_values = 1;
   bool replaces_head = false;  // a checkpoint's head of another shape is replaced by a new one
   // Cache limits for generating texts in evaluations: sources of at most this number of tokens,
   // `rows` rows. Null: the run generates none.
@@ -103,6 +107,7 @@ struct Task {
   // For hone prepare and --streaming: makes rows of texts, or of rows with several columns.
   std::optional<TextSource> text;
   std::optional<PreparedSource> prepared;
+  bool reads_text = true;           // its models have tokenizers
   bool predicts = false;            // has rows to predict (--do_predict)
   bool resizes_embeddings = false;  // as the example script of the task, unless a setting says more
 

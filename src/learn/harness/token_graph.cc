@@ -27,6 +27,7 @@ ValueId add_token_inputs(ModelGraph& g, const BatchShape& shape, const Type* lab
   g.sample_ids = input("sample_ids", DType::i64, tokens);
   if (pairs) g.encoder_sample_ids = input("encoder_sample_ids", DType::i64, sources);
   g.rng = input("rng", DType::i64, 2);
+  if (g.config.neftune_alpha > 0) g.row_lengths = input("row_lengths", DType::f32, tokens);
   return labels;
 }
 
@@ -45,8 +46,7 @@ Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing) {
   const HeadLayer layer = model_head(g.model);
   Builder::Scope head(g.b, "head");
   const ops::CrossEntropy loss =
-      ops::linear_cross_entropy(g.b, layer.x, layer.weight, g.labels, g.scale, train,
-                                label_smoothing, layer.bias, layer.softcap);
+      cross_entropy_of(g.b, layer, g.labels, g.scale, train, label_smoothing);
   if (train) {
     g.program.outputs.push_back({"loss", loss.loss});
   } else {

@@ -205,10 +205,14 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
   return fits.rows;
 }
 
-std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits,
+std::string row_size_text(const RunForm& form) {
+  return form.row_text.empty() ? count_of(form.limits[0].tokens, "token") : form.row_text;
+}
+
+std::string needs_text(const Needs& needs, const std::string& row, const ArenaLimits& limits,
                        int64_t rows) {
-  const std::string with = fmt::format(
-      "with {} of {}", rows == 1 ? "one row" : count_of(rows, "row"), count_of(tokens, "token"));
+  const std::string with =
+      fmt::format("with {} of {}", rows == 1 ? "one row" : count_of(rows, "row"), row);
   if (limits.shared && needs.disk <= limits.disk)
     return fmt::format("the run needs {} {}, {} may be used", format_bytes(needs.device), with,
                        format_bytes(std::max<int64_t>(limits.device, 0)));

@@ -28,9 +28,11 @@ inline constexpr int64_t kMostRowsTried = 65536;
 Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
                                     const ArenaLimits& limits, const ShapesOf& shapes_of);
 
+// The largest row of the first axis: "512 tokens", or the text of the form.
+std::string row_size_text(const RunForm& form);
 // "the run needs 3.0 GiB with one row of 512 tokens, 2.0 GiB may be used"; if there are several
 // spaces, for the one whose limit is exceeded.
-std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits,
+std::string needs_text(const Needs& needs, const std::string& row, const ArenaLimits& limits,
                        int64_t rows = 1);
 
 // Planned and measured memory of a run. Measured: anonymous and shared pages of the process now,

@@ -88,7 +88,9 @@ PlanSubject plan_subject(const Task& task, const Pretrained& model, const TaskMo
   return {.settings = task.settings,
           .model = model.name,
           .parameters = parameter_count(model.config),
-          .row = made.form.limits[0]};
+          .row = made.form.limits[0],
+          .row_size = row_size_text(made.form),
+          .of_tokens = made.form.row_text.empty()};
 }
 
 Result<PlanReport> plan_report(const Task& task, Pretrained& model, const PlannedDevices& devices,

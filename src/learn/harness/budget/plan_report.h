@@ -29,7 +29,9 @@ struct PlanSubject {
   std::shared_ptr<const TaskSettings> settings;
   std::string model;
   int64_t parameters = 0;
-  RowLimit row;  // of the first axis
+  RowLimit row;          // of the first axis
+  std::string row_size;  // "512 tokens"
+  bool of_tokens = true;
 };
 PlanSubject plan_subject(const Task& task, const Pretrained& model, const TaskModel& made);
 

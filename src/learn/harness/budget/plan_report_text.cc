@@ -127,7 +127,10 @@ OrderedJson PlanReport::json() const {
   if (copy.needed > 0) j["save_copy_bytes"] = copy.bytes();
   j["memory_bytes"] = limits.device + runtime_bytes;
   j["fits"] = fit.rows > 0;
-  j[row.flag] = row.tokens;
+  if (of_tokens)
+    j[row.flag] = row.tokens;
+  else
+    j["row"] = row_size;
   j["micro_batch_rows"] = fit.rows;
   j["largest_micro_batch_rows"] = largest_rows;
   j["micro_batches_per_step"] =
@@ -145,8 +148,7 @@ OrderedJson PlanReport::json() const {
 
 std::string PlanReport::text() const {
   std::string text =
-      fmt::format("{}: {} parameters, rows of {}, {} in a step\n", model, parameters,
-                  count_of(row.tokens, "token"),
+      fmt::format("{}: {} parameters, rows of {}, {} in a step\n", model, parameters, row_size,
                   count_of(wanted_rows * settings->gradient_accumulation_steps, "row"));
   text += memory_text(*this);
   if (remedy)

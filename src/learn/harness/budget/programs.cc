@@ -9,6 +9,7 @@
 #include "learn/data/batches/rank_rows.h"
 #include "learn/harness/training_precision.h"
 #include "learn/models/adapter_config.h"
+#include "learn/models/errors.h"
 #include "learn/models/layer_pattern.h"
 #include "learn/models/quantization.h"
 #include "learn/train/run_ranks.h"
@@ -152,7 +153,7 @@ std::set<std::string> weights_in_bf16(const ModelConfig& config, const TrainSett
   std::set<std::string> names;
   if (!s.pure_bf16()) return names;
   for (const ParamSpec& p : family_of(config).params(config))
-    if (!p.of_adapter() && p.scheme.empty()) names.insert(p.name);
+    if (!p.of_adapter() && p.scheme.empty() && !p.moves) names.insert(p.name);
   return names;
 }
 
@@ -274,6 +275,17 @@ void keep_measured_whole(const ModelConfig& config, Sharding& sharding) {
       for (const KeptState& kept : kept_states(spec)) sharding.whole.insert(kept.name);
 }
 
+// Each rank would have its own.
+Status refuse_running_statistics(const ModelConfig& config) {
+  const std::vector<ParamSpec> params = family_of(config).params(config);
+  const auto moves =
+      std::find_if(params.begin(), params.end(), [](const auto& p) { return p.moves; });
+  if (moves == params.end() || config.adapter) return Ok{};
+  return Error(err::kConfigNotOffered,
+               fmt::format("a model with batch norms ('{}') is trained by one rank", moves->name))
+      .todo("start one process without --split_invariant; it uses all cores");
+}
+
 }  // namespace
 
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
@@ -305,6 +317,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     update.units = shapes.units;
     update.stage = std::max(update.stage, 2);
   }
+  if (!train.empty() && update.is_shared()) HONE_TRY(refuse_running_statistics(m.config));
   if (!update.share.alone())
     how.sharding = sharding_of(weights, update, s.offload_persistence_threshold);
   keep_measured_whole(m.config, how.sharding);

@@ -128,7 +128,10 @@ OrderedJson RankReport::json() const {
   j["bytes"] = spaces_json(shown);
   j["memory_bytes"] = limits.device == kNoLimit ? kNoLimit : limits.device + runtime_bytes;
   j["fits"] = fits();
-  j[row.flag] = row.tokens;
+  if (of_tokens)
+    j[row.flag] = row.tokens;
+  else
+    j["row"] = row_size;
   j["rows_per_step"] = step_rows();
   j["flops_per_step"] = shown.flops * static_cast<double>(cluster.all());
   j["links"] = links.figures;
@@ -149,10 +152,9 @@ OrderedJson RankReport::json() const {
 
 std::string RankReport::text() const {
   const RankPlan& shown = layouts.shown();
-  std::string text =
-      fmt::format("{}: {} parameters, rows of {}, {} in a step of {} ranks: {}\n", model,
-                  parameters, count_of(row.tokens, "token"), count_of(step_rows(), "row"),
-                  cluster.all(), devices_text(cluster));
+  std::string text = fmt::format("{}: {} parameters, rows of {}, {} in a step of {} ranks: {}\n",
+                                 model, parameters, row_size, count_of(step_rows(), "row"),
+                                 cluster.all(), devices_text(cluster));
   for (const std::string& figure : links.figures) text += fmt::format("  {}\n", figure);
   text += layouts_text(*this);
   text += purposes_text(*this);

@@ -210,10 +210,11 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
   }
   report.memory_bytes = memory_of(fit->plan, (*backend)->spec());
   if (fit->rows == 0)
-    findings.add(FindingLevel::kError, "memory_too_small",
-                 needs_text(needs_of(fit->plan, (*backend)->spec(), limits), block, limits,
-                            std::max<int64_t>(s.split_invariant, 1)),
-                 "", "hone plan shows what would fit");
+    findings.add(
+        FindingLevel::kError, "memory_too_small",
+        needs_text(needs_of(fit->plan, (*backend)->spec(), limits), row_size_text(made->form),
+                   limits, std::max<int64_t>(s.split_invariant, 1)),
+        "", "hone plan shows what would fit");
   else if (fit->rows < wanted && s.split_invariant == 0)
     findings.add(
         kNote, "small_micro_batches",

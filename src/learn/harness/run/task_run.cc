@@ -92,6 +92,13 @@ Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
 }
 
 Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
+  const double waited = examples_.waited_seconds();
+  StepSums sums = HONE_TRY(compute_step(step, update));
+  sums.data_seconds += examples_.waited_seconds() - waited;
+  return sums;
+}
+
+Result<StepSums> TaskRun::compute_step(int64_t step, const StepUpdate& update) {
   const double begin = system_clock().seconds();
   const TakenRows all = HONE_TRY(feed_->rows_of_step(step));
   const double data_seconds = system_clock().seconds() - begin;
@@ -260,9 +267,10 @@ Status TaskRun::why_not_finite(BoundProgram& program, const CollatedRows& rows) 
   session_->find_not_finite(&found);
   session_->run(program.index);
   session_->find_not_finite(nullptr);
-  return Error(err::kNotFinite, fmt::format("the model's output in evaluation is not finite; {}",
-                                            found ? "the first value that is not: " + found->text()
-                                                  : "every value before it is finite"))
+  return Error(err::kNotFinite,
+               fmt::format("the model's output in evaluation is not finite; {}",
+                           found ? "the first value that is not: " + found->text()
+                                 : "no earlier value that is not finite was found"))
       .todo("take a checkpoint from before the training broke");
 }
 
@@ -340,9 +348,10 @@ std::map<std::string, std::vector<std::string>> TaskRun::other_names() const {
 
 std::vector<std::string> TaskRun::weight_names() const { return saved_weights(model_.config); }
 
-// Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
+// Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings. Each value of
+// a pixel counts as a token.
 double TaskRun::flops_of_step(const StepSums& sums) const {
-  return 6.0 * static_cast<double>(sums.tokens) *
+  return 6.0 * static_cast<double>(sums.tokens * made_->form.row_values) *
          static_cast<double>(parameters_outside_embeddings_);
 }
 

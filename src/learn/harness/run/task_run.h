@@ -68,6 +68,13 @@ class TaskRun final : public TrainTask {
                                 const char* title = "evaluating");
   // The same for these rows of the evaluation, in this order, without progress in the log.
   Result<int64_t> evaluate_rows(std::vector<int64_t> rows, EvalMetrics& metrics);
+  // The rows of a step of rows in memory, in their order, and those that this rank computes. For data that are made
+  // ready before their step.
+  struct RowsOfStep {
+    int64_t epoch = 0;
+    std::vector<int64_t> all, mine;
+  };
+  void find_rows_of(int64_t step, RowsOfStep& rows);
   // Gives the weights the values again that the run starts from.
   Status load_first_weights() { return fill_weights(from_scratch_); }
   // Call after programs have run, before their results are used. Errors: H1323.
@@ -145,6 +152,7 @@ class TaskRun final : public TrainTask {
   Status gather_embeddings(const TakenRows& all);
   // Gives the micro-batch of a program the gradients of its rows.
   void put_gradient(const MicroBatchPlan& batch, BoundProgram& program) const;
+  Result<StepSums> compute_step(int64_t step, const StepUpdate& update);
   Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
                                    float scale, StepSums sums);
   // H2406: evaluates the micro-batch again and names the first value that is not finite.

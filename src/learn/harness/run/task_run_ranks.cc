@@ -130,6 +130,20 @@ void TaskRun::keep_unit_loss(size_t round, double loss) {
   if (!plan_.batches[round].rows.empty()) unit_losses_[round] = loss;
 }
 
+void TaskRun::find_rows_of(int64_t step, RowsOfStep& rows) {
+  rows.all.clear();
+  rows.mine.clear();
+  rows.epoch = feed_->append_rows_of(step, rows.all);
+  if (!in_units()) {
+    add_rows_of_rank(rows.all, s_.batch_rows(), ranks().share(), rows.mine);
+    return;
+  }
+  const int64_t count = std::ssize(rows.all), n = ranks().share().ranks;
+  for (int64_t i = 0; i < count; ++i)
+    if (i / unit_rows() % n == ranks().share().rank)
+      rows.mine.push_back(rows.all[static_cast<size_t>(i)]);
+}
+
 Result<TakenRows> TaskRun::plan_part(const TakenRows& all) {
   if (in_units()) return plan_units_of(all);
   if (ranks().alone()) {
@@ -146,7 +160,7 @@ Result<TakenRows> TaskRun::plan_part(const TakenRows& all) {
   add_rows_of_rank(all.rows.rows, s_.batch_rows(), ranks().share(), own_rows_);
   const TakenRows mine{all.data, {own_rows_, all.rows.numbers}};
   HONE_TRY(plan_rows(mine, shapes_.train, plan_));
-  add_empty_batches(most.size(), shapes_.train, plan_);
+  add_empty_batches(most.size(), all.data->axes.size(), shapes_.train, plan_);
   if (gathers_weights())
     for (size_t k = 0; k < most.size(); ++k)
       plan_.batches[k].shape = shapes_.train.index(std::span(most[k]).first(all.data->axes.size()));

@@ -81,8 +81,9 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
     examples_ = HONE_TRY(task_.examples(model_, {backend_->device().pool()}));
   }
   set_memory_ceiling(kNoLimit);
-  for (const auto* rows : {&examples_.train, &examples_.eval})
-    if (*rows) HONE_TRY(check_ids(**rows, config));
+  if (family_of(config).reads_text)
+    for (const auto* rows : {&examples_.train, &examples_.eval})
+      if (*rows) HONE_TRY(check_ids(**rows, config));
   if (s_.do_train && examples_.train && model_.tokenizer)
     HONE_TRY(check_special_rows(examples_.train->axes, *model_.tokenizer, s_));
   feed_.emplace(HONE_TRY(RowFeed::make(s_, examples_)));
@@ -102,7 +103,8 @@ int64_t TaskRun::data_bytes() const {
   for (const auto* all : {&examples_.train, &examples_.eval})
     if (*all)
       for (const TokenRows& axis : (*all)->axes) rows += axis.memory_bytes();
-  return std::max<int64_t>(rows - kRowsBudget, 0) + stream_bytes(s_, row_tokens());
+  return std::max<int64_t>(rows - kRowsBudget, 0) + stream_bytes(s_, row_tokens()) +
+         examples_.held_bytes;
 }
 
 // The split of the checkpoint to resume, or the largest that fits.
@@ -228,7 +230,7 @@ std::vector<std::string> TaskRun::enough_memory(const Needs& needs,
 Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const {
   const Needs needs = needs_of(fit.plan, backend_->spec(), limits);
   const int64_t unit = s_.do_train ? std::max<int64_t>(s_.split_invariant, 1) : 1;
-  Error e(err::kDoesNotFit, needs_text(needs, row_tokens(), limits, unit));
+  Error e(err::kDoesNotFit, needs_text(needs, row_size_text(made_->form), limits, unit));
   const std::string smaller =
       fmt::format("a smaller {}--{} or model", unit > 1 ? "--split_invariant, " : "",
                   made_->form.limits[0].flag);
@@ -284,8 +286,8 @@ void TaskRun::log_micro_batch(int64_t fitting, int64_t wanted) const {
   // A micro-batch that holds all data has no more rows than the data.
   const bool counted = s_.do_train && !s_.streaming;
   const int64_t rows = counted ? std::min(fitting, feed_->train_rows()) : fitting;
-  log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(rows, "row"),
-           count_of(row_tokens(), "token"),
+  log_info("{:<11} {} of {}{}", "micro-batch", count_of(rows, "row"),
+           (made_->form.row_text.empty() ? "at most " : "") + row_size_text(made_->form),
            fitting < wanted && shapes_.units == 0
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fitting, wanted)
                : "");
