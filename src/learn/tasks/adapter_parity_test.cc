@@ -389,9 +389,9 @@ TEST(AdapterConfig, RefusesWhatChangesTheResult) {
 }
 
 const std::vector<std::string> kAdapters = {
-    "gpt2_lora",  "llama_lora", "bert_lora",       "t5_lora",       "gpt2_dora",
-    "llama_dora", "bert_dora",  "t5_dora",         "llama_qlora",   "llama_qdora",
-    "gpt2_qlora", "t5_qlora",   "llama_saved_nf4", "gpt2_saved_fp4"};
+    "gpt2_lora",  "llama_lora", "bert_lora",       "t5_lora",        "gpt2_dora",
+    "llama_dora", "bert_dora",  "t5_dora",         "llama_qlora",    "llama_qdora",
+    "gpt2_qlora", "t5_qlora",   "llama_saved_nf4", "gpt2_saved_fp4", "qwen2_moe_lora"};
 INSTANTIATE_TEST_SUITE_P(All, AdapterParity,
                          testing::ValuesIn(cases_on_backends(kAdapters, {"cpu", "reference"},
                                                              {"llama_lora", "t5_qlora"})),

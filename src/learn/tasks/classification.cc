@@ -59,11 +59,10 @@ Program classification_program(const ClassificationSettings& s, const ModelConfi
     return std::move(g.program);
   };
   if (train && !regression && !many)
-    return output("loss", ops::linear_cross_entropy(g.b, layer.x, layer.weight, g.labels, g.scale,
-                                                    true, s.label_smoothing_factor, layer.bias)
-                              .loss);
-  const ValueId logits =
-      ops::linear(g.b, layer.x, layer.weight, {.bias = layer.bias, .trans_w = true});  // [S,labels]
+    return output(
+        "loss",
+        cross_entropy_of(g.b, layer, g.labels, g.scale, true, s.label_smoothing_factor).loss);
+  const ValueId logits = logits_of(g.b, layer);  // [S,labels]
   if (!train) return output("logits", logits);
   const ValueId weight = g.program.add_input("weight", values);
   if (many) {

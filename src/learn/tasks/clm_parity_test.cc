@@ -264,7 +264,8 @@ std::vector<BackendCase> clm_cases() {
   const std::vector<std::string> all = goldens_with("models", "sequences");
   std::vector<BackendCase> cases = cases_on_backends(all, {"cpu"}, {"gpt2_tiny"});
   const std::vector<std::string> sample = {"gpt2_tiny",   "llama_tied_tiny", "qwen3_tiny",
-                                           "gemma2_tiny", "glm4_tiny",       "bloom_tiny"};
+                                           "gemma2_tiny", "glm4_tiny",       "bloom_tiny",
+                                           "qwen3_5_tiny"};
   for (const std::string& name : tests_whole() ? all : sample)
     for (const char* backend : {"reference", "far"})
       if (named_backends().empty()) cases.emplace_back(name, backend);

@@ -24,8 +24,7 @@ AnswerScores answer_scores(TokenGraph& g, ValueId answers, ValueId weights) {
   const HeadLayer layer = model_head(g.model);
   Builder::Scope head(g.b, "head");
   const ValueId one = ops::constant(g.b, 1, {DType::f32, {}});
-  const ops::CrossEntropy loss =
-      ops::linear_cross_entropy(g.b, layer.x, layer.weight, g.labels, one, false, 0, layer.bias);
+  const ops::CrossEntropy loss = cross_entropy_of(g.b, layer, g.labels, one, false);
   ValueId logps = ops::neg(g.b, loss.nll);  // [T]
   if (weights != kNoValue) logps = ops::mul(g.b, logps, weights);
   const int64_t tokens = g.b.type(answers).shape[0],

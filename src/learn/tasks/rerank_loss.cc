@@ -46,9 +46,7 @@ ValueId rerank_loss(Builder& b, const std::string& loss, const RerankLossInputs&
     const ValueId there = ops::compare(b, in.weight, real(b, 0.5), "gt");
     const ValueId labels = ops::select(b, there, ops::cast(b, in.labels, DType::i32),
                                        ops::constant(b, -100, {DType::i32, {}}));
-    return ops::linear_cross_entropy(b, in.layer.x, in.layer.weight, labels, in.scale, true, 0,
-                                     in.layer.bias)
-        .loss;
+    return cross_entropy_of(b, in.layer, labels, in.scale, true).loss;
   }
   const ValueId logits = ops::reshape(b, logits_of(b, in.layer), {rows * in.texts});
   if (loss == "MarginMSELoss") return weighted_sum(b, margin_squares(b, logits, in), in);

@@ -1,5 +1,7 @@
 #include "learn/tasks/sft_data.h"
 
+#include <map>
+
 #include "base/store/hash.h"
 #include "learn/data/rows/batch.h"
 #include "learn/data/rows/count_text.h"
@@ -7,6 +9,7 @@
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
+#include "learn/tasks/errors.h"
 
 namespace hone {
 namespace {
@@ -31,7 +34,10 @@ Result<LabelSources> sft_sources(const SftSettings& s) {
 }
 
 OrderedJson about(const SftCounts& c) {
-  return {{"rows_read", c.rows_read}, {"rows_cut", c.rows_cut}, {"rows_empty", c.rows_empty}};
+  return {{"rows_read", c.rows_read},
+          {"rows_cut", c.rows_cut},
+          {"rows_empty", c.rows_empty},
+          {"rows_long", c.rows_long}};
 }
 
 std::string describe(const SftSplit& split, int64_t limit) {
@@ -45,6 +51,9 @@ std::string describe(const SftSplit& split, int64_t limit) {
       100.0 * static_cast<double>(learnt) / static_cast<double>(std::max<int64_t>(1, tokens)));
   if (split.counts.rows_cut > 0)
     text += fmt::format("; {} cut at {}", count_of(split.counts.rows_cut, "row"), grouped(limit));
+  if (split.counts.rows_long > 0)
+    text += fmt::format("; {} left out, longer than {}", count_of(split.counts.rows_long, "row"),
+                        grouped(limit));
   if (split.counts.rows_empty > 0)
     text += fmt::format("; {} left out, in which nothing is learnt",
                         count_of(split.counts.rows_empty, "row"));
@@ -54,8 +63,9 @@ std::string describe(const SftSplit& split, int64_t limit) {
 // Rows on their way to tokens.
 class InstructionBatch {
  public:
-  InstructionBatch(const InstructionEncoder& encoder, ThreadPool& pool, SftSplit& out)
-      : encoder_(encoder), pool_(pool), out_(out) {}
+  InstructionBatch(const InstructionEncoder& encoder, const SftSettings& s, ThreadPool& pool,
+                   SftSplit& out)
+      : encoder_(encoder), s_(s), pool_(pool), out_(out) {}
 
   Status add(InstructionRow row, const Row& from) {
     places_.push_back(out_.data.rows.place_in(from.file, from.line, from.line_is_row));
@@ -74,6 +84,14 @@ class InstructionBatch {
     for (size_t i = 0; i < encoded.size(); ++i) {
       if (!encoded[i]->ok()) return encoded[i]->error().at(where_[i]);
       const EncodedInstruction& row = **encoded[i];
+      if (row.cut && s_.excess_length_strategy == "raise")
+        return Error(err::kLongRow, "the row has more tokens than --max_length")
+            .at(where_[i])
+            .todo("raise --max_length, or use --excess_length_strategy truncate or drop");
+      if (row.cut && s_.excess_length_strategy == "drop") {
+        ++out_.counts.rows_long;
+        continue;
+      }
       out_.counts.rows_cut += row.cut;
       if (learnt_tokens(row.labels) == 0) {
         ++out_.counts.rows_empty;
@@ -89,6 +107,7 @@ class InstructionBatch {
 
  private:
   const InstructionEncoder& encoder_;
+  const SftSettings& s_;
   ThreadPool& pool_;
   SftSplit& out_;
   std::vector<InstructionRow> rows_;
@@ -110,8 +129,11 @@ class SftReader {
       const ShardManifest made = HONE_TRY(checked_shards(patterns, wanted));
       InstructionShards shards = HONE_TRY(open_instruction_shards(patterns[0], made, split));
       out.data = std::move(shards.data);
-      out.counts = {whole_at(shards.about, "rows_read"), whole_at(shards.about, "rows_cut"),
-                    whole_at(shards.about, "rows_empty")};
+      out.counts = {.rows_read = whole_at(shards.about, "rows_read"),
+                    .rows_cut = whole_at(shards.about, "rows_cut"),
+                    .rows_empty = whole_at(shards.about, "rows_empty")};
+      if (shards.about.contains("rows_long"))
+        out.counts.rows_long = whole_at(shards.about, "rows_long");
     } else {
       if (!encoder_) encoder_ = HONE_TRY(make_encoder());
       RowOptions options;
@@ -121,9 +143,14 @@ class SftReader {
       InstructionReader rows =
           HONE_TRY(InstructionReader::open(files, options, s_.dataset_text_field));
       notes.push_back(fmt::format("{}: {}", split, rows.note()));
-      InstructionBatch batch(*encoder_, pool_, out);
-      for (InstructionRow row; HONE_TRY(rows.next(row));)
+      InstructionBatch batch(*encoder_, s_, pool_, out);
+      std::map<std::string, int64_t, std::less<>> of_file;  // rows
+      for (InstructionRow row; HONE_TRY(rows.next(row));) {
+        if (s_.max_samples_per_file >= 0 &&
+            ++of_file[std::string(rows.row().file)] > s_.max_samples_per_file)
+          continue;
         HONE_TRY(batch.add(std::move(row), rows.row()));
+      }
       HONE_TRY(batch.flush());
       out.data.rows.shrink();
     }
@@ -139,9 +166,9 @@ class SftReader {
   Result<InstructionEncoder> make_encoder() const {
     const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model_));
     const ChatTemplates templates = HONE_TRY(chat_templates(s_.chat_template_path, tokenizer));
-    return InstructionEncoder::make(
-        tokenizer, templates.chat, templates.tools,
-        {s_.row_tokens(model_.config), s_.completion_only_loss, s_.assistant_only_loss});
+    return InstructionEncoder::make(tokenizer, templates.chat, templates.tools,
+                                    {s_.row_tokens(model_.config), s_.completion_only_loss,
+                                     s_.assistant_only_loss, s_.alpaca_prompt});
   }
 
   const SftSettings& s_;

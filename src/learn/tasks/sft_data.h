@@ -24,6 +24,7 @@ struct SftSettings : TaskSettings {
 struct SftCounts {
   int64_t rows_read = 0;
   int64_t rows_cut = 0;    // longer than allowed
+  int64_t rows_long = 0;   // left out, because they are longer than allowed
   int64_t rows_empty = 0;  // left out: nothing in them is learnt
 };
 
@@ -44,7 +45,7 @@ int64_t learnt_tokens(std::span<const int32_t> tags);
 
 // The rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and
 // sft_encode.h; H2413 without a tokenizer; H2113 when nothing is left to learn; H2427 a folder
-// without a chat template.
+// without a chat template; H2443 a row that is longer than allowed, with excess_length_strategy raise.
 Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPool& pool);
 
 // The source of rows for hone prepare: the settings that decide the rows, and the rows.

@@ -38,6 +38,7 @@ Error no_template() {
 Result<ChatTemplates> chat_templates(const std::string& path, const Tokenizer& tokenizer) {
   if (path.empty())
     return ChatTemplates{tokenizer.chat_template(), tokenizer.parts().tool_chat_template};
+  if (path.find("{{") != path.npos || path.find("{%") != path.npos) return ChatTemplates{path, ""};
   if (path.ends_with(".jinja") || path.ends_with(".j2"))
     return ChatTemplates{HONE_TRY(file_store().read(path)), ""};
   const Tokenizer other = HONE_TRY(load_tokenizer(path));
@@ -156,7 +157,9 @@ Result<EncodedInstruction> InstructionEncoder::encode(const InstructionRow& row)
   const bool pair = !row.prompt.is_null();
   const bool completion_only = pair && options_.completion_only_loss.value_or(true);
   std::vector<int32_t> prompt;
-  if (row.is_chat() && (chat_ || row.plain_prompt.empty())) {
+  const bool alpaca = !row.plain_prompt.empty() && (options_.alpaca_prompt == "always" ||
+                                                    (options_.alpaca_prompt == "auto" && !chat_));
+  if (row.is_chat() && !alpaca) {
     if (!chat_) return no_template();
     OrderedJson messages = pair ? row.prompt : OrderedJson::array();
     messages.insert(messages.end(), row.answer.begin(), row.answer.end());
@@ -177,11 +180,10 @@ Result<EncodedInstruction> InstructionEncoder::encode(const InstructionRow& row)
     if (options_.assistant_only_loss)
       return Error(err::kChatAnswers, "the row is not a chat, so that nobody is the assistant")
           .todo("leave --assistant_only_loss out");
-    const bool is_plain = !row.plain_prompt.empty();
-    const std::string before = is_plain ? row.plain_prompt
-                               : pair   ? row.prompt.get<std::string>()
-                                        : "";
-    const std::string answer = is_plain ? row.plain_answer : row.answer.get<std::string>();
+    const std::string before = alpaca ? row.plain_prompt
+                               : pair ? row.prompt.get<std::string>()
+                                      : "";
+    const std::string answer = alpaca ? row.plain_answer : row.answer.get<std::string>();
     out.ids = tokenizer_.encode(before + with_end(answer, tokenizer_.parts().eos));
     learn.resize(out.ids.size(), true);
     if (completion_only) prompt = tokenizer_.encode(before);

@@ -12,7 +12,8 @@ namespace hone {
 struct ChatTemplates {
   std::string chat, tools;
 };
-// TRL's --chat_template_path: a file, or a folder with a tokenizer; "": those of the tokenizer. Errors:
+// TRL's --chat_template_path: a file, or a folder with a tokenizer; here also the text of a template, which
+// has "{{" or "{%"; "": those of the tokenizer. Errors:
 // those of the file; H2427 a folder without a chat template.
 Result<ChatTemplates> chat_templates(const std::string& path, const Tokenizer& tokenizer);
 
@@ -20,6 +21,7 @@ struct InstructionOptions {
   int64_t max_length = 1024;
   std::optional<bool> completion_only_loss;
   bool assistant_only_loss = false;
+  std::string alpaca_prompt = "auto";  // or "always", "never"
 };
 
 struct EncodedInstruction {

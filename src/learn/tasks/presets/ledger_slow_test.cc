@@ -76,7 +76,13 @@ const Case kCases[] = {
          "train.json",
          "valid.json",
          {"--max_source_length=24", "--max_target_length=12", "--source_lang=en",
-          "--target_lang=de"}}};
+          "--target_lang=de"}},
+    Case{"images",
+         "image_classification",
+         "image_models/vit",
+         "train.images.jsonl",
+         "valid.images.jsonl",
+         {"--random_flip=0.25", "--augment_policy=trivialaugment"}}};
 
 const char* const kSentences[] = {"the river rose over the road in the night",
                                   "a letter was in her hand at the door of the house",
@@ -91,7 +97,7 @@ void write_data(const std::string& folder) {
   const auto text_files = [&](const std::string& stem, int64_t from, int64_t count) {
     std::ofstream txt(folder + "/" + stem + ".txt"), jsonl(folder + "/" + stem + ".jsonl"),
         labels(folder + "/" + stem + ".csv"), pairs(folder + "/" + stem + ".json"),
-        words(folder + "/" + stem + ".words.jsonl");
+        words(folder + "/" + stem + ".words.jsonl"), images(folder + "/" + stem + ".images.jsonl");
     labels << "premise,hypothesis,label\n";
     for (int64_t i = from; i < from + count; ++i) {
       const std::string a = fmt::format("{} {}", kSentences[i % 8], kSentences[(3 * i + 1) % 8]),
@@ -104,6 +110,11 @@ void write_data(const std::string& folder) {
           R"("pos_tags": ["B-X", "{1}"]}})"
           "\n",
           i % 2 == 0 ? "Harbour" : "uninterestingly", i % 2 == 0 ? "B-X" : "O");
+      const char* const kind = i % 3 == 0 ? "cat" : i % 3 == 1 ? "dog" : "owl";
+      images << fmt::format(
+          R"({{"image": "{}image_folder/validation/{}/{}", "label": "{}", "other": "{}"}})"
+          "\n",
+          kGoldens, kind, i % 2 == 0 ? "0.jpg" : "1.png", kind, "cat");
       pairs << fmt::format(
           "{{\"text\": \"{0}\", \"summary\": \"{1}\", \"translation\": {{\"en\": \"{0}\", "
           "\"de\": \"{1}\"}}}}\n",
@@ -113,7 +124,7 @@ void write_data(const std::string& folder) {
   text_files("train", 0, 17);
   text_files("valid", 3, 4);
   text_files("more", 1, 21);
-  for (const char* end : {".txt", ".jsonl", ".csv", ".json", ".words.jsonl"})
+  for (const char* end : {".txt", ".jsonl", ".csv", ".json", ".words.jsonl", ".images.jsonl"})
     fs::copy_file(folder + "/train" + end, folder + "/again" + end);
 }
 
@@ -248,9 +259,10 @@ class Ledger : public testing::TestWithParam<Case> {
         {"encoding", {"latin-1"}},
         {"text_column", {"other", "summary"}},
         {"summary_column", {"text"}},
+        {"image_size", {"24"}},
         {"text_column_names", {"hypothesis"}},
         {"text_column_name", {"lemmas"}},
-        {"label_column_name", {"hypothesis", "pos_tags"}},
+        {"label_column_name", {"hypothesis", "pos_tags", "other"}},
         {"column_names", {"a,b,c"}},
         {"source_prefix", {"summarize: "}},
         {"source_lang", {"de"}},

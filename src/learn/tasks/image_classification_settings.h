@@ -1,0 +1,30 @@
+// The settings of image classification, for the task and for presets that it is the base of.
+#pragma once
+
+#include "learn/harness/task.h"
+#include "learn/images/augment.h"
+#include "learn/images/processor.h"
+
+namespace hone {
+
+struct ImageClassificationSettings : TaskSettings {
+#define HONE_SETTINGS "learn/tasks/image_classification_settings.def"
+#define HONE_BIND_IN_CC
+#include "base/settings/fields.inc"
+  ImageClassificationSettings() { validation_split_percentage = 15; }
+  void bind_own(Schema& schema) { bind(schema); }
+
+  bool mixes() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
+  DecodeLimits limits() const { return {.apply_orientation = apply_exif_orientation}; }
+  TrainingTransform training(const ImageProcessor& p) const;
+  EvaluationTransform evaluation(const ImageProcessor& p) const;
+};
+
+// The processor of the run: that of image_processor_name, of the model's folder, or a new one; with image_size. Errors: H2963,
+// those of files; H2302 a size that the model does not read.
+Result<ImageProcessor> processor_of(const ImageClassificationSettings& s, const Pretrained& model);
+
+// Image classification with these settings (image_classification.cc).
+Task image_classification_task(std::shared_ptr<ImageClassificationSettings> s);
+
+}  // namespace hone

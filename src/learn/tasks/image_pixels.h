@@ -1,0 +1,66 @@
+// Fills the inputs of programs of images: pixels are made by threads, for the next step while this one runs.
+#pragma once
+
+#include "learn/data/images/image_loader.h"
+#include "learn/data/images/image_rows.h"
+#include "learn/harness/examples.h"
+#include "learn/tasks/image_classification_settings.h"
+
+namespace hone {
+
+class ImagePixels {
+ public:
+  // Settings and pool must outlive it. `classes`: of shares of mixed labels.
+  ImagePixels(const ImageClassificationSettings& s, const ImageProcessor& processor,
+              ImageRows train, ImageRows eval, int64_t classes, ThreadPool& pool);
+  ~ImagePixels();
+
+  // Begins to make the pixels of this step, unless that was done, and of the next one. `rows`: those of all ranks.
+  void begin_step(TaskRun& run, int64_t step, std::span<const int64_t> rows);
+  // Inputs: pixels f32[B,H,W,3]; in training image_ids i64[B], image_count i32[], and labels i32[B] (-100: none) or, if images are
+  // mixed, shares f32[B,classes] (0: none); in evaluation present f32[B] (0: no image). Errors: those of decode.h with the
+  // name of the file, unless unreadable images are skipped; those of the store.
+  Result<bool> collate(const CollatedRows& rows, Batch& to);
+
+  const ImageRows& eval() const { return eval_; }
+  double waited_seconds() const { return loader_.waited_seconds(); }
+  int64_t memory_bytes(int64_t step_rows, int64_t eval_rows) const;
+
+ private:
+  struct Partner {
+    int64_t row, other;
+  };
+  void make(int64_t key, int64_t epoch, LoadedImage& to, LoadMemory& memory) const;
+  void start(ImageBatch& batch, TaskRun& run, int64_t step);
+  void find_partners(std::span<const int64_t> all);
+  int64_t partner_of(int64_t row) const;
+  Status take_evaluated(std::span<const int64_t> rows);
+  // The image, or null if it is skipped.
+  Result<const LoadedImage*> image_of(ImageBatch& batch, int64_t key);
+  void fill(const LoadedImage& image, std::span<float> to) const;
+  void fill_mixed(const LoadedImage& image, const LoadedImage* other, std::span<float> to,
+                  std::vector<float>& memory) const;
+  void fill_labels(std::span<const int64_t> rows, Batch& to) const;
+
+  const ImageClassificationSettings& s_;
+  TrainingTransform training_;
+  EvaluationTransform evaluation_;
+  ImageProcessor::Table table_;
+  ImageRows train_, eval_;
+  int64_t classes_;
+  ThreadPool& pool_;
+  using BatchPlace = std::unique_ptr<ImageBatch>;  // the loader knows its address
+  BatchPlace now_ = std::make_unique<ImageBatch>(), next_ = std::make_unique<ImageBatch>(),
+             evaluated_ = std::make_unique<ImageBatch>(),
+             evaluated_next_ = std::make_unique<ImageBatch>();
+  Mix mix_;                        // of the step
+  std::vector<Partner> partners_;  // of the step, by row
+  struct Step;
+  std::unique_ptr<Step> step_;
+  std::vector<const LoadedImage*> images_, others_;  // of a micro-batch
+  std::vector<std::vector<float>> memory_;           // by thread
+  std::vector<int64_t> keys_;
+  ImageLoader loader_;  // last: its threads use the other members
+};
+
+}  // namespace hone
