@@ -43,6 +43,8 @@ OrderedJson whole_cell_json(const Cell& cell) {
         } else if constexpr (std::is_same_v<T, RawJson>) {
           Result<OrderedJson> parsed = parse_ordered_json(value.text, "cell");
           return parsed.ok() ? std::move(*parsed) : OrderedJson(value.text);
+        } else if constexpr (std::is_same_v<T, FileCell>) {
+          return {{"path", value.path}, {"bytes", value.bytes.size()}};
         } else {
           return value;
         }
@@ -65,6 +67,8 @@ int64_t bytes_of_cell(const Cell& cell) {
           return std::ssize(value);
         } else if constexpr (std::is_same_v<T, RawJson>) {
           return std::ssize(value.text);
+        } else if constexpr (std::is_same_v<T, FileCell>) {
+          return std::ssize(value.path);
         } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
           return std::ssize(value) * static_cast<int64_t>(sizeof(int64_t));
         } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {

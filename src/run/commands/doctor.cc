@@ -8,6 +8,7 @@
 #include "engine/backends/backends.h"
 #include "engine/backends/cuda/gpu_probe.h"
 #include "engine/backends/cuda/prepare.h"
+#include "engine/backends/xla/xla_probe.h"
 #include "engine/comm/engines/comm_probe.h"
 #include "engine/device/io_probe.h"
 #include "learn/data/formats/parquet_probe.h"
@@ -41,10 +42,11 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   }
   const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
   const Probe probes[] = {
-      probe_versions(), probe_processor(),    probe_kernels(cpu), probe_speed(cpu.threads),
-      probe_memory(),   probe_memory_nodes(), probe_limits(),     probe_huge_pages(),
-      probe_disk(),     probe_io_uring(),     probe_parquet(),    probe_communication(),
-      probe_hub(),      probe_backends(),     cuda::probe_gpus(), probe_accelerators()};
+      probe_versions(),    probe_processor(),    probe_kernels(cpu), probe_speed(cpu.threads),
+      probe_memory(),      probe_memory_nodes(), probe_limits(),     probe_huge_pages(),
+      probe_disk(),        probe_io_uring(),     probe_parquet(),    probe_communication(),
+      probe_hub(),         probe_backends(),     cuda::probe_gpus(), xla::probe_plugins(),
+      probe_accelerators()};
   OrderedJson json = {{"version", std::string(version())}}, missing = OrderedJson::array();
   std::string text = fmt::format("{:<12} {}\n", "hone", version());
   for (const Probe& p : probes) {

@@ -41,9 +41,10 @@ Result<Task> task_of(const GraphSettings& g, ModelConfig& config) {
   const auto has = [&](Head head) {
     return std::any_of(heads.begin(), heads.end(), [&](const auto& h) { return h.head == head; });
   };
-  const Task task = find_task(has(Head::seq2seq_lm)  ? "summarization"
-                              : has(Head::causal_lm) ? "clm"
-                                                     : "mlm");
+  const Task task = find_task(has(Head::seq2seq_lm)             ? "summarization"
+                              : has(Head::causal_lm)            ? "clm"
+                              : has(Head::image_classification) ? "image_classification"
+                                                                : "mlm");
   TaskSettings& s = *task.settings;
   s.bf16 = g.bf16;
   s.gradient_checkpointing = g.gradient_checkpointing;

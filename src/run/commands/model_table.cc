@@ -34,7 +34,6 @@ TextTable table_of_types() {
   std::vector<Row> rows;
   const std::vector<Task> tasks = all_task();
   for (const Family& f : families()) {
-    if (!f.reads_text) continue;
     for (const ModelType& type : f.model_types) {
       std::vector<std::string> heads, trained;
       for (const HeadOffer& offer : f.heads)

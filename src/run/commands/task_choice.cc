@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "base/settings/yaml.h"
+#include "learn/configs/other_config.h"
 #include "learn/tasks/presets/presets.h"
 #include "learn/tasks/tasks.h"
 #include "learn/train/deepspeed/deepspeed.h"
@@ -66,6 +67,7 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
       follow_deepspeed(all, notices, errors);
       follow_fsdp(all, notices, errors);
     });
+    schema.other_files(read_other_config);
   }
   s.DataSettings::bind(schema);
   if (own) chosen.task->bind(schema);
@@ -112,6 +114,11 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
     file = bound(c, tasks, tasks[i], true)->schema.config_file(args);
   if (file.empty()) return AskedTask{};
   const std::string text = HONE_TRY(read_file(file));
+  if (const auto other = c.data_only ? std::nullopt : read_other_config(text, file)) {
+    for (const OtherFile::Entry& entry : other->entries)
+      if (entry.setting == "task") return AskedTask{"task", entry.value.get<std::string>()};
+    if (!other->errors.empty()) return AskedTask{"task", "sft"};  // parse reports them all
+  }
   const Json settings =
       HONE_TRY(to_lower(file).ends_with(".json") ? parse_json(text, file) : parse_yaml(text, file));
   for (const char* flag : {"task", "preset"})

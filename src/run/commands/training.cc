@@ -69,7 +69,7 @@ Status check_quantization(const TrainSettings& s, const ModelConfig& config) {
 }
 
 // One model is named, in one of the ways.
-Status check_model_flags(const TrainSettings& s) {
+Status check_model_flags(const TrainSettings& s, bool needs_tokenizer) {
   const bool new_type = s.model_name_or_path.empty() && s.config_name.empty();
   if (!s.config_overrides.empty() && !(new_type && !s.model_type.empty()))
     return Error(err::kNoModel,
@@ -82,7 +82,7 @@ Status check_model_flags(const TrainSettings& s) {
         .todo(
             "name one by --model_name_or_path; to train from scratch, a config.json by "
             "--config_name or a type by --model_type");
-  if (new_type && s.tokenizer_name.empty())
+  if (new_type && needs_tokenizer && s.tokenizer_name.empty())
     return Error(err::kNoModel, "a new model of a type has no tokenizer")
         .at("--model_type " + s.model_type)
         .todo("name one by --tokenizer_name");
@@ -98,7 +98,7 @@ Status check_sizes(const Pretrained& model) {
 
 Result<OpenedModel> open_for_training(const Task& task, bool need_weights) {
   const TaskSettings& s = *task.settings;
-  HONE_TRY(check_model_flags(s));
+  HONE_TRY(check_model_flags(s, task.reads_text));
   const bool from_scratch = s.model_name_or_path.empty();
   OpenOptions o = open_options(s);
   o.model_type = s.model_type;
@@ -116,6 +116,14 @@ Result<OpenedModel> open_for_training(const Task& task, bool need_weights) {
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
   if (from_scratch) model.config.quantization = o.quantization;  // no file's weights are read
   HONE_TRY(task.choose_head(model.config));
+  if (s.do_train && s.neftune_noise_alpha > 0) {
+    if (model.config.source_vocab > 0)
+      return Error(err::kSettingConflict,
+                   "NEFTune's noise is for models without an encoder before them")
+          .at(fmt::format("--neftune_noise_alpha {:g}", s.neftune_noise_alpha))
+          .todo("leave it out: in encoder-decoders it is not supported");
+    model.config.neftune_alpha = s.neftune_noise_alpha;
+  }
   HONE_TRY(check_adapter(model.config));
   HONE_TRY(check_quantization(s, model.config));
   return OpenedModel{std::move(model), from_scratch};
