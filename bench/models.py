@@ -109,6 +109,27 @@ def llama_1b(tiny):
                  num_attention_heads=32, num_key_value_heads=8, vocab_size=128256)
 
 
+def mixtral(tiny, dense=False):
+    """A small Mixtral: two of eight experts for each token; or the Llama whose MLPs have the weights of two."""
+    sizes = (dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, vocab_size=1000)
+             if tiny else
+             dict(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, num_key_value_heads=2, vocab_size=8000))
+    inner = sizes["hidden_size"] * 2
+    if dense:
+        return llama("mixtral-dense" + ("-tiny" if tiny else ""), 1e6, intermediate_size=2 * inner, **sizes)
+    stem = common.FILES / ("mixtral-tiny" if tiny else "mixtral-small")
+    if not (stem / "model.safetensors").exists():
+        import torch
+        import transformers
+        torch.manual_seed(42)
+        model = transformers.MixtralForCausalLM(transformers.MixtralConfig(
+            intermediate_size=inner, num_local_experts=8, num_experts_per_tok=2, max_position_embeddings=8192,
+            tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, **sizes))
+        model.save_pretrained(stem)
+        (stem / "generation_config.json").unlink(missing_ok=True)
+    return stem, json.loads((stem / "config.json").read_text())
+
+
 def lora_adapter(folder, dropout):
     """A LoRA adapter of rank 16 in all linear layers of the model, as PEFT begins one but with B that is not zero."""
     stem = pathlib.Path(f"{folder}-lora-{dropout}")
@@ -188,10 +209,11 @@ def ids(batch, block, vocabulary):
 
 def step_flops(config, batch, block):
     """Model FLOP of a step without recompute: 6 a matmul weight and token, plus causal attention's half square."""
-    if config["model_type"] == "llama":
+    if config["model_type"] in ("llama", "mixtral"):
         width, layers = config["hidden_size"], config["num_hidden_layers"]
         keys = width * config["num_key_value_heads"] // config["num_attention_heads"]
-        block_weights = 2 * width * width + 2 * width * keys + 3 * width * config["intermediate_size"]
+        inner = config["intermediate_size"] * config.get("num_experts_per_tok", 1)
+        block_weights = 2 * width * width + 2 * width * keys + 3 * width * inner
     else:
         width, layers = config["n_embd"], config["n_layer"]
         block_weights = 12 * width * width

@@ -2,7 +2,8 @@
 """One optimizer step, AdamW, clipping, f32 or bf16: hone against Transformers eager and torch.compile, in pairs.
 
 GPT-2 124M at dropout 0.1 (its config) and 0, and SmolLM2-135M, which has none; smollm2-lora: an adapter of rank 16 in
-all linear layers of SmolLM2-135M, against PEFT, with the adapter's dropout 0.05 and 0.
+all linear layers of SmolLM2-135M, against PEFT, with the adapter's dropout 0.05 and 0. mixtral: two of eight small
+experts for each token; mixtral-dense: the Llama of the same active size.
 
 The peer is one process that stays warm (its first step is reported apart); hone is started for each sample and its
 first step is left out of the median too. Weights, ids, threads, precision and dropout are the same on both sides; at
@@ -19,7 +20,8 @@ LEARNING_RATE = 5e-5
 CASES = {"gpt2": ("gpt2", 0.1, False, False), "gpt2-dropout-0": ("gpt2", 0.0, False, False),
          "gpt2-compile": ("gpt2", 0.1, True, False), "smollm2": ("smollm2", 0.0, False, False),
          "gpt2-bf16": ("gpt2", 0.0, False, True), "smollm2-lora": ("smollm2-lora", 0.05, False, False),
-         "smollm2-lora-dropout-0": ("smollm2-lora", 0.0, False, False)}
+         "smollm2-lora-dropout-0": ("smollm2-lora", 0.0, False, False), "mixtral": ("mixtral", 0.0, False, False),
+         "mixtral-dense": ("mixtral-dense", 0.0, False, False)}
 # With --device cuda: torch.compile, SDPA and autocast on the other side.
 GPU_CASES = {"gpt2-bf16-compile": ("gpt2", 0.0, True, True), "gpt2-dropout-bf16-compile": ("gpt2", 0.1, True, True),
              "gpt2-xl-bf16-compile": ("gpt2-xl", 0.0, True, True), "llama-1b-bf16-compile": ("llama-1b", 0.0, True, True)}
@@ -52,6 +54,7 @@ def check_losses(mine, theirs, bf16):
 def measure(options, model, dropout, compiled, bf16):
     folder, config = (models.smollm2(options.tiny) if model.startswith("smollm2") else
                       models.llama_1b(options.tiny) if model == "llama-1b" else
+                      models.mixtral(options.tiny, model.endswith("dense")) if model.startswith("mixtral") else
                       models.folder(dropout, options.tiny, model))
     adapter = models.lora_adapter(folder, dropout) if model.endswith("-lora") else None
     rows = models.ids(options.batch, options.block, config["vocab_size"])
