@@ -59,6 +59,9 @@ CASES = {
     "t5_qlora": ("models/t5_tiny", transformers.AutoModelForSeq2SeqLM,
                  dict(task_type="SEQ_2_SEQ_LM", r=3, lora_alpha=3),
                  dict(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)),
+    # Attention, a usual MLP, the shared experts and their gates.
+    "qwen2_moe_lora": ("models/qwen2_moe_tiny", transformers.AutoModelForCausalLM,
+                       dict(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules="all-linear")),
 }
 
 

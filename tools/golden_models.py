@@ -25,12 +25,15 @@ import sys
 import torch
 import transformers
 from safetensors.torch import save_file
+from saved_names import saved_parts
 from transformers import AutoModelForCausalLM, GenerationConfig, get_linear_schedule_with_warmup
 from transformers import ApertusConfig, ArceeConfig, BloomConfig, Cohere2Config, CohereConfig, FalconConfig
-from transformers import Gemma2Config, Gemma3TextConfig, GemmaConfig, Glm4Config, GlmConfig, GPT2Config, GPTNeoXConfig
+from transformers import Gemma2Config, Gemma3TextConfig, Gemma4TextConfig, GemmaConfig, Glm4Config, GlmConfig, GPT2Config
+from transformers import GPTNeoXConfig, GptOssConfig
 from transformers import GraniteConfig, HunYuanDenseV1Config, LlamaConfig, Ministral3Config, MinistralConfig
-from transformers import MistralConfig, NemotronConfig, Olmo2Config, Olmo3Config, OPTConfig, Phi3Config, PhiConfig
-from transformers import Qwen2Config, Qwen3Config, SeedOssConfig, SmolLM3Config, StableLmConfig, Starcoder2Config
+from transformers import Lfm2Config, MistralConfig, MixtralConfig, NemotronConfig, Olmo2Config, Olmo3Config
+from transformers import OlmoeConfig, OPTConfig, Phi3Config, PhiConfig, Qwen2Config, Qwen2MoeConfig, Qwen3_5TextConfig
+from transformers import Qwen3Config, Qwen3MoeConfig, SeedOssConfig, SmolLM3Config, StableLmConfig, Starcoder2Config
 from transformers.trainer import Trainer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "models"
@@ -138,12 +141,50 @@ CONFIGS = {
                                             **dict(NORMED, num_attention_heads=4)),
     # Three heads, which is not a power of two.
     "bloom_tiny": lambda: BloomConfig(hidden_size=24, n_layer=2, n_head=3, **PLAIN),
+    "mixtral_tiny": lambda: MixtralConfig(num_local_experts=4, sliding_window=8, **GROUPED),
+    # The middle layer has no experts.
+    "qwen2_moe_tiny": lambda: Qwen2MoeConfig(
+        num_experts=5, num_experts_per_tok=2, moe_intermediate_size=8, shared_expert_intermediate_size=12,
+        mlp_only_layers=[1], **dict(GROUPED, num_hidden_layers=3)),
+    # Layers 1 and 3 have experts, whose shares sum to 1.
+    "qwen3_moe_tiny": lambda: Qwen3MoeConfig(
+        num_experts=6, num_experts_per_tok=3, moe_intermediate_size=8, head_dim=8, norm_topk_prob=True,
+        decoder_sparse_step=2, **dict(GROUPED, num_hidden_layers=4)),
+    "olmoe_tiny": lambda: OlmoeConfig(num_experts=4, num_experts_per_tok=2,
+                                      **dict(GROUPED, intermediate_size=8)),
+    # Gates beyond the limit.
+    "gpt_oss_tiny": lambda: GptOssConfig(
+        num_local_experts=4, num_experts_per_tok=2, head_dim=8, sliding_window=8, swiglu_limit=1.0,
+        rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=8.0, beta_fast=4.0, beta_slow=1.0,
+                             truncate=False, original_max_position_embeddings=16), **dict(GROUPED, intermediate_size=8)),
+    # Filters of three tokens in two layers, attention in one; the row of the padding token is not trained.
+    "lfm2_tiny": lambda: Lfm2Config(
+        layer_types=["conv", "full_attention", "conv"], conv_bias=True, block_multiple_of=4,
+        block_ffn_dim_multiplier=1.5,
+        **{k: v for k, v in dict(GROUPED, num_hidden_layers=3, pad_token_id=0).items() if k != "rms_norm_eps"}),
+    # Two heads of values for each head of keys, of another size; half of a head of attention turns.
+    "qwen3_5_tiny": lambda: Qwen3_5TextConfig(
+        head_dim=8, linear_key_head_dim=4, linear_value_head_dim=6, linear_num_key_heads=2, linear_num_value_heads=4,
+        layer_types=["linear_attention", "full_attention", "linear_attention"],
+        rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5,
+                             mrope_section=[1, 1, 0], mrope_interleaved=True),
+        **dict(GROUPED, num_hidden_layers=3)),
+    # Heads of two sizes; the last two layers read the keys of the two before, and have wider MLPs; keys are values
+    # without a window.
+    "gemma4_tiny": lambda: Gemma4TextConfig(
+        head_dim=8, sliding_window=8, global_head_dim=16, attention_k_eq_v=True, num_global_key_value_heads=1,
+        layer_types=["sliding_attention", "full_attention"] * 2, num_kv_shared_layers=2, use_double_wide_mlp=True,
+        hidden_size_per_layer_input=8, vocab_size_per_layer_input=VOCAB, final_logit_softcapping=8.0,
+        **dict(GROUPED, num_hidden_layers=4)),
+    "gemma4_plain_tiny": lambda: Gemma4TextConfig(
+        head_dim=8, sliding_window=8, global_head_dim=8, layer_types=["sliding_attention", "full_attention"],
+        hidden_size_per_layer_input=0, **GROUPED),
 }
 
 # Other seeds, where f32 and f64 pick other tokens.
-SEEDS = {}
-# Names of parameters that Transformers saves under others.
-SAVED_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
+SEEDS = {"lfm2_tiny": 1101, "qwen3_5_tiny": 1109, "gemma4_tiny": 1010, "gemma4_plain_tiny": 1011,
+         # Here rounding to 16 bits changes no choice of a router.
+         "mixtral_tiny": 2035, "qwen3_moe_tiny": 3037, "gpt_oss_tiny": 6039}
 # Prompts of these models are on one side of the length at which a cache is thrown away.
 LONG_PROMPTS = {"phi3_long_tiny": (9, 11)}
 
@@ -152,18 +193,25 @@ def make_model(name):
     """A model whose gradients do not vanish and whose norms and biases are not the neutral ones of a fresh model."""
     seed = SEEDS.get(name, 1000 + list(CONFIGS).index(name))
     torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(CONFIGS[name](), attn_implementation="eager").float().eval()
+    model = AutoModelForCausalLM.from_config(CONFIGS[name](), attn_implementation="eager",
+                                             experts_implementation="eager").float().eval()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter_name, parameter in model.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator)
             if parameter.ndim == 1:
-                # Gemma and Nemotron add 1 to the weights of their norms.
-                about_zero = parameter_name.endswith("bias") or name.startswith(("gemma", "nemotron"))
+                # Gemma until version 3, Nemotron and Qwen3.5 add 1 to the weights of their norms.
+                about_zero = parameter_name.endswith("bias") or name.startswith(
+                    ("gemma_", "gemma2", "gemma3", "nemotron", "qwen3_5"))
                 center = 0.0 if about_zero else 1.0
+                if name.startswith("gemma4") and parameter_name.endswith(("q_norm.weight", "k_norm.weight")):
+                    center = 0.3  # its scores have no scale
                 parameter.copy_(center + 0.2 * noise)
             else:
                 parameter.copy_(0.3 * noise)
+        for buffer_name, buffer in model.named_buffers():
+            if buffer_name.endswith("layer_scalar"):
+                buffer.fill_(0.8)
     model.generation_config = GenerationConfig(bos_token_id=BOS, eos_token_id=EOS)
     return model, generator
 
@@ -190,8 +238,8 @@ def golden_forward_backward(model, sequences):
     loss = sum(sums) / labels
     loss.backward()
     for name, parameter in model.named_parameters():
-        saved = SAVED_NAMES.get(model.config.model_type, {}).get(name, name)
-        tensors[f"grad.{saved}"] = parameter.grad.detach().clone().contiguous()
+        for saved, part in saved_parts(model.config.model_type, name, parameter.grad.detach()):
+            tensors[f"grad.{saved}"] = part.clone().contiguous()
     values = dict(sequences=sequences, loss=loss.item(), nll_sum=sum(sums).item(), label_tokens=labels,
                   nll_sum_of=[s.item() for s in sums])
     model.zero_grad()
@@ -230,10 +278,11 @@ def golden_train(model, rows, nll_sum=nll_sum, labels_of=lambda row: len(row) - 
         optimizer.zero_grad()
         micro.append(batches)
         losses.append(total)
-    after = {name: dict(sum=p.double().sum().item(), abs_sum=p.double().abs().sum().item(),
-                        first=p.detach().flatten()[:4].tolist()) for name, p in named.items()}
+    parts = {name: dict(saved_parts(model.config.model_type, name, p.detach())) for name, p in named.items()}
+    after = {saved: dict(sum=p.double().sum().item(), abs_sum=p.double().abs().sum().item(),
+                         first=p.flatten()[:4].tolist()) for of_one in parts.values() for saved, p in of_one.items()}
     return dict(rows=rows, micro=micro, settings=settings, losses=losses, grad_norms=norms, lrs=lrs,
-                decayed=sorted(n for n in named if n in decayed), after=after)
+                decayed=sorted(saved for n in named if n in decayed for saved in parts[n]), after=after)
 
 
 def generated(model, prompt, settings):

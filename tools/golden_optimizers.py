@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Ten steps of each optimizer: tests/goldens/learn_train/optimizers.json.
 
-Needs torch, transformers and torch-optimi. torch.optim's Adam, AdamW, SGD, Adagrad and RMSprop and Transformers'
+Needs torch, transformers, torch-optimi and schedulefree. Cases with "average" have what the run evaluates and saves:
+schedulefree's weights after eval(), or those of torch.optim.swa_utils.AveragedModel. torch.optim's Adam, AdamW, SGD, Adagrad and RMSprop and Transformers'
 Adafactor and torch-optimi's StableAdamW are run as they are; Lion, LAMB, AdEMAMix and Muon are written out from their
 papers in double precision (torch.optim.Muon computes in bfloat16).
 The tensor "v" is one that the Trainer does not decay. Where a case is "vanishing", v[1] has gradients
@@ -15,6 +16,8 @@ import math
 
 import torch
 from optimi import StableAdamW
+from schedulefree import AdamWScheduleFree
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from transformers.optimization import Adafactor
 
 SHAPES = {"a": [4, 5], "b": [2, 2, 3], "v": [3]}
@@ -142,7 +145,28 @@ CASES = [  # settings of hone, decays all tensors, optimizer, what v[1] has of i
      lambda g: WrittenMuon(g, lambda r, c: max(1, r / c) ** 0.5, momentum=0.8, nesterov=False, **torch_adam)),
     ({"optim": "stable_adamw", **BETAS, **DECAY}, False,
      lambda g: StableAdamW(g, lr=0.0, betas=(0.8, 0.95), eps=1e-6, triton=False)),
+    ({"optim": "schedule_free_adamw", **BETAS, **DECAY, "warmup_steps": 4}, False,
+     lambda g: AdamWScheduleFree(g, lr=1.0, warmup_steps=4, foreach=False, **torch_adam)),
+    ({"optim": "schedule_free_adamw", "optim_args": "r=0.5,weight_lr_power=1", **BETAS, **DECAY}, False,
+     lambda g: AdamWScheduleFree(g, lr=1.0, r=0.5, weight_lr_power=1.0, foreach=False, **torch_adam)),
+    ({"optim": "adamw_torch", **BETAS, **DECAY, "ema_decay": 0.7}, False,
+     lambda g: torch.optim.AdamW(g, lr=0.0, **torch_adam)),
 ]
+
+
+def rounded(parameters):
+    return {k: [float(f"{x:.7g}") for x in p.detach().flatten().tolist()] for k, p in parameters.items()}
+
+
+def averaged(optimizer, parameters, ema):
+    """The weights that the run evaluates and saves; None: those that it trains."""
+    if isinstance(optimizer, AdamWScheduleFree):
+        optimizer.eval()
+        made = rounded(parameters)
+        optimizer.train()
+        return made
+    return rounded(dict(ema.module.items())) if ema else None
+
 
 cases = []
 for settings, decays_all, make, *vanishing in CASES:
@@ -152,7 +176,14 @@ for settings, decays_all, make, *vanishing in CASES:
         {"params": [p for k, p in parameters.items() if k != "v" or decays_all], "weight_decay": decay},
         {"params": [p for k, p in parameters.items() if k == "v" and not decays_all], "weight_decay": 0.0},
     ])
-    after = {}
+    after, averages = {}, {}
+    model = torch.nn.ParameterDict(parameters)
+    parameters = dict(model.items())
+    ema = None
+    if "ema_decay" in settings:
+        ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(settings["ema_decay"]))
+    if isinstance(optimizer, AdamWScheduleFree):
+        optimizer.train()
     for step in range(STEPS):
         for group in optimizer.param_groups:
             group["lr"] = RATES[step]
@@ -163,10 +194,15 @@ for settings, decays_all, make, *vanishing in CASES:
         if "max_grad_norm" in settings:
             torch.nn.utils.clip_grad_norm_(parameters.values(), settings["max_grad_norm"])
         optimizer.step()
+        if ema:
+            ema.update_parameters(model)
         if step in (0, STEPS - 1):
-            after[str(step + 1)] = {k: [float(f"{x:.7g}") for x in p.detach().flatten().tolist()]
-                                    for k, p in parameters.items()}
+            after[str(step + 1)] = rounded(parameters)
+            if average := averaged(optimizer, parameters, ema):
+                averages[str(step + 1)] = average
     cases.append({"settings": {"max_grad_norm": 0, **settings}, "after": after})
+    if averages:
+        cases[-1]["average"] = averages
     if vanishing:
         cases[-1]["vanishing"] = vanishing[0]
 

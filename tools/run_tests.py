@@ -11,8 +11,10 @@ commands. Lines of a .run file:
     # anything                  a comment; these comments mean something:
     # needs: data               skip with a reason unless $HONE_DATA (default ../shared/data) is there;
                                 also 'venv' (Python with Transformers: $HONE_VENV_PYTHON), 'network',
-                                'program/zsh' (a program, of Debian's package of this name)
+                                'program/zsh' (a program, of Debian's package of this name), 'xla_cpu'
+                                (a PJRT plug-in for the CPU, as hone doctor finds it)
     # timeout: 300              seconds for each command (default 120)
+    # env: NAME=value           in the environment of each command
     # label: slow               for ctest: slow or nightly (several words allowed)
     # file data/a.csv           the lines up to '# end' become this file (variables are replaced);
                                 'file-crlf' ends them with CR LF, 'file-raw' drops the last line end
@@ -41,8 +43,8 @@ what a transcript needs beyond these lines is a program of its own in tests/supp
 
 A configuration (tests/configs/*.txt) runs transcripts again with other settings; what they must print
 stays the same. Its lines: '# comment', 'NAME=value' for the environment (HONE_THREADS=1 gives every
-command --threads 1 unless it says another), 'needs: gpu' (skip without one), 'run: tests/runs/x.run'. ctest has each under its name
-with the label nightly.
+command --threads 1 unless it says another), 'needs: gpu' or 'needs: xla_cpu' (skip without one), 'run: tests/runs/x.run'.
+ctest has each under its name with the label nightly.
 
 Variables: ${DATA}, ${SOURCE} (the repository), ${SUPPORT} (its tests/support), ${TMP} (the fresh folder), ${VENV_PYTHON} and the
 names of tests/variables.txt. Exit status: 0 passed, 1 failed, 77 everything was skipped.
@@ -83,7 +85,7 @@ class Transcript:
     """A parsed .run file: `steps` holds Commands and (name, bytes) files in order."""
 
     def __init__(self, path):
-        self.path, self.needs, self.timeout, self.steps = path, [], 120, []
+        self.path, self.needs, self.timeout, self.env, self.steps = path, [], 120, {}, []
         with open(path, encoding="utf-8", newline="") as f:
             lines = f.read().split("\n")
         self.refuse_what_cannot_be_read(lines)
@@ -98,6 +100,8 @@ class Transcript:
                 self.needs += m.group(1).replace(",", " ").split()
             elif m := re.match(r"# timeout: *(\d+)", line):
                 self.timeout = int(m.group(1))
+            elif m := re.match(r"# env: *(\w+)=(.*)", line):
+                self.env[m.group(1)] = m.group(2)
             elif m := re.match(r"# file(-crlf|-raw)? +(\S+)", line):
                 body = []
                 while at < len(lines) and lines[at] != "# end":
@@ -321,6 +325,8 @@ class Runner:
             return None if self.python else "HONE_VENV_PYTHON names no Python with Transformers"
         if need == "network":
             return None if os.environ.get("HONE_TEST_NETWORK") else "HONE_TEST_NETWORK is not set"
+        if need == "xla_cpu":
+            return None if has_plugin(self.hone) else NO_PLUGIN
         if need.startswith("program/"):
             program = need[8:]
             return None if shutil.which(program) else f"there is no {program}; Debian's package of this name has it"
@@ -347,7 +353,7 @@ class Runner:
 
     def environment(self, folder):
         keep = ("PATH", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HONE_DATA",
-                "HONE_VENV_PYTHON", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "HONE_NVRTC", "HONE_CUBLASLT",
+                "HONE_VENV_PYTHON", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "HONE_NVRTC", "HONE_CUBLASLT", "HONE_PJRT",
                 "CUDA_VISIBLE_DEVICES")
         env = {k: v for k, v in os.environ.items() if k in keep}
         env.update(HOME=folder, HF_HOME=os.path.join(folder, ".hf"), LC_ALL="C.UTF-8", TERM="xterm",
@@ -375,7 +381,7 @@ class Runner:
         self.groups = []
         try:
             variables = self.variables(folder)
-            env = self.environment(folder)
+            env = self.environment(folder) | t.env
             for step in t.steps:
                 if isinstance(step, tuple):
                     target = os.path.join(folder, self.fill(step[0], variables))
@@ -521,23 +527,34 @@ class Runner:
 
 def configuration(path):
     """The environment and the transcripts that a file of tests/configs names."""
-    settings, files, needs_gpu = {}, [], False
+    settings, files, needs = {}, [], ""
     with open(path, encoding="utf-8") as f:
         for number, line in enumerate(f.read().splitlines(), 1):
             if m := re.fullmatch(r"(HONE_[A-Z0-9_]+)=(.*)", line):
                 settings[m.group(1)] = m.group(2)
             elif m := re.fullmatch(r"run: (\S+)", line):
                 files.append(os.path.join(SOURCE, m.group(1)))
-            elif line == "needs: gpu":
-                needs_gpu = True
+            elif m := re.fullmatch(r"needs: (gpu|xla_cpu)", line):
+                needs = m.group(1)
             elif line and not line.startswith("#"):
-                raise SystemExit(f"{path}:{number}: neither a comment, NAME=value, 'needs: gpu' nor 'run: FILE'")
-    return settings, files, needs_gpu
+                raise SystemExit(f"{path}:{number}: neither a comment, NAME=value, 'needs: gpu|xla_cpu' nor 'run: FILE'")
+    return settings, files, needs
+
+
+def doctor(hone):
+    said = subprocess.run([hone, "doctor", "--json"], capture_output=True, text=True, check=False)
+    return json.loads(said.stdout)
 
 
 def has_gpu(hone):
-    said = subprocess.run([hone, "doctor", "--json"], capture_output=True, text=True, check=False)
-    return any(gpu["usable"] for gpu in json.loads(said.stdout)["gpus"])
+    return any(gpu["usable"] for gpu in doctor(hone)["gpus"])
+
+
+NO_PLUGIN = "hone doctor names no PJRT plug-in for the CPU: pip install xla-cpu-pjrt"
+
+
+def has_plugin(hone):
+    return any(found["device"] == "xla_cpu" for found in doctor(hone)["pjrt"])
 
 
 def main():
@@ -555,10 +572,13 @@ def main():
         return 0
     settings = {}
     if options.config:
-        settings, named, needs_gpu = configuration(options.config)
+        settings, named, needs = configuration(options.config)
         files = files or named
-        if needs_gpu and not has_gpu(options.hone):
+        if needs == "gpu" and not has_gpu(options.hone):
             print("skipped: hone doctor names no GPU that it uses")
+            return SKIPPED
+        if needs == "xla_cpu" and not has_plugin(options.hone):
+            print(f"skipped: {NO_PLUGIN}")
             return SKIPPED
     if not files:
         files = sorted(os.path.join(at, f) for at, _, names in os.walk(os.path.join(SOURCE, "tests"))

