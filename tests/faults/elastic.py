@@ -219,15 +219,16 @@ def rule_8_random_kills_change_no_bit(w):
 
 
 def nothing_is_lost_since_the_last_step(w):
-    """The copy in memory has the last step, although no checkpoint was saved."""
-    more = ["--save_steps", "1000", "--memory_save_steps", "1", "--zero_stage", "2"]
+    """The copies in memory have one of the last two steps, although no checkpoint was saved."""
+    more = ["--save_steps", "1000", "--memory_save_steps", "1", "--zero_stage", "2", "--max_steps", "120"]
     wanted = undisturbed(w, 2, *more)
     run = Launched(w, training(w, "memory", 2, *more), ["--num_processes", "2", "--max_restarts", "3"])
-    run.until(r"step 9/24")
+    run.until(r"step 9/120")
     os.kill(run.ranks()[1], signal.SIGKILL)
     run.wait()
     found = re.search(r"continue +from /dev/shm/hone-run-\S+/checkpoint-(\d+) ", run.log())
-    demand(found and int(found[1]) >= 8, run.log()[-6000:])
+    # A copy is written beside the next step: that of step 8 may not be whole yet on the rank that is killed.
+    demand(found and int(found[1]) >= 7, f"{found and found[0]}\n{run.log()[:8000]}")
     demand(re.search(r"rank 1 on host \S+ failed first at step \d+.*signal 9 \(Killed\): restart 1 of 3", run.log()), run.log()[-6000:])
     same_bits(w, "memory", wanted, "a kill at step 9")
 

@@ -1,15 +1,17 @@
 # Loads a folder by Transformers, refuses missing and unknown weights, and writes the loss of rows of ids and every
 # gradient, under the names of the folder:  peer_gradients.py FOLDER "5 6 7; 8 9" OUTPUT
+import pathlib
 import sys
 
 import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM
 
-SAVED_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}  # others in memory than in files
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from saved_names import saved_parts  # noqa: E402
 
 model, info = AutoModelForCausalLM.from_pretrained(sys.argv[1], attn_implementation="eager", dtype=torch.float32,
-                                                   output_loading_info=True)
+                                                   experts_implementation="eager", output_loading_info=True)
 for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
     if info[kind]:
         sys.exit(f"{kind}: {sorted(info[kind])}")
@@ -23,5 +25,6 @@ loss = loss / sum(len(row) - 1 for row in rows)
 loss.backward()
 named = {"loss": loss.detach().reshape(1)}
 for name, parameter in model.named_parameters():
-    named["grad." + SAVED_NAMES.get(model.config.model_type, {}).get(name, name)] = parameter.grad.contiguous()
+    for saved, part in saved_parts(model.config.model_type, name, parameter.grad):
+        named["grad." + saved] = part.contiguous()
 save_file(named, sys.argv[3])
