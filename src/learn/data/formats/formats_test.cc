@@ -487,7 +487,7 @@ TEST_P(ArrowFiles, AreReadByPartsFromAUrl) {
 }
 
 TEST_P(ArrowFiles, ColumnsThatNobodyWantsAreNull) {
-  for (const std::vector<size_t> wanted : {std::vector<size_t>{0}, {8, 1, 6}}) {
+  for (const std::vector<size_t>& wanted : {std::vector<size_t>{0}, {8, 1, 6}}) {
     auto reader = std::move(open(GetParam(), bytes_of(kGoldens + GetParam())).value());
     Row row;
     ASSERT_TRUE(*reader->next(row));
