@@ -56,16 +56,7 @@ Values grad_attention(Builder& b, const NodeView& n, const Values& d) {
   return result;
 }
 
-// As if every query saw every key of an evenly split batch; causal halves it.
-Cost cost_attention(const NodeView& n) {
-  Cost c = elementwise(n, 0);
-  Result<AttentionDims> a = attention_dims(n);
-  if (!a) return c;
-  double keys = static_cast<double>(a->tk) / static_cast<double>(a->segments);
-  c.flops = 4.0 * static_cast<double>(a->tq) * keys * static_cast<double>(a->heads * a->size);
-  if (n.flag("causal") && a->tq == a->tk) c.flops /= 2;
-  return c;
-}
+Cost cost_attention(const NodeView& n) { return attention_cost(n, 2); }
 
 }  // namespace
 

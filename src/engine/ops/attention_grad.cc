@@ -63,16 +63,7 @@ Values decompose_attention_grad(Builder& b, const NodeView& n) {
   return g;
 }
 
-// Five products of queries and keys against attention's two.
-Cost cost_attention_grad(const NodeView& n) {
-  Cost c = elementwise(n, 0);
-  Result<AttentionDims> a = attention_dims(n);
-  if (!a) return c;
-  double keys = static_cast<double>(a->tk) / static_cast<double>(a->segments);
-  c.flops = 10.0 * static_cast<double>(a->tq) * keys * static_cast<double>(a->heads * a->size);
-  if (n.flag("causal") && a->tq == a->tk) c.flops /= 2;
-  return c;
-}
+Cost cost_attention_grad(const NodeView& n) { return attention_cost(n, 5); }
 
 }  // namespace
 

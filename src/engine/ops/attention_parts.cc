@@ -188,6 +188,17 @@ ValueId drop(Builder& b, const AttentionParts& a, ValueId x, double p) {
   return ops::select(b, a.keep, ops::mul(b, x, number(b, 1 / (1 - p), x)), number(b, 0, x));
 }
 
+Cost attention_cost(const NodeView& n, double products) {
+  Cost c = elementwise(n, 0);
+  const Result<AttentionDims> a = attention_dims(n);
+  if (!a) return c;
+  const double keys = static_cast<double>(a->tk) / static_cast<double>(a->segments);
+  c.flops =
+      2 * products * static_cast<double>(a->tq) * keys * static_cast<double>(a->heads * a->size);
+  if (n.flag("causal") && a->tq == a->tk) c.flops /= 2;
+  return c;
+}
+
 AttentionParts attention_parts(Builder& b, const NodeView& n) {
   Result<AttentionDims> checked = attention_dims(n);
   HONE_BUG_IF(!checked, "{}", checked.error().text());

@@ -19,6 +19,10 @@ std::vector<AttrSpec> attention_attrs();
 // sample_ids, bias.
 Result<AttentionDims> attention_dims(const NodeView& n);
 
+// The cost of `products` products of queries and keys, as if every query saw every key of an evenly split batch; causal
+// halves it.
+Cost attention_cost(const NodeView& n, double products);
+
 struct AttentionParts {
   AttentionDims dims;
   ValueId q, k, v;               // [H,Tq,D], [H,Tk,D]: kv heads repeated, in the wide type
