@@ -5,16 +5,6 @@
 namespace hone {
 namespace {
 
-Result<Types> infer_avg_pool2d(const NodeView& n) {
-  HONE_TRY(expect_float(n, 0));
-  const WindowDims d = HONE_TRY(pool_dims(n, n.in(0).shape));
-  const std::vector<int64_t>& padding = n.integers("padding");
-  if (std::max(padding[0], padding[2]) > (d.kernel_h - 1) * d.dilation_h ||
-      std::max(padding[1], padding[3]) > (d.kernel_w - 1) * d.dilation_w)
-    return bad_operands(n, "a window would be all padding");
-  return Types{{n.in(0).dtype, {d.images, d.out_h, d.out_w, d.channels}}};
-}
-
 // Sums over windows [M,C] as means.
 ValueId divided(Builder& b, const NodeView& n, const WindowDims& d, ValueId pixels, ValueId sums) {
   const Type type = b.type(sums);
@@ -56,7 +46,7 @@ Op define_avg_pool2d() {
   return {.name = "avg_pool2d",
           .operands = {"x"},
           .attrs = std::move(attrs),
-          .infer = infer_avg_pool2d,
+          .infer = infer_pool2d,
           .decompositions = {decompose_avg_pool2d},
           .grad = grad_avg_pool2d,
           .cost = [](const NodeView& n) { return elementwise(n, 9); }};

@@ -77,6 +77,16 @@ Result<WindowDims> pool_dims(const NodeView& n, const Shape& images) {
   return window_dims(n, images, kernel[0], kernel[1]);
 }
 
+Result<Types> infer_pool2d(const NodeView& n) {
+  HONE_TRY(expect_float(n, 0));
+  const WindowDims d = HONE_TRY(pool_dims(n, n.in(0).shape));
+  const std::vector<int64_t>& padding = n.integers("padding");
+  if (std::max(padding[0], padding[2]) > (d.kernel_h - 1) * d.dilation_h ||
+      std::max(padding[1], padding[3]) > (d.kernel_w - 1) * d.dilation_w)
+    return bad_operands(n, "a window would be all padding");
+  return Types{{n.in(0).dtype, {d.images, d.out_h, d.out_w, d.channels}}};
+}
+
 Attrs attrs_of(const ops::Windows& w) {
   Attrs attrs;
   if (w.stride != std::vector<int64_t>{1, 1}) attrs.set("stride", w.stride);

@@ -25,6 +25,8 @@ Result<WindowDims> window_dims(const NodeView& n, const Shape& images, int64_t k
                                int64_t kernel_w);
 // {kernel_h, kernel_w} of attribute kernel.
 Result<WindowDims> pool_dims(const NodeView& n, const Shape& images);
+// The type of a pool's result; an error where a window would be all padding.
+Result<Types> infer_pool2d(const NodeView& n);
 Attrs attrs_of(const ops::Windows& w);
 // Those attributes of the node.
 Attrs window_attrs_of(const NodeView& n);

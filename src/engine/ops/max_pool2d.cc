@@ -7,16 +7,6 @@
 namespace hone {
 namespace {
 
-Result<Types> infer_max_pool2d(const NodeView& n) {
-  HONE_TRY(expect_float(n, 0));
-  const WindowDims d = HONE_TRY(pool_dims(n, n.in(0).shape));
-  const std::vector<int64_t>& padding = n.integers("padding");
-  if (std::max(padding[0], padding[2]) > (d.kernel_h - 1) * d.dilation_h ||
-      std::max(padding[1], padding[3]) > (d.kernel_w - 1) * d.dilation_w)
-    return bad_operands(n, "a window would be all padding");
-  return Types{{n.in(0).dtype, {d.images, d.out_h, d.out_w, d.channels}}};
-}
-
 Values decompose_max_pool2d(Builder& b, const NodeView& n) {
   const WindowDims d = *pool_dims(n, n.in(0).shape);
   const Type y = n.out(0);
@@ -50,7 +40,7 @@ Op define_max_pool2d() {
   return {.name = "max_pool2d",
           .operands = {"x"},
           .attrs = std::move(attrs),
-          .infer = infer_max_pool2d,
+          .infer = infer_pool2d,
           .decompositions = {decompose_max_pool2d},
           .grad = grad_max_pool2d,
           .cost = cost_max_pool2d};
