@@ -17,12 +17,11 @@ std::string conv_id(const char* what, const Gemm& g) {
   return fmt::format("cpu.{}{}{}.k{}", what, *sums.parts ? "_" : "", sums.parts, sums.block_k);
 }
 
-// The windows of the images of one group.
-Patches patches_of(const ConvDims& d) {
+// Sizes and steps of windows, which Patches and Windows2d have alike.
+template <class Windows>
+Windows window_sizes(const WindowDims& d) {
   return {.height = d.height,
           .width = d.width,
-          .pixel = d.channels,
-          .channels = d.group_in(),
           .out_h = d.out_h,
           .out_w = d.out_w,
           .kernel_h = d.kernel_h,
@@ -33,6 +32,14 @@ Patches patches_of(const ConvDims& d) {
           .left = d.left,
           .dilation_h = d.dilation_h,
           .dilation_w = d.dilation_w};
+}
+
+// The windows of the images of one group.
+Patches patches_of(const ConvDims& d) {
+  auto patches = window_sizes<Patches>(d);
+  patches.pixel = d.channels;
+  patches.channels = d.group_in();
+  return patches;
 }
 
 // Whether the windows of a group are the pixels.
@@ -81,20 +88,10 @@ void rows_of_taps(int64_t columns, int64_t taps, const float* turned, bool adds,
 }
 
 Windows2d windows_of(const WindowDims& d) {
-  return {.images = d.images,
-          .height = d.height,
-          .width = d.width,
-          .channels = d.channels,
-          .out_h = d.out_h,
-          .out_w = d.out_w,
-          .kernel_h = d.kernel_h,
-          .kernel_w = d.kernel_w,
-          .stride_h = d.stride_h,
-          .stride_w = d.stride_w,
-          .top = d.top,
-          .left = d.left,
-          .dilation_h = d.dilation_h,
-          .dilation_w = d.dilation_w};
+  auto windows = window_sizes<Windows2d>(d);
+  windows.images = d.images;
+  windows.channels = d.channels;
+  return windows;
 }
 
 // Each channel of the result is made of the channel of the same number.
