@@ -30,11 +30,10 @@ constexpr const char* kUsualGemma4 =
       "full_attention": {"rope_theta": 1000000.0, "rope_type": "proportional",
                          "partial_rotary_factor": 0.25},
       "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}})";
-constexpr const char kFull[] = "full_attention", kSliding[] = "sliding_attention";
-constexpr int64_t kUsualPeriod = 6, kUsualFullHead = 512;
+constexpr int64_t kUsualLayers = 30, kUsualPeriod = 6, kUsualFullHead = 512;
 
 bool is_full(const ModelConfig& c, int64_t layer) {
-  return c.config["layer_types"][static_cast<size_t>(layer)] == kFull;
+  return c.config["layer_types"][static_cast<size_t>(layer)] == kFullAttention;
 }
 
 // Heads of the layers without a window: the same in each of them (check_layer_sizes).
@@ -78,15 +77,11 @@ Error no_gemma4(const std::string& what) {
 
 // Every sixth layer is without a window unless layer_types says otherwise, and the last always is.
 Status set_layer_types(ModelConfig& c) {
-  const int64_t layers = HONE_TRY(c.integer("num_hidden_layers"));
-  HONE_TRY(check_range("'num_hidden_layers'", layers, 1, kMostLayers));
+  HONE_TRY(name_layers(c, kUsualLayers, [](int64_t i) {
+    return (i + 1) % kUsualPeriod == 0 ? kFullAttention : kSlidingAttention;
+  }));
   json& types = c.config["layer_types"];
-  if (types.is_null())
-    for (int64_t i = 0; i < layers; ++i)
-      types.push_back((i + 1) % kUsualPeriod == 0 ? kFull : kSliding);
-  if (!types.is_array() || std::ssize(types) != layers)
-    return bad_config(fmt::format("layer_types does not list {} layers", layers));
-  types.back() = kFull;
+  if (types.is_array() && !types.empty()) types.back() = kFullAttention;
   return Ok{};
 }
 
@@ -123,7 +118,7 @@ Status check_shared_layers(const ModelConfig& c) {
 
 Status check_rotation_parts(const ModelConfig& c) {
   const json& rope = c.config["rope_parameters"];
-  for (const char* part : {kFull, kSliding})
+  for (const char* part : {kFullAttention, kSlidingAttention})
     if (!rope.is_object() || !rope.contains(part) || !rope[part].is_object())
       return bad_config(fmt::format("rope_parameters has no part '{}'", part));
   return Ok{};
@@ -145,6 +140,7 @@ Status read_gemma4_config(ModelConfig& c) {
   HONE_TRY(read_decoder_config(
       c, kUsualGemma4, style, {"per_layer_config", "global_head_dim", "num_global_key_value_heads"},
       "hidden_activation"));
+  HONE_TRY(check_layer_count(c));
   HONE_TRY(check_layer_sizes(c));
   HONE_TRY(check_shared_layers(c));
   HONE_TRY(check_rotation_parts(c));
@@ -232,11 +228,11 @@ class Gemma4Layers {
 
   // A norm of each head of x [T,heads*D]; `at` empty: without weights.
   ValueId norm_of(const std::string& at, ValueId x, int64_t head_dim) {
-    const Shape whole = b_.type(x).shape;
-    x = ops::reshape(b_, x, {whole[0] * whole[1] / head_dim, head_dim});
-    x = at.empty() ? ops::rms_norm(b_, x, ops::constant(b_, 1, {DType::f32, {head_dim}}), eps_).y
-                   : norm(at, x);
-    return ops::reshape(b_, x, whole);
+    return by_heads(b_, x, head_dim, [&](ValueId heads) {
+      if (!at.empty()) return norm(at, heads);
+      const ValueId ones = ops::constant(b_, 1, {DType::f32, {head_dim}});
+      return ops::rms_norm(b_, heads, ones, eps_).y;
+    });
   }
 
   ValueId attend(int64_t i, const std::string& at, ValueId y) {

@@ -29,12 +29,9 @@ LlamaStyle gpt_oss_style(const ModelConfig& c) {
 }
 
 Status read_gpt_oss_config(ModelConfig& c) {
-  const LlamaStyle style = gpt_oss_style(c);
-  name_expert_count(c, *style.experts);
   // Keys of the first checkpoints that repeat others.
-  HONE_TRY(read_decoder_config(c, kUsualGptOss, style,
-                               {"num_experts", "experts_per_token", "initial_context_length"}));
-  HONE_TRY(check_experts(c, *style.experts));
+  HONE_TRY(read_decoder_config(c, kUsualGptOss, gpt_oss_style(c),
+                               {"experts_per_token", "initial_context_length"}));
   c.window = HONE_TRY(c.integer("sliding_window", 0));
   return Ok{};
 }

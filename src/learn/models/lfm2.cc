@@ -28,12 +28,11 @@ int64_t lfm2_inner(const ModelConfig& c) {
   return (inner + step - 1) / step * step;
 }
 
-ValueId lfm2_norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x,
-                           int64_t heads) {
-  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
-  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
-  x = g.rms_norm(fmt::format("{}{}_layernorm", at, which), x, g.config.real("norm_eps", 1e-5));
-  return ops::reshape(g.b, x, whole);
+ValueId lfm2_norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t) {
+  return by_heads(g.b, x, g.config.head_dim, [&](ValueId heads) {
+    return g.rms_norm(fmt::format("{}{}_layernorm", at, which), heads,
+                      g.config.real("norm_eps", 1e-5));
+  });
 }
 
 ValueId short_conv(ModelGraph& g, int64_t layer, const std::string& h, ValueId y) {
@@ -69,22 +68,19 @@ LlamaStyle lfm2_style(const ModelConfig& c) {
 
 // layer_types from full_attn_idxs, the key of the first folders; none: every layer has attention.
 Status list_layers(ModelConfig& c) {
-  if (c.config.contains("layer_types") && !c.config["layer_types"].is_null()) return Ok{};
-  const int64_t layers = HONE_TRY(c.integer("num_hidden_layers", 32));
-  HONE_TRY(check_range("'num_hidden_layers'", layers, 1, kMostLayers));
+  if (names_layers(c)) return Ok{};
   const auto given = c.config.find("full_attn_idxs");
-  const bool all = given == c.config.end() || given->is_null();
-  nlohmann::json types = nlohmann::json::array();
-  for (int64_t i = 0; i < layers; ++i) types.push_back(all ? "full_attention" : kFiltered);
-  if (!all)
-    for (const nlohmann::json& i : *given) {
-      if (!i.is_number_integer() || i.get<int64_t>() < 0 || i.get<int64_t>() >= layers)
-        return Error(err::kBadConfig,
-                     fmt::format("config.json: full_attn_idxs has {}, which is not a layer of {}",
-                                 i.dump(), layers));
-      types[i.get<size_t>()] = "full_attention";
-    }
-  c.config["layer_types"] = std::move(types);
+  const nlohmann::json full = given == c.config.end() ? nlohmann::json() : *given;
+  HONE_TRY(
+      name_layers(c, 32, [&](int64_t) { return full.is_null() ? kFullAttention : kFiltered; }));
+  nlohmann::json& types = c.config["layer_types"];
+  for (const nlohmann::json& i : full) {
+    if (!i.is_number_integer() || i.get<int64_t>() < 0 || i.get<int64_t>() >= std::ssize(types))
+      return Error(err::kBadConfig,
+                   fmt::format("config.json: full_attn_idxs has {}, which is not a layer of {}",
+                               i.dump(), types.size()));
+    types[i.get<size_t>()] = kFullAttention;
+  }
   return Ok{};
 }
 

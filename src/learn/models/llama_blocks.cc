@@ -61,7 +61,9 @@ Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim) {
 
 Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& style,
                            std::initializer_list<const char*> own, const char* act_key) {
+  if (style.experts) name_expert_count(c, *style.experts);
   std::vector<const char*> also(own);
+  if (style.experts) also.insert(also.end(), {"num_experts", "num_local_experts"});
   also.insert(also.end(), {"rope_theta", "rope_scaling", "rope_parameters", "layer_types",
                            "head_dim", style.rotation.theta_key, style.rotation.share_key});
   if (style.rotation.local_theta_key != nullptr) also.push_back(style.rotation.local_theta_key);
@@ -71,6 +73,7 @@ Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& 
   add_missing_keys(c, usual_keys,
                    {"rope_theta", "rope_scaling", "rope_parameters", style.rotation.theta_key});
   HONE_TRY(read_sizes(c, style.rotation, 2048, 0));
+  if (style.experts) HONE_TRY(check_experts(c, *style.experts));
   return check_act(c, act_key, style.act);
 }
 
@@ -84,6 +87,22 @@ Status check_layer_types(const ModelConfig& c, const std::string& other) {
                                type.dump()))
           .todo(other.empty() ? "full_attention and sliding_attention work"
                               : "full_attention and " + other + " work");
+  return Ok{};
+}
+
+bool names_layers(const ModelConfig& c) {
+  const auto it = c.config.find("layer_types");
+  return it != c.config.end() && !it->is_null();
+}
+
+Status name_layers(ModelConfig& c, int64_t usual,
+                   const std::function<const char*(int64_t layer)>& type) {
+  if (names_layers(c)) return Ok{};
+  const int64_t layers = HONE_TRY(c.integer("num_hidden_layers", usual));
+  HONE_TRY(check_range("'num_hidden_layers'", layers, 1, kMostLayers));
+  nlohmann::json types = nlohmann::json::array();
+  for (int64_t i = 0; i < layers; ++i) types.push_back(type(i));
+  c.config["layer_types"] = std::move(types);
   return Ok{};
 }
 
@@ -106,11 +125,10 @@ double norm_eps(const ModelConfig& c) {
 
 }  // namespace
 
-ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads) {
-  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
-  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
-  x = g.rms_norm(fmt::format("{}{}_norm", at, which), x, norm_eps(g.config));
-  return ops::reshape(g.b, x, whole);
+ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t) {
+  return by_heads(g.b, x, g.config.head_dim, [&](ValueId heads) {
+    return g.rms_norm(fmt::format("{}{}_norm", at, which), heads, norm_eps(g.config));
+  });
 }
 
 ValueId norm_of_rows(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t) {
@@ -124,11 +142,10 @@ ValueId rms_norm_from_one(ModelGraph& g, const std::string& at, ValueId x) {
 }
 
 ValueId norm_of_heads_from_one(ModelGraph& g, const std::string& at, char which, ValueId x,
-                               int64_t heads) {
-  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
-  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
-  x = rms_norm_from_one(g, fmt::format("{}{}_norm", at, which), x);
-  return ops::reshape(g.b, x, whole);
+                               int64_t) {
+  return by_heads(g.b, x, g.config.head_dim, [&](ValueId heads) {
+    return rms_norm_from_one(g, fmt::format("{}{}_norm", at, which), heads);
+  });
 }
 
 ValueId layer_norm_of(ModelGraph& g, const std::string& at, ValueId x) {

@@ -66,8 +66,22 @@ Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& 
                            const char* act_key = "hidden_act");
 // H2303 unless every entry of layer_types is "full_attention", "sliding_attention" or `other`.
 Status check_layer_types(const ModelConfig& c, const std::string& other = "");
+inline constexpr const char *kFullAttention = "full_attention",
+                            *kSlidingAttention = "sliding_attention";
+// Whether config.json says the type of each layer.
+bool names_layers(const ModelConfig& c);
+// Adds layer_types where config.json has none; `usual`: the layers of a config without their number. H2302.
+Status name_layers(ModelConfig& c, int64_t usual,
+                   const std::function<const char*(int64_t layer)>& type);
 // H2302 unless layer_types, if it is there, has an entry for each layer.
 Status check_layer_count(const ModelConfig& c);
+// norm(x [T*heads,D]) of x [T,heads*D], in the shape of x.
+template <class Norm>
+ValueId by_heads(Builder& b, ValueId x, int64_t head_dim, Norm norm) {
+  const Shape whole = b.type(x).shape;
+  const ValueId heads = ops::reshape(b, x, {whole[0] * whole[1] / head_dim, head_dim});
+  return ops::reshape(b, norm(heads), whole);
+}
 // RMS norm of each head's queries or keys, with the weight `at`q_norm or `at`k_norm [D].
 ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads);
 // RMS norm of the whole row of queries or keys [T,heads*D], with a weight of the row's size.

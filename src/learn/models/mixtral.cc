@@ -29,10 +29,7 @@ LlamaStyle mixtral_style(const ModelConfig&) {
 }
 
 Status read_mixtral_config(ModelConfig& c) {
-  const LlamaStyle style = mixtral_style(c);
-  name_expert_count(c, *style.experts);
-  HONE_TRY(read_decoder_config(c, kUsualMixtral, style, {"num_experts"}));
-  HONE_TRY(check_experts(c, *style.experts));
+  HONE_TRY(read_decoder_config(c, kUsualMixtral, mixtral_style(c)));
   c.window = HONE_TRY(c.integer("sliding_window", 0));
   return Ok{};
 }

@@ -36,12 +36,11 @@ struct DeltaNet {
 // x / sqrt(sum of x^2 + eps) of each head, times `scale`: an RMS norm whose weights are all the same.
 ValueId unit_heads(Builder& b, ValueId x, int64_t heads, double scale) {
   constexpr double kEps = 1e-6;
-  const Shape whole = b.type(x).shape;
-  const int64_t D = whole[1] / heads;
+  const int64_t D = b.type(x).shape[1] / heads;
   const auto size = static_cast<double>(D);
   const ValueId gamma = ops::constant(b, scale / std::sqrt(size), {DType::f32, {D}});
-  const ValueId rows = ops::reshape(b, x, {whole[0] * heads, D});
-  return ops::reshape(b, ops::rms_norm(b, rows, gamma, kEps / size).y, whole);
+  return by_heads(b, x, D,
+                  [&](ValueId rows) { return ops::rms_norm(b, rows, gamma, kEps / size).y; });
 }
 
 // log(1 + exp(x))
@@ -109,16 +108,11 @@ LlamaStyle qwen35_style(const ModelConfig& c) {
 }
 
 Status list_layers_of_qwen35(ModelConfig& c) {
-  if (c.config.contains("layer_types") && !c.config["layer_types"].is_null()) return Ok{};
-  const int64_t layers = HONE_TRY(c.integer("num_hidden_layers", 32));
+  if (names_layers(c)) return Ok{};
   const int64_t period = HONE_TRY(c.integer("full_attention_interval", 4));
-  HONE_TRY(check_range("'num_hidden_layers'", layers, 1, kMostLayers));
   HONE_TRY(check_range("'full_attention_interval'", period, 1, kMostLayers));
-  nlohmann::json types = nlohmann::json::array();
-  for (int64_t i = 0; i < layers; ++i)
-    types.push_back((i + 1) % period == 0 ? "full_attention" : kLinear);
-  c.config["layer_types"] = std::move(types);
-  return Ok{};
+  return name_layers(c, 32,
+                     [&](int64_t i) { return (i + 1) % period == 0 ? kFullAttention : kLinear; });
 }
 
 Status read_qwen35_config(ModelConfig& c) {

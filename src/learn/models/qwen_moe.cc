@@ -47,22 +47,18 @@ LlamaStyle qwen_moe_style(const ModelConfig& c) {
 }
 
 // Layers with a window, where config.json does not name them: Transformers' rule for Qwen2-MoE.
-void name_windows(ModelConfig& c) {
-  if (c.config.contains("layer_types") && !c.config["layer_types"].is_null()) return;
+Status name_windows(ModelConfig& c) {
   const int64_t end = c.integer("max_window_layers", 28).value();
-  nlohmann::json types = nlohmann::json::array();
-  for (int64_t i = 0; i < c.layers; ++i)
-    types.push_back(i % 2 == 0 && i < end ? "sliding_attention" : "full_attention");
-  c.config["layer_types"] = types;
+  return name_layers(c, c.layers, [&](int64_t i) {
+    return i % 2 == 0 && i < end ? kSlidingAttention : kFullAttention;
+  });
 }
 
 Status read_qwen_moe_config(ModelConfig& c) {
   const bool is_qwen3 = is_qwen3_moe(c);
   const LlamaStyle style = qwen_moe_style(c);
-  name_expert_count(c, *style.experts);
   HONE_TRY(read_decoder_config(c, is_qwen3 ? kUsualQwen3Moe : kUsualQwen2Moe, style,
-                               {"num_local_experts", "max_window_layers"}));
-  HONE_TRY(check_experts(c, *style.experts));
+                               {"max_window_layers"}));
   HONE_TRY(c.integer("decoder_sparse_step", 1));
   HONE_TRY(c.integer("max_window_layers", 28));
   if (!is_qwen3) {
@@ -71,8 +67,7 @@ Status read_qwen_moe_config(ModelConfig& c) {
   }
   if (!c.flag("use_sliding_window", false)) return Ok{};
   c.window = HONE_TRY(c.integer("sliding_window", 4096));
-  if (!is_qwen3) name_windows(c);
-  return Ok{};
+  return is_qwen3 ? Status(Ok{}) : name_windows(c);
 }
 
 }  // namespace
