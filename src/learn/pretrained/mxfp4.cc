@@ -21,18 +21,12 @@ constexpr std::array<float, 16> kE2m1 = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
 class Mxfp4Weights final : public DerivedWeights {
  public:
   explicit Mxfp4Weights(std::unique_ptr<WeightSource> base) : DerivedWeights(std::move(base)) {}
-  const WeightSource& base() const { return *base_; }
-  void keep(const TensorInfo& info) { take(info, info.name); }
   void widen(TensorInfo info, std::string blocks, std::string scales) {
     pairs_[tensors_.size()] = {std::move(blocks), std::move(scales)};
     take(std::move(info), "");
   }
 
  protected:
-  Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
-    if (!pairs_.contains(index)) return DerivedWeights::read_tensor(index, as, out);
-    return read_elements_of(index, as, 0, out);
-  }
   Status read_elements_of(size_t index, DType as, int64_t first,
                           std::span<std::byte> out) const override {
     const auto found = pairs_.find(index);

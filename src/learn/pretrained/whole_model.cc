@@ -6,7 +6,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/safetensors/errors.h"
-#include "learn/checkpoint/safetensors/safetensors_writer.h"
+#include "learn/checkpoint/safetensors/stacked_weights.h"
 #include "learn/models/adapter.h"
 #include "learn/models/family.h"
 
@@ -107,18 +107,7 @@ Result<std::vector<TensorData>> WholeModel::others() const {
                                t.scheme))
           .at(t.file)
           .todo("use a folder whose tensors are floats");
-    const auto blocks = [from = weights, name = t.name, type = t.type](BlockSink sink) -> Status {
-      constexpr int64_t kBlock = int64_t{1} << 24;
-      const int64_t size = size_of(type.dtype), most = kBlock / size;
-      std::vector<std::byte> bytes(static_cast<size_t>(std::min(most, type.count()) * size));
-      for (int64_t first = 0; first < type.count(); first += most) {
-        const auto n = static_cast<size_t>(std::min(most, type.count() - first) * size);
-        HONE_TRY(from->read_range(name, type.dtype, first, std::span(bytes).first(n)));
-        HONE_TRY(sink(std::span(bytes).first(n)));
-      }
-      return Ok{};
-    };
-    tensors.push_back({t.name, t.type, {}, {}, blocks});
+    tensors.push_back(tensor_of(*weights, t.name, t.name, t.type.dtype));
   }
   return tensors;
 }

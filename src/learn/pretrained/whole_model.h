@@ -25,8 +25,8 @@ struct WholeModel {
   // The folder's name of a weight of the text model, or the name that PEFT gives to a weight of an
   // adapter.
   std::string name_of(const std::string& weight) const;
-  // Tensors outside the text model, to write as they are. H2206: one is kept in a form that hone
-  // cannot copy.
+  // Tensors outside the text model, to write as they are; they read from `weights`, which must outlive them. H2206:
+  // one is kept in a form that hone cannot copy.
   Result<std::vector<TensorData>> others() const;
   // config.json of the folder with the text model's.
   nlohmann::json config_with(const ModelConfig& text) const;

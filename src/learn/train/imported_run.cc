@@ -13,7 +13,6 @@ namespace {
 class RenamedWeights final : public DerivedWeights {
  public:
   explicit RenamedWeights(std::unique_ptr<WeightSource> base) : DerivedWeights(std::move(base)) {}
-  const WeightSource& base() const { return *base_; }
   void rename(const std::string& from, const std::string& to) {
     TensorInfo info = *base_->find(from);
     info.name = to;

@@ -18,18 +18,12 @@ struct Member {
 class JoinedMembers final : public DerivedWeights {
  public:
   explicit JoinedMembers(std::unique_ptr<WeightSource> base) : DerivedWeights(std::move(base)) {}
-  const WeightSource& base() const { return *base_; }
-  void keep(const TensorInfo& info) { take(info, info.name); }
   void join(TensorInfo info, std::vector<Member> members) {
     members_[tensors_.size()] = std::move(members);
     take(std::move(info), "");
   }
 
  protected:
-  Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
-    if (!members_.contains(index)) return DerivedWeights::read_tensor(index, as, out);
-    return read_elements_of(index, as, 0, out);
-  }
   Status read_elements_of(size_t index, DType as, int64_t first,
                           std::span<std::byte> out) const override {
     const auto found = members_.find(index);
