@@ -14,11 +14,6 @@ Error bad_folder(const std::string& folder, const std::string& why) {
   return Error(err::kImageFolder, fmt::format("'{}' {}", folder, why));
 }
 
-std::string without_slash(std::string folder) {
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  return folder;
-}
-
 Status add_class(const std::string& folder, int32_t label, ImageRows& to) {
   const int32_t number = to.add_folder(folder);
   const int64_t before = to.size();
@@ -46,7 +41,7 @@ bool is_image_name(std::string_view name) {
 
 Result<LabelledImages> list_classes(const std::string& given,
                                     const std::vector<std::string>& names) {
-  const std::string folder = without_slash(given);
+  const std::string folder = without_end_slash(given);
   LabelledImages out;
   std::vector<std::string> found;
   for (const Store::Entry& e : HONE_TRY(file_store().list(folder)))
@@ -74,7 +69,7 @@ Result<LabelledImages> list_classes(const std::string& given,
 }
 
 Result<ImageRows> list_images(const std::string& given) {
-  const std::string folder = without_slash(given);
+  const std::string folder = without_end_slash(given);
   ImageRows rows;
   const int32_t number = rows.add_folder(folder);
   std::vector<std::string> folders;
@@ -94,7 +89,7 @@ Result<ImageRows> list_images(const std::string& given) {
 }
 
 Result<std::string> split_folder(const std::string& given, const std::string& split) {
-  const std::string folder = without_slash(given);
+  const std::string folder = without_end_slash(given);
   const std::vector<std::string> names =
       split == "validation" ? std::vector<std::string>{"validation", "val", "validate"}
                             : std::vector<std::string>{split};
