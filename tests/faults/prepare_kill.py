@@ -6,12 +6,13 @@
 
 A round starts one to four processes with the same output folder, as several hosts would, each with one to three
 workers. Until they end, processes are killed with SIGKILL, among them the ones that --workers started, or stopped and
-continued later; when all are dead, one is started again. At the end the folder must be equal to that of one process
-alone. With --bucket the folder is in an object store (tools/fake_buckets.py), where leases of other hosts
+continued later; when all are dead, one is started again. After kills one more is started, since a killed worker's
+unfinished file may be younger than the end of all others. Then the folder must be equal to that of one process alone. With --bucket the folder is in an object store (tools/fake_buckets.py), where leases of other hosts
 must become stale: there a process that is killed also counts as one of another host.
 """
 import argparse
 import atexit
+import ctypes
 import filecmp
 import json
 import os
@@ -55,6 +56,18 @@ def family(pid):
         return []
 
 
+def adopt_orphans():
+    """Workers whose parent was killed become children of this process."""
+    pr_set_child_subreaper = 36
+    assert ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0) == 0
+
+
+def wait_for_orphans(others):
+    for pid in family(os.getpid())[1:]:
+        if pid not in others:
+            os.waitpid(pid, 0)
+
+
 def differences(a, b):
     found = []
 
@@ -69,8 +82,8 @@ def differences(a, b):
     return found
 
 
-def one_round(hone, folder, rng, name, more):
-    """Returns the number of kills, and the output of the last process."""
+def one_round(hone, folder, rng, name, more, others):
+    """Returns the number of kills, and what went wrong. Children in `others` are not workers."""
     log = open(os.path.join(folder, "log"), "w+")
 
     def start():
@@ -106,6 +119,9 @@ def one_round(hone, folder, rng, name, more):
                         kills += 1
                 except ProcessLookupError:
                     pass
+    wait_for_orphans(others)
+    if kills:
+        subprocess.run(command(hone, name, 1, *more), cwd=folder, check=True, stdout=log, stderr=log)
     return kills, ""
 
 
@@ -122,10 +138,13 @@ def main():
     folder = tempfile.mkdtemp(prefix="prepare_kill_")
     atexit.register(shutil.rmtree, folder, True)
     texts(folder)
+    adopt_orphans()
+    others = []
     if options.bucket:
         server = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tools", "fake_buckets.py"), "--bucket", "gs://kills"],
                                   stdout=subprocess.PIPE, text=True)
         atexit.register(server.kill)
+        others.append(server.pid)
         os.environ.update(STORAGE_EMULATOR_HOST="http://127.0.0.1:" + server.stdout.readline().split()[1], no_proxy="127.0.0.1",
                           HONE_CACHE=os.path.join(folder, "cache"))
     for form, more in FORMS.items():
@@ -133,7 +152,7 @@ def main():
         for number in range((options.rounds + len(FORMS) - 1) // len(FORMS)):
             name = f"{form}{number}"
             out = f"gs://kills/{name}" if options.bucket else name
-            kills, wrong = one_round(hone, folder, rng, out, more)
+            kills, wrong = one_round(hone, folder, rng, out, more, others)
             if not wrong and options.bucket:
                 subprocess.run([hone, "store", "cp", "-r", out, "."], cwd=folder, check=True, stderr=subprocess.DEVNULL)
             wrong = wrong or ", ".join(differences(os.path.join(folder, form), os.path.join(folder, name)))

@@ -157,6 +157,7 @@ class MegatronPreparation {
       HONE_TRY(check_size(f.split + ".idx", f.idx_bytes));
     }
     HONE_TRY(file_store().remove_all(inside_.folder));
+    (void)file_store().remove_unfinished(options_.folder);  // files of killed workers
     return true;
   }
 
@@ -192,9 +193,7 @@ class MegatronPreparation {
                                  {{{"file", f.split + ".bin"}, {"bytes", f.bin_bytes}},
                                   {{"file", f.split + ".idx"}, {"bytes", f.idx_bytes}}}}});
     }
-    HONE_TRY(
-        file_store().write(in_folder(kMegatronManifest), dump_json(json, {.indent = 2}) + "\n"));
-    return file_store().remove_unfinished(options_.folder);
+    return file_store().write(in_folder(kMegatronManifest), dump_json(json, {.indent = 2}) + "\n");
   }
 
   const PrepareOptions& options_;

@@ -56,7 +56,7 @@ class SharedPreparation {
     }
     HONE_TRY(begin());
     if (out_.was_there) {
-      if (path_exists(in_folder(kShardProgress))) clean();
+      clean();  // a worker may have been killed after another one finished
       return std::move(out_);
     }
     Status worked = take_items(tokenize);
