@@ -131,8 +131,7 @@ class MegatronPreparation {
       for (const Store::Entry& e : HONE_TRY(store.list(options_.folder)))
         if (!e.name.starts_with('.') && !is_own(e.name) && e.name != kMegatronManifest)
           return other_files(options_.folder);
-    out_.prepared = HONE_TRY(make(inside_));
-    Status written = out_.prepared.stopped ? Status(Ok{}) : convert();
+    Status written = prepare_and_convert(make);
     // Another process may have written the files, and deleted the shards, in the meantime.
     if (HONE_TRY(take_finished())) {
       out_.prepared.stopped = false;
@@ -167,6 +166,11 @@ class MegatronPreparation {
     if (now == bytes) return Ok{};
     return Error(err::kShards, fmt::format("'{}' has {} bytes, {} were written", path, now, bytes))
         .todo("make the files again: hone prepare with `overwrite_output_dir`");
+  }
+
+  Status prepare_and_convert(const std::function<Result<Prepared>(const PrepareOptions&)>& make) {
+    out_.prepared = HONE_TRY(make(inside_));
+    return out_.prepared.stopped ? Status(Ok{}) : convert();
   }
 
   Status convert() {
