@@ -119,6 +119,9 @@ struct Op {
   // kWeightOperand.
   bool product = false;
   static constexpr size_t kWeightOperand = 1;
+  // The operand that may be a weight kept in bf16, which the op reads as it is. An op with operand `scales` reads
+  // one in i8 too; an op with attribute dtype names the type of its result there.
+  std::optional<size_t> stored_weight = {};
   bool activation = false;  // elementwise on one operand; the name is a choice of linear's `act`
   bool sum = false;         // adds its two operands
   // Its result is `payload` as floats; an op with attribute `scheme` takes the operands of both.

@@ -1,4 +1,7 @@
-// activation_grad(x, dy) = dy * f'(x), f named by attribute `kind`: gelu, gelu_tanh, silu, relu.
+// activation_grad(x, dy) = dy * f'(x), f named by attribute `kind`: gelu, gelu_tanh, silu, relu. With
+// attribute `remade` also f(x), so that the forward pass need not keep it. With attribute `sums`,
+// for x [T,C], also the sums of the rows of the first result as it is kept: f32[C], the gradient of a bias that
+// was added to x.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -7,7 +10,12 @@ namespace {
 Result<Types> infer_activation_grad(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_same(n, 0, 1));
-  return Types{n.in(0)};
+  Types made{n.in(0)};
+  if (n.flag("remade")) made.push_back(n.in(0));
+  if (!n.flag("sums")) return made;
+  HONE_TRY(expect_rank(n, 0, 2));
+  made.push_back({wide(n.in(0).dtype), {n.in(0).shape[1]}});
+  return made;
 }
 
 // Phi(x) + x phi(x), the normal distribution and its density.
@@ -37,18 +45,27 @@ ValueId silu_slope(Builder& b, ValueId x) {
   return ops::mul(b, s, ops::add(b, ops::mul(b, x, ops::sub(b, one, s)), one));
 }
 
+Values with_others(Builder& b, const NodeView& n, ValueId dx) {
+  Values made{dx};
+  if (n.flag("remade"))
+    made.push_back(
+        ops::cast(b, ops::activation(b, widened(b, n.input(0)), n.text("kind")), n.out(0).dtype));
+  if (n.flag("sums")) made.push_back(ops::reduce_sum(b, widened(b, dx), {0}));
+  return made;
+}
+
 Values decompose_activation_grad(Builder& b, const NodeView& n) {
   std::string kind = n.text("kind");
   ValueId x = widened(b, n.input(0)), dy = widened(b, n.input(1));
   const auto times = [&](ValueId slope) {
-    return Values{ops::cast(b, ops::mul(b, dy, slope), n.out(0).dtype)};
+    return with_others(b, n, ops::cast(b, ops::mul(b, dy, slope), n.out(0).dtype));
   };
   if (kind == "gelu") return times(gelu_slope(b, x));
   if (kind == "gelu_tanh") return times(gelu_tanh_slope(b, x));
   if (kind == "silu") return times(silu_slope(b, x));
   ValueId zero = number(b, 0, x);
   ValueId dx = ops::select(b, ops::compare(b, x, zero, "gt"), dy, zero);
-  return {ops::cast(b, dx, n.out(0).dtype)};
+  return with_others(b, n, ops::cast(b, dx, n.out(0).dtype));
 }
 
 Cost cost_activation_grad(const NodeView& n) { return elementwise(n, 30); }
@@ -58,11 +75,12 @@ Cost cost_activation_grad(const NodeView& n) { return elementwise(n, 30); }
 Op define_activation_grad() {
   return {.name = "activation_grad",
           .operands = {"x", "dy"},
-          .attrs = {required("kind", "", activation_kinds())},
+          .attrs = {required("kind", "", activation_kinds()), {"remade", false}, {"sums", false}},
           .infer = infer_activation_grad,
           .decompositions = {decompose_activation_grad},
           .cost = cost_activation_grad,
-          .over = {{0, "dy"}}};
+          .over = {{0, "dy"}, {1, "x"}},
+          .optional_results = {"remade", "sums"}};
 }
 
 ValueId ops::activation_grad(Builder& b, ValueId x, ValueId dy, const std::string& kind) {

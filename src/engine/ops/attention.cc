@@ -8,6 +8,8 @@
 // bias f32[H,2*reach-1] has a value for each head and distance -b (T5, arXiv 1910.10683, section
 // 2.1); no segment may be longer than reach.
 // Attribute softcap c: cap(s) = c tanh(s / c); 0: cap(s) = s.
+// Attribute first_head: dropout's masks are those of heads first_head, first_head + 1, ..., for heads that are
+// some of all (passes/tensor_split.h). Devices without collectives do not read it.
 // Attribute longest: no segment has more tokens (0: nobody knows); only the decomposition
 // "by_row_gather" asks, whose rows are that long.
 // With attribute bf16, or f16, a device may round the operands of its products to it, where that is

@@ -109,7 +109,18 @@ std::vector<AttrSpec> attention_attrs() {
                         {"scale", 1.0},
                         {"softcap", 0.0},
                         {"dropout", 0.0},
+                        {"first_head", 0},
                         {"key", ""}});
+}
+
+static Status read_heads(const NodeView& n, AttentionDims& a) {
+  a.heads = n.integer("heads");
+  a.kv_heads = n.integer("kv_heads");
+  if (a.heads < 1 || a.kv_heads < 1 || a.heads % a.kv_heads != 0)
+    return bad_operands(n, fmt::format("{} heads over {} key/value heads", a.heads, a.kv_heads));
+  a.first_head = n.integer("first_head");
+  if (a.first_head >= 0 && a.first_head <= int64_t{1} << 20) return Ok{};
+  return bad_operands(n, fmt::format("first_head={} is out of range", a.first_head));
 }
 
 Result<AttentionDims> attention_dims(const NodeView& n) {
@@ -119,10 +130,7 @@ Result<AttentionDims> attention_dims(const NodeView& n) {
   const Type& q = n.in("q");
   a.dtype = q.dtype;
   a.tq = q.shape[0];
-  a.heads = n.integer("heads");
-  a.kv_heads = n.integer("kv_heads");
-  if (a.heads < 1 || a.kv_heads < 1 || a.heads % a.kv_heads != 0)
-    return bad_operands(n, fmt::format("{} heads over {} key/value heads", a.heads, a.kv_heads));
+  HONE_TRY(read_heads(n, a));
   a.fused = !n.has("k");
   if (n.has("k") != n.has("v")) return bad_operands(n, "k and v are given together or not at all");
   int64_t parts = a.fused ? a.heads + 2 * a.kv_heads : a.heads;
@@ -247,8 +255,11 @@ AttentionParts attention_parts(Builder& b, const NodeView& n) {
   a.allowed = ops::broadcast(b, allowed, {d.heads, d.tq, d.tk}, {1, 2});
   if (d.reach > 0) add_bias(b, a, n.input("bias"), distance, allowed);
   if (double p = n.real("dropout"); p > 0)
-    a.keep = ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu_q, cu_k, p,
-                                         d.heads, d.tk, n.text("key"));
+    a.keep =
+        ops::slice(b,
+                   ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu_q, cu_k,
+                                               p, d.first_head + d.heads, d.tk, n.text("key")),
+                   0, d.first_head, d.first_head + d.heads);
   return a;
 }
 

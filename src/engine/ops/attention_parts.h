@@ -8,7 +8,8 @@ namespace hone {
 struct AttentionDims {
   int64_t tq = 0, tk = 0;  // packed queries and keys; paged: S * B * page key slots
   int64_t heads = 1, kv_heads = 1, size = 0, segments = 0;
-  int64_t reach = 0;  // the bias has 2 * reach - 1 distances; 0: no bias
+  int64_t reach = 0;       // the bias has 2 * reach - 1 distances; 0: no bias
+  int64_t first_head = 0;  // number of head 0 in dropout's masks
   bool fused = false, paged = false;
   DType dtype = DType::f32;
 };

@@ -60,8 +60,10 @@ ValueId kept(Builder& b, const NodeView& n, const AttentionDims& d, const Rows& 
   Values masks;
   for (int64_t s = 0; s < d.segments; ++s) {
     ValueId own = ops::slice(b, ids, 0, s * q.width, (s + 1) * q.width);
+    const int64_t heads = d.first_head + d.heads;
     ValueId mask =
-        ops::attention_dropout_mask(b, n.input("rng"), own, cu_q, cu_k, p, d.heads, k.width, key);
+        ops::attention_dropout_mask(b, n.input("rng"), own, cu_q, cu_k, p, heads, k.width, key);
+    mask = ops::slice(b, mask, 0, d.first_head, heads);
     masks.push_back(ops::reshape(b, mask, {1, d.heads, q.width, k.width}));
   }
   return ops::concat(b, masks, 0);

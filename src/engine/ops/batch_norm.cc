@@ -1,9 +1,9 @@
-// batch_norm(x, gamma, beta, rows?, residual?): y = (x - mean) / sqrt(variance + eps) gamma + beta + residual, with the
-// mean and the biased variance of each column (arXiv 1502.03167); with `rows` those of the first rows, at least one.
-// With attribute relu negative y become 0. x, residual [T,C], gamma, beta [C], rows i32[] -> y [T,C],
-// mean, variance [C].
+// batch_norm(x, gamma, beta, rows?, residual?, mean?, variance?): y = (x - mean) / sqrt(variance + eps) gamma + beta +
+// residual, with the mean and the biased variance of each column (arXiv 1502.03167); with `rows` those of the first
+// rows, at least one; with `mean` and `variance` these, which are results too. With attribute relu negative y
+// become 0. x, residual [T,C], gamma, beta, mean, variance [C], rows i32[] -> y [T,C], mean, variance [C].
 #include "engine/ops/image_ops.h"
-#include "engine/ops/support.h"
+#include "engine/ops/image_parts.h"
 
 namespace hone {
 namespace {
@@ -17,6 +17,9 @@ Result<Types> infer_batch_norm(const NodeView& n) {
   HONE_TRY(expect_type(n, 2, column));
   if (n.has("rows")) HONE_TRY(expect_type(n, n.slot("rows"), {DType::i32, {}}));
   if (n.has("residual")) HONE_TRY(expect_type(n, n.slot("residual"), x));
+  if (n.has("mean") != n.has("variance")) return bad_operands(n, "mean and variance come together");
+  for (const char* given : {"mean", "variance"})
+    if (n.has(given)) HONE_TRY(expect_type(n, n.slot(given), column));
   return Types{x, column, column};
 }
 
@@ -26,17 +29,10 @@ Values decompose_batch_norm(Builder& b, const NodeView& n) {
   const bool relu = n.flag("relu");
   const ValueId gamma = n.input("gamma"), beta = n.input("beta");
   const double eps = n.real("eps");
-  const ValueId keep = rows == kNoValue
-                           ? kNoValue
-                           : ops::compare(b, ops::iota(b, {DType::i32, x.shape}, 0), rows, "lt");
-  const ValueId count = rows == kNoValue ? number(b, static_cast<double>(x.shape[0]), v)
-                                         : ops::cast(b, rows, x.dtype);
-  const auto mean_of = [&](ValueId t) {
-    if (keep != kNoValue) t = ops::select(b, keep, t, number(b, 0, t));
-    return ops::div(b, ops::reduce_sum(b, t, {0}), count);
-  };
-  const ValueId mean = mean_of(v), centred = ops::sub(b, v, along_columns(b, mean, x));
-  const ValueId variance = mean_of(ops::mul(b, centred, centred));
+  const Values moments =
+      n.has("mean") ? Values{n.input("mean"), n.input("variance")} : counted_moments(b, v, rows);
+  const ValueId mean = moments[0], variance = moments[1],
+                centred = ops::sub(b, v, along_columns(b, mean, x));
   const ValueId scale =
       ops::div(b, gamma, ops::sqrt(b, ops::add(b, variance, number(b, eps, variance))));
   ValueId y =
@@ -46,7 +42,7 @@ Values decompose_batch_norm(Builder& b, const NodeView& n) {
 }
 
 Values grad_batch_norm(Builder& b, const NodeView& n, const Values& d) {
-  HONE_BUG_IF(d[1] != kNoValue || d[2] != kNoValue,
+  HONE_BUG_IF(d[1] != kNoValue || d[2] != kNoValue || n.has("mean"),
               "batch_norm: mean and variance are residuals without gradients");
   const bool relu = n.flag("relu"), residual = n.has("residual");
   Attrs attrs{{"eps", n.real("eps")}};
@@ -62,7 +58,7 @@ Values grad_batch_norm(Builder& b, const NodeView& n, const Values& d) {
 
 Op define_batch_norm() {
   return {.name = "batch_norm",
-          .operands = {"x", "gamma", "beta", "rows?", "residual?"},
+          .operands = {"x", "gamma", "beta", "rows?", "residual?", "mean?", "variance?"},
           .attrs = {required("eps", 0.0), {"relu", false}},
           .infer = infer_batch_norm,
           .decompositions = {decompose_batch_norm},

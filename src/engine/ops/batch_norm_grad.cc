@@ -1,9 +1,11 @@
-// batch_norm_grad(x, gamma, mean, variance, dy, rows?, y?): with rstd = 1 / sqrt(variance + eps), xhat = (x - mean) rstd
-// and n rows, dbeta = sum_T(dy), dgamma = sum_T(dy xhat), dx = gamma rstd (dy - dbeta / n - xhat dgamma / n). With
-// `rows` the sums are over the first rows, and dx of the others is 0. With `y`, the result of a batch norm with relu, dy
-// counts as 0 where y is 0; attribute dresidual adds this dy as a result.
-// x, dy, y [T,C], gamma, mean, variance [C], rows i32[] -> dx [T,C], dgamma, dbeta [C], dresidual? [T,C].
-#include "engine/ops/support.h"
+// batch_norm_grad(x, gamma, mean, variance, dy, rows?, y?, dgamma?, dbeta?, count?): with xhat = (x - mean) rstd,
+// rstd = 1 / sqrt(variance + eps) and n rows, dbeta = sum_T(dy), dgamma = sum_T(dy xhat),
+// dx = gamma rstd (dy - dbeta / n - xhat dgamma / n). With `rows` the sums are over the first rows, and dx of the others
+// is 0. With `y`, the result of a batch norm with relu, dy counts as 0 where y is 0; attribute dresidual adds this dy as
+// a result. `dgamma`, `dbeta` and `count` are those of all rows that mean and variance are of, if there are more
+// (sync_batch_norms); they are results too. x, dy, y [T,C], gamma, mean, variance, dgamma, dbeta [C], rows i32[],
+// count [] -> dx [T,C], dgamma, dbeta [C], dresidual? [T,C].
+#include "engine/ops/image_parts.h"
 
 namespace hone {
 namespace {
@@ -17,38 +19,36 @@ Result<Types> infer_batch_norm_grad(const NodeView& n) {
   HONE_TRY(expect_type(n, n.slot("dy"), x));
   if (n.has("rows")) HONE_TRY(expect_type(n, n.slot("rows"), {DType::i32, {}}));
   if (n.has("y")) HONE_TRY(expect_type(n, n.slot("y"), x));
+  if (n.has("dgamma") != n.has("dbeta") || n.has("dgamma") != n.has("count"))
+    return bad_operands(n, "dgamma, dbeta and count come together");
+  if (n.has("dgamma")) {
+    HONE_TRY(expect_type(n, n.slot("dgamma"), column));
+    HONE_TRY(expect_type(n, n.slot("dbeta"), column));
+    HONE_TRY(expect_type(n, n.slot("count"), {x.dtype, {}}));
+  }
   return n.flag("dresidual") ? Types{x, column, column, x} : Types{x, column, column};
 }
 
 Values decompose_batch_norm_grad(Builder& b, const NodeView& n) {
   const Type x = n.in(0);
-  const ValueId v = n.input("x"), rows = n.input("rows"), mean = n.input("mean"),
-                variance = n.input("variance"), gamma = n.input("gamma");
-  const double eps = n.real("eps");
-  const ValueId y = n.input("y");
-  const bool adds_dresidual = n.flag("dresidual");
-  ValueId dy = n.input("dy"), keep = kNoValue,
-          count = number(b, static_cast<double>(x.shape[0]), v);
-  if (y != kNoValue)
-    dy = ops::select(b, ops::compare(b, y, number(b, 0, y), "gt"), dy, number(b, 0, dy));
-  const ValueId dresidual = dy;
-  if (rows != kNoValue) {
-    keep = ops::compare(b, ops::iota(b, {DType::i32, x.shape}, 0), rows, "lt");
-    dy = ops::select(b, keep, dy, number(b, 0, dy));
-    count = ops::cast(b, rows, x.dtype);
-  }
-  const ValueId deviation = ops::sqrt(b, ops::add(b, variance, number(b, eps, variance)));
-  const ValueId xhat =
-      ops::div(b, ops::sub(b, v, along_columns(b, mean, x)), along_columns(b, deviation, x));
-  const ValueId dbeta = ops::reduce_sum(b, dy, {0}),
-                dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0});
+  const ValueId v = n.input("x"), rows = n.input("rows"), variance = n.input("variance");
+  const ValueId dresidual = counting_gradient(b, n.input("dy"), n.input("y"));
+  const BatchNormSums own = batch_norm_sums(b, n, dresidual);
+  const bool given = n.has("dgamma");
+  const ValueId dgamma = given ? n.input("dgamma") : own.dgamma,
+                dbeta = given ? n.input("dbeta") : own.dbeta;
+  const ValueId count = given              ? n.input("count")
+                        : rows == kNoValue ? number(b, static_cast<double>(x.shape[0]), v)
+                                           : ops::cast(b, rows, x.dtype);
   const ValueId centre =
       ops::add(b, along_columns(b, ops::div(b, dbeta, count), x),
-               ops::mul(b, xhat, along_columns(b, ops::div(b, dgamma, count), x)));
-  ValueId dx =
-      ops::mul(b, ops::sub(b, dy, centre), along_columns(b, ops::div(b, gamma, deviation), x));
-  if (keep != kNoValue) dx = ops::select(b, keep, dx, number(b, 0, dx));
-  if (!adds_dresidual) return {dx, dgamma, dbeta};
+               ops::mul(b, own.xhat, along_columns(b, ops::div(b, dgamma, count), x)));
+  const ValueId deviation = ops::sqrt(b, ops::add(b, variance, number(b, n.real("eps"), variance)));
+  ValueId dx = ops::mul(b, ops::sub(b, own.counted, centre),
+                        along_columns(b, ops::div(b, n.input("gamma"), deviation), x));
+  if (const ValueId keep = counts_element(b, x, rows); keep != kNoValue)
+    dx = ops::select(b, keep, dx, number(b, 0, dx));
+  if (!n.flag("dresidual")) return {dx, dgamma, dbeta};
   return {dx, dgamma, dbeta, dresidual};
 }
 
@@ -56,7 +56,8 @@ Values decompose_batch_norm_grad(Builder& b, const NodeView& n) {
 
 Op define_batch_norm_grad() {
   return {.name = "batch_norm_grad",
-          .operands = {"x", "gamma", "mean", "variance", "dy", "rows?", "y?"},
+          .operands = {"x", "gamma", "mean", "variance", "dy", "rows?", "y?", "dgamma?", "dbeta?",
+                       "count?"},
           .attrs = {required("eps", 0.0), {"dresidual", false}},
           .infer = infer_batch_norm_grad,
           .decompositions = {decompose_batch_norm_grad},

@@ -3,7 +3,8 @@
 namespace hone {
 
 std::vector<AttrSpec> collective_attrs(bool of_rows) {
-  std::vector<AttrSpec> attrs{required("ranks", 1), required("rank", 0)};
+  std::vector<AttrSpec> attrs{
+      required("ranks", 1), required("rank", 0), {"first", 0}, {"stride", 1}};
   if (of_rows) attrs.insert(attrs.end(), {AttrSpec{"units", Shape{}}, AttrSpec{"owners", Shape{}}});
   return attrs;
 }
@@ -17,6 +18,10 @@ void set_split(Attrs& attrs, const ops::Split& split) {
 
 Share share_of(const NodeView& n) { return {n.integer("rank"), n.integer("ranks")}; }
 
+int64_t member(const NodeView& n, int64_t rank) {
+  return n.integer("first") + rank * n.integer("stride");
+}
+
 RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank) {
   const std::vector<int64_t>&units = n.integers("units"), &owners = n.integers("owners");
   if (!owners.empty() && owners[i] == kEverywhere) return {0, rows};
@@ -29,6 +34,9 @@ Status expect_split(const NodeView& n, size_t tensors, bool everywhere) {
   const Share share = share_of(n);
   if (share.ranks < 1 || share.ranks > 1 << 20 || share.rank < 0 || share.rank >= share.ranks)
     return bad_operands(n, fmt::format("rank {} of {} ranks", share.rank, share.ranks));
+  const int64_t first = n.integer("first"), stride = n.integer("stride");
+  if (first < 0 || first > 1 << 20 || stride < 1 || stride > 1 << 20)
+    return bad_operands(n, fmt::format("first={}, stride={} is out of range", first, stride));
   if (!n.node.op->attr("units")) return Ok{};
   for (const char* list : {"units", "owners"})
     if (const size_t size = n.integers(list).size(); size != 0 && size != tensors)

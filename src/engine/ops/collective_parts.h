@@ -6,6 +6,8 @@
 // unit is units[i] for tensor i, and 1 if units is empty. A tensor with owners[i] >= 0 is wholly that
 // rank's, and the others have none of its rows; one with kEverywhere is whole on every rank
 // (fold_units). owners is empty if no tensor has an owner.
+// Attributes first and stride: rank r of the node is rank first + r * stride of the run, so an axis of a
+// mesh has collectives of its own.
 // The cost is free: it is beside the computation. Sums are made in the order of ranks, x_0 + x_1 +
 // ..., in f32 (f64 for f64), and rounded once.
 #pragma once
@@ -23,6 +25,7 @@ std::vector<AttrSpec> collective_attrs(bool of_rows);
 void set_split(Attrs& attrs, const ops::Split& split);
 
 Share share_of(const NodeView& n);
+int64_t member(const NodeView& n, int64_t rank);  // its rank in the run
 // The rows of tensor i, which has `rows` rows, on rank `rank`.
 RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank);
 

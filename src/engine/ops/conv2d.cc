@@ -1,6 +1,7 @@
 // conv2d(x, w, bias?): y[b,i,j,k] = bias[k] + the sum over taps (r,s) and channels c of k's group of
 // x[b, i stride - top + r dilation, j stride - left + s dilation, c] w[k,c,r,s], with zeros outside the image:
-// cross-correlation, as PyTorch's conv2d. x [B,H,W,C], w [K,C/groups,h,w], bias [K] -> [B,H',W',K].
+// cross-correlation, as PyTorch's conv2d. With attribute bf16, or f16, products are those of operands rounded to it
+// (see matmul), and so are those of the gradients. x [B,H,W,C], w [K,C/groups,h,w], bias [K] -> [B,H',W',K].
 #include "engine/ops/image_parts.h"
 
 namespace hone {
@@ -19,8 +20,8 @@ Values decompose_conv2d(Builder& b, const NodeView& n) {
   const ConvDims d = *conv_dims(n, n.in("x").shape, n.in("w").shape);
   const ValueId bias = n.input("bias");
   const ValueId columns = conv_columns(b, d, window_rows(b, n.input("x"), window_pixels(b, d)));
-  const ValueId y =
-      conv_image(b, d, ops::matmul(b, columns, conv_matrix(b, d, n.input("w")), false, true));
+  const ValueId y = conv_image(
+      b, d, ops::matmul(b, columns, conv_matrix(b, d, n.input("w")), false, true, rounded_to(n)));
   if (bias == kNoValue) return {y};
   return {ops::add(b, y, ops::broadcast(b, bias, b.type(y).shape, {3}))};
 }
@@ -29,6 +30,7 @@ Values grad_conv2d(Builder& b, const NodeView& n, const Values& d) {
   const Shape x = n.in("x").shape, w = n.in("w").shape;
   Attrs attrs = window_attrs_of(n);
   attrs.set("groups", n.integer("groups"));
+  set_rounding(attrs, rounded_to(n));
   Attrs of_input = attrs;
   of_input.set("height", x[1]);
   of_input.set("width", x[2]);
@@ -55,7 +57,7 @@ Op define_conv2d() {
   attrs.push_back({"groups", int64_t{1}});
   return {.name = "conv2d",
           .operands = {"x", "w", "bias?"},
-          .attrs = std::move(attrs),
+          .attrs = with_rounding(std::move(attrs)),
           .infer = infer_conv2d,
           .decompositions = {decompose_conv2d},
           .grad = grad_conv2d,

@@ -29,7 +29,8 @@ Result<Types> infer_conv2d_grad_input(const NodeView& n) {
 Values decompose_conv2d_grad_input(Builder& b, const NodeView& n) {
   const ConvDims d = *dims_of_input(n);
   const ValueId dy = n.input("dy"), w = n.input("w"), acc = n.input("acc");
-  const ValueId columns = ops::matmul(b, conv_by_group(b, d, dy), conv_matrix(b, d, w));  // [g,M,J]
+  const ValueId columns = ops::matmul(b, conv_by_group(b, d, dy), conv_matrix(b, d, w), false,
+                                      false, rounded_to(n));  // [g,M,J]
   const ValueId dx =
       ops::scatter_add_rows(b, window_pixels(b, d), conv_rows(b, d, columns), d.pixels());
   const ValueId image = ops::reshape(b, dx, {d.images, d.height, d.width, d.channels});
@@ -50,7 +51,7 @@ Op define_conv2d_grad_input() {
   attrs.insert(attrs.end(), {{"groups", int64_t{1}}, required("height", 0), required("width", 0)});
   return {.name = "conv2d_grad_input",
           .operands = {"dy", "w", "acc?"},
-          .attrs = std::move(attrs),
+          .attrs = with_rounding(std::move(attrs)),
           .infer = infer_conv2d_grad_input,
           .decompositions = {decompose_conv2d_grad_input},
           .cost = cost_conv2d_grad_input,

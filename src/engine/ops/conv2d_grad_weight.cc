@@ -31,8 +31,9 @@ Values decompose_conv2d_grad_weight(Builder& b, const NodeView& n) {
   const ConvDims d = *dims_of_weight(n);
   const ValueId dy = n.input("dy"), x = n.input("x"), acc = n.input("acc");
   const ValueId columns = conv_columns(b, d, window_rows(b, x, window_pixels(b, d)));
-  const ValueId dw =
-      conv_weight(b, d, ops::matmul(b, conv_by_group(b, d, dy), columns, true));  // [g,K/g,J]
+  const ValueId dw = conv_weight(
+      b, d,
+      ops::matmul(b, conv_by_group(b, d, dy), columns, true, false, rounded_to(n)));  // [g,K/g,J]
   return {acc == kNoValue ? dw : ops::add(b, acc, dw)};
 }
 
@@ -50,7 +51,7 @@ Op define_conv2d_grad_weight() {
   attrs.insert(attrs.end(), {{"groups", int64_t{1}}, required("kernel", Shape{})});
   return {.name = "conv2d_grad_weight",
           .operands = {"dy", "x", "acc?"},
-          .attrs = std::move(attrs),
+          .attrs = with_rounding(std::move(attrs)),
           .infer = infer_conv2d_grad_weight,
           .decompositions = {decompose_conv2d_grad_weight},
           .cost = cost_conv2d_grad_weight,

@@ -1,6 +1,6 @@
 // embedding(table, ids, scales?): row t of the result is row ids[t] of the table. table [V,C], ids
-// i32[T] in 0..V-1 -> [T,C]. A table kept in fewer bits has no gradient: bf16 with attribute dtype
-// (of the result), or i8 with scales [V], where row v is scales[v] times that of the table and the
+// i32[T] in 0..V-1 -> [T,C]. Attribute dtype: of the result, to which the rows are rounded; a table
+// of another type has no gradient. Neither has a table kept in fewer bits: bf16, or i8 with scales [V], where row v is scales[v] times that of the table and the
 // result has the scales' type; or with attribute scheme u8 in blocks that hold their scales
 // (block_schemes.h), as dequantize takes them. Attribute padding_row: that row of the table takes
 // no gradient from here (PyTorch's padding_idx).
@@ -71,7 +71,8 @@ Op define_embedding() {
           .infer = infer_embedding,
           .decompositions = {decompose_embedding},
           .grad = grad_embedding,
-          .cost = cost_embedding};
+          .cost = cost_embedding,
+          .stored_weight = 0};
 }
 
 ValueId ops::embedding(Builder& b, ValueId table, ValueId ids) {

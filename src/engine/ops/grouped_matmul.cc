@@ -46,7 +46,8 @@ Op define_grouped_matmul() {
           .infer = infer_grouped_matmul,
           .grad = grad_grouped_matmul,
           .cost = cost_grouped_matmul,
-          .product = true};
+          .product = true,
+          .stored_weight = Op::kWeightOperand};
 }
 
 ValueId ops::grouped_matmul(Builder& b, ValueId x, ValueId w, ValueId starts, bool trans_w,

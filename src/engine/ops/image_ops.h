@@ -37,6 +37,8 @@ struct BatchNormOptions {
   bool relu = false;
 };
 BatchNorm batch_norm(Builder& b, ValueId x, ValueId gamma, ValueId beta, const BatchNormOptions& o);
+// Mean and biased variance of each column of x [T,C] over the first `rows` i32[] rows, or all.
+std::pair<ValueId, ValueId> column_moments(Builder& b, ValueId x, ValueId rows);
 // x [T,C] scale [C] + shift [C]; shift may be absent.
 ValueId affine_channels(Builder& b, ValueId x, ValueId scale, ValueId shift = kNoValue);
 // Stochastic depth (Huang et al., arXiv 1603.09382): whole images of x [T,C], of T / B rows each, become

@@ -124,6 +124,7 @@ ValueId window_rows(Builder& b, ValueId x, ValueId pixels) {
 
 Result<ConvDims> conv_dims(const NodeView& n, const Shape& images, const Shape& weight) {
   if (weight.size() != 4) return bad_operands(n, "the weight has four dimensions");
+  if (n.flag("bf16") && n.flag("f16")) return bad_operands(n, "attributes bf16 and f16 at once");
   ConvDims d{HONE_TRY(window_dims(n, images, weight[2], weight[3]))};
   d.out_channels = weight[0];
   d.groups = n.integer("groups");
@@ -175,6 +176,40 @@ ValueId conv_by_group(Builder& b, const ConvDims& d, ValueId y) {
 ValueId conv_image(Builder& b, const ConvDims& d, ValueId by_group) {
   if (d.groups > 1) by_group = ops::transpose(b, by_group, {1, 0, 2});
   return ops::reshape(b, by_group, {d.images, d.out_h, d.out_w, d.out_channels});
+}
+
+ValueId counts_element(Builder& b, const Type& like, ValueId rows) {
+  if (rows == kNoValue) return kNoValue;
+  return ops::compare(b, ops::iota(b, {DType::i32, like.shape}, 0), rows, "lt");
+}
+
+Values counted_moments(Builder& b, ValueId x, ValueId rows) {
+  const Type type = b.type(x);
+  const ValueId keep = counts_element(b, type, rows);
+  const ValueId count = rows == kNoValue ? number(b, static_cast<double>(type.shape[0]), x)
+                                         : ops::cast(b, rows, type.dtype);
+  const auto mean_of = [&](ValueId t) {
+    if (keep != kNoValue) t = ops::select(b, keep, t, number(b, 0, t));
+    return ops::div(b, ops::reduce_sum(b, t, {0}), count);
+  };
+  const ValueId mean = mean_of(x), centred = ops::sub(b, x, along_columns(b, mean, type));
+  return {mean, mean_of(ops::mul(b, centred, centred))};
+}
+
+ValueId counting_gradient(Builder& b, ValueId dy, ValueId y) {
+  if (y == kNoValue) return dy;
+  return ops::select(b, ops::compare(b, y, number(b, 0, y), "gt"), dy, number(b, 0, dy));
+}
+
+BatchNormSums batch_norm_sums(Builder& b, const NodeView& n, ValueId dy) {
+  const Type x = n.in("x");
+  const ValueId variance = n.input("variance"), rows = n.input("rows");
+  const ValueId deviation = ops::sqrt(b, ops::add(b, variance, number(b, n.real("eps"), variance)));
+  const ValueId xhat = ops::div(b, ops::sub(b, n.input("x"), along_columns(b, n.input("mean"), x)),
+                                along_columns(b, deviation, x));
+  const ValueId keep = counts_element(b, x, rows);
+  if (keep != kNoValue) dy = ops::select(b, keep, dy, number(b, 0, dy));
+  return {ops::reduce_sum(b, ops::mul(b, dy, xhat), {0}), ops::reduce_sum(b, dy, {0}), xhat, dy};
 }
 
 }  // namespace hone

@@ -58,4 +58,17 @@ ValueId conv_weight(Builder& b, const ConvDims& d, ValueId matrix);
 ValueId conv_by_group(Builder& b, const ConvDims& d, ValueId y);
 ValueId conv_image(Builder& b, const ConvDims& d, ValueId by_group);
 
+// Whether each element of [T,C] is in the first `rows` rows; kNoValue: all are.
+ValueId counts_element(Builder& b, const Type& like, ValueId rows);
+// The mean and the biased variance of each column of x [T,C] over the first `rows` rows.
+Values counted_moments(Builder& b, ValueId x, ValueId rows);
+// dy where y, the result of a batch norm with relu, is above 0, else 0; y may be absent.
+ValueId counting_gradient(Builder& b, ValueId dy, ValueId y);
+// The sums over the rows of a batch norm's gradient, by its operands x, mean, variance and rows and attribute eps;
+// `dy` counts already, `counted` is 0 in rows that do not.
+struct BatchNormSums {
+  ValueId dgamma, dbeta, xhat, counted;
+};
+BatchNormSums batch_norm_sums(Builder& b, const NodeView& n, ValueId dy);
+
 }  // namespace hone

@@ -1,6 +1,7 @@
 // layer_norm_grad(x, gamma, mean, rstd, dy, dsum?): with xhat = (x - mean) rstd and g = dy gamma,
 // dx = rstd (g - mean_C(g) - xhat mean_C(g xhat)) + dsum, dgamma = sum_T(dy xhat),
-// dbeta = sum_T(dy). dsum: the gradient that reaches x by another way (the residual path).
+// dbeta = sum_T(dy). dsum: the gradient that reaches x by another way (the residual path). With
+// attribute `sums` also the sums of the rows of dx as it is kept, f32[C]: the gradient of a bias that was added to x.
 // x, dy, dsum [T,C], gamma [C], mean, rstd [T] -> dx [T,C], dgamma [C], dbeta [C] of gamma's type. Types as
 // norm_parts.h says; dy and dsum may have other types than x.
 #include "engine/ops/norm_parts.h"
@@ -18,7 +19,14 @@ Result<Types> infer_layer_norm_grad(const NodeView& n) {
   HONE_TRY(expect_type(n, 3, row));
   HONE_TRY(expect_rows_like(n, 4, x));
   if (n.has("dsum")) HONE_TRY(expect_rows_like(n, n.slot("dsum"), x));
-  return Types{{HONE_TRY(kept_type(n, x.dtype)), x.shape}, n.in(1), n.in(1)};
+  Types made{{HONE_TRY(kept_type(n, x.dtype)), x.shape}, n.in(1), n.in(1)};
+  if (n.flag("sums")) made.push_back({wide(x.dtype), {x.shape[1]}});
+  return made;
+}
+
+Values with_sums_of_dx(Builder& b, const NodeView& n, Values made) {
+  if (n.flag("sums")) made.push_back(ops::reduce_sum(b, widened(b, made[0]), {0}));
+  return made;
 }
 
 Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
@@ -26,8 +34,9 @@ Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
   const DType as = n.out(0).dtype, parameters = n.in(1).dtype;
   if (is_mixed(n, {n.slot("dy"), n.slot("dsum")})) {
     const Values all = emit_wide(b, n, w.dtype);
-    return {ops::cast(b, all[0], as), ops::cast(b, all[1], parameters),
-            ops::cast(b, all[2], parameters)};
+    return with_sums_of_dx(b, n,
+                           {ops::cast(b, all[0], as), ops::cast(b, all[1], parameters),
+                            ops::cast(b, all[2], parameters)});
   }
   ValueId v = ops::cast(b, n.input("x"), w.dtype), dy = ops::cast(b, n.input("dy"), w.dtype);
   ValueId size = number(b, static_cast<double>(x.shape[1]), v),
@@ -40,10 +49,11 @@ Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
   ValueId mean_g = mean(g), mean_gx = mean(ops::mul(b, g, xhat));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, ops::sub(b, g, mean_g), ops::mul(b, xhat, mean_gx)));
   dx = ops::cast(b, dx, x.dtype);
-  if (n.has("dsum")) dx = ops::add(b, dx, n.input("dsum"));
+  // Sums are written over their first operand, as dx is over dsum: a gradient's old version gives its place.
+  if (n.has("dsum")) dx = ops::add(b, n.input("dsum"), dx);
   ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0}),
           dbeta = ops::reduce_sum(b, dy, {0});
-  return {dx, ops::cast(b, dgamma, x.dtype), ops::cast(b, dbeta, x.dtype)};
+  return with_sums_of_dx(b, n, {dx, ops::cast(b, dgamma, x.dtype), ops::cast(b, dbeta, x.dtype)});
 }
 
 Cost cost_layer_norm_grad(const NodeView& n) { return elementwise(n, 14); }
@@ -53,11 +63,12 @@ Cost cost_layer_norm_grad(const NodeView& n) { return elementwise(n, 14); }
 Op define_layer_norm_grad() {
   return {.name = "layer_norm_grad",
           .operands = {"x", "gamma", "mean", "rstd", "dy", "dsum?"},
-          .attrs = {kept_attr()},
+          .attrs = {kept_attr(), {"sums", false}},
           .infer = infer_layer_norm_grad,
           .decompositions = {decompose_layer_norm_grad},
           .cost = cost_layer_norm_grad,
-          .over = {{0, "dy"}, {0, "dsum"}}};
+          .over = {{0, "dy"}, {0, "dsum"}},
+          .optional_results = {"sums"}};
 }
 
 }  // namespace hone

@@ -142,7 +142,8 @@ Op define_linear() {
           .cost = cost_linear,
           .over = {{0, "residual"}},
           .optional_results = {"save_pre"},
-          .product = true};
+          .product = true,
+          .stored_weight = Op::kWeightOperand};
 }
 
 ValueId ops::linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o) {

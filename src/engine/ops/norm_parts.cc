@@ -28,6 +28,7 @@ Values emit_wide(Builder& b, const NodeView& n, DType w) {
     in.push_back(n.has(i) ? ops::cast(b, n.input(i), w) : kNoValue);
   Attrs attrs = n.attrs();
   attrs.erase("as");
+  attrs.erase("sums");
   const Op& op = *n.node.op;
   return b.emit(op.name, in, attrs);
 }

@@ -33,7 +33,8 @@ Values decompose_rms_norm_grad(Builder& b, const NodeView& n) {
                           number(b, static_cast<double>(x.shape[1]), g));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, g, ops::mul(b, xhat, along_rows(b, mean, w))));
   dx = ops::cast(b, dx, x.dtype);
-  if (n.has("dsum")) dx = ops::add(b, dx, n.input("dsum"));
+  // Sums are written over their first operand, as dx is over dsum: a gradient's old version gives its place.
+  if (n.has("dsum")) dx = ops::add(b, n.input("dsum"), dx);
   ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0});
   return {dx, ops::cast(b, dgamma, x.dtype)};
 }

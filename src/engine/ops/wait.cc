@@ -6,6 +6,8 @@ namespace {
 
 Result<Types> infer_wait(const NodeView& n) { return Types{n.in(0)}; }
 
+Values grad_wait(Builder&, const NodeView&, const Values& d) { return d; }
+
 int64_t wait_offset(const NodeView&) { return 0; }
 
 }  // namespace
@@ -14,6 +16,7 @@ Op define_wait() {
   return {.name = "wait",
           .operands = {"x"},
           .infer = infer_wait,
+          .grad = grad_wait,
           .cost = free_of_charge,
           .view_offset = wait_offset,
           .waits = true};
