@@ -9,7 +9,11 @@
 namespace hone {
 namespace {
 
-constexpr const char* kResultType = "as";
+// The attribute that gives an op's result another type; null: there is none.
+const char* result_attribute(const Op& op) {
+  if (op.attr("as") != nullptr) return "as";
+  return op.takes("table") && op.attr("dtype") != nullptr ? "dtype" : nullptr;
+}
 
 bool adds_residual(const Program& p, const Node& n) {
   return n.op->takes("residual") && NodeView{p, n}.has("residual");
@@ -44,7 +48,8 @@ class NarrowValues {
     }
     if (std::find(is_narrow_.begin(), is_narrow_.end(), true) == is_narrow_.end()) return any;
     for (size_t i = 0; i < p.nodes.size(); ++i)
-      if (!attribute_[i].empty()) p.nodes[i].attrs.set(kResultType, attribute_[i]);
+      if (!attribute_[i].empty())
+        p.nodes[i].attrs.set(result_attribute(*p.nodes[i].op), attribute_[i]);
     skip_casts();
     return true;
   }
@@ -54,9 +59,12 @@ class NarrowValues {
   bool rounds(const Node& n) const { return n.op->product && n.attrs.flag(word_); }
   bool is_cast(const Node& n) const { return n.op->name == "cast"; }
 
+  bool keeps_stream() const { return as_ == DType::bf16; }
+
   // Ops whose kernels compute in f32 whatever their operands are kept in.
   bool may_be_asked(const Node& n) const {
     if (n.phase == Phase::update || n.op->copies || n.op->waits) return false;
+    if (n.op->sum) return n.phase == Phase::forward && keeps_stream();
     return n.op->product || is_cast(n) || n.op->view_offset || !n.op->decompositions.empty();
   }
 
@@ -80,14 +88,15 @@ class NarrowValues {
     std::vector<int> kept_casts(p.values.size(), 0);
     for (const Node& n : p.nodes)
       if (is_cast(n)) kept_casts[at(n.in[0])] += kept[at(n.out[0])];
-    const std::vector<bool> stream = residual_stream(p);
+    const std::vector<bool> wide_stream =
+        keeps_stream() ? std::vector<bool>(p.values.size(), false) : residual_stream(p);
     bool any = false;
     for (const Node& n : p.nodes) {
       if (!may_be_asked(n)) continue;
       for (const ValueId v : n.out) {
         Type& type = p.values[at(v)].type;
         if (type.dtype != DType::f32 || type.rank() < 2 || kept[at(v)] > 0 ||
-            kept_casts[at(v)] > 1 || stream[at(v)])
+            kept_casts[at(v)] > 1 || wide_stream[at(v)])
           continue;
         type.dtype = as_;
         is_narrow_[at(v)] = any = true;
@@ -119,7 +128,7 @@ class NarrowValues {
     std::optional<Values> best;
     if (may_be_asked(n))
       for (const std::string& as : {std::string(), word_, std::string("f32")}) {
-        if (!as.empty() && n.op->attr(kResultType) == nullptr) continue;
+        if (!as.empty() && result_attribute(*n.op) == nullptr) continue;
         std::optional<Values> refused = ask(n, as);
         if (!refused || (best && best->size() <= refused->size())) continue;
         best = std::move(refused);
@@ -128,6 +137,8 @@ class NarrowValues {
     if (!best) {  // with these operands it makes nothing that its readers expect
       attribute_[i].clear();
       Values wide = reads ? n.in : n.out;
+      if (adds_residual(p, n) && narrow(NodeView{p, n}.input("residual")))
+        wide = {NodeView{p, n}.input("residual")};
       std::erase_if(wide, [&](ValueId v) { return !narrow(v); });
       best = std::move(wide);
     }
@@ -139,7 +150,7 @@ class NarrowValues {
   // refuses, or makes others that it must not.
   std::optional<Values> ask(Node& n, const std::string& as) {
     const Attrs own = n.attrs;
-    if (!as.empty()) n.attrs.set(kResultType, as);
+    if (!as.empty()) n.attrs.set(result_attribute(*n.op), as);
     const Result<Types> made = n.op->infer({p, n});
     n.attrs = own;
     if (!made) return std::nullopt;

@@ -36,14 +36,11 @@ class Narrowing {
   static size_t at(ValueId v) { return static_cast<size_t>(v); }
 
   void read(Node& n, size_t i) {
-    const NodeView view{p, n};
     if (n.op->product && i == Op::kWeightOperand && n.attrs.flag("bf16")) return;
-    if (n.op->takes("scales") && n.op->takes("w") && i == view.slot("w")) return;
-    if (n.op->takes("scales") && n.op->takes("table") && i == view.slot("table")) {
-      n.attrs.set("dtype", std::string("f32"));
+    if (n.op->stored_weight == i && !n.attrs.flag("f16")) {
+      if (n.op->attr("dtype") != nullptr) n.attrs.set("dtype", std::string("f32"));
       return;
     }
-    if (n.op->name == "grouped_matmul" && i == Op::kWeightOperand && !n.attrs.flag("f16")) return;
     n.in[i] = widened(n.in[i], n);
   }
   ValueId widened(ValueId v, const Node& reader) {

@@ -5,8 +5,8 @@
 //   %6 = embedding(%w, %ids)                      %6 = embedding(%w, %ids) {dtype="f32"}
 //   %7 = layer_norm(%5, %gamma)                   %c : f32[N] = cast(%gamma),  %7 = layer_norm(%5, %c)
 //
-// Products that round their operands to bf16, linear and grouped_matmul read the weight as it is; an embedding
-// widens the rows that it looks up; other readers, which are of vectors, read it widened. After
+// Products that round their operands to bf16, and ops that read a stored weight (Op::stored_weight), read it as it
+// is; an embedding widens the rows that it looks up; other readers, which are of vectors, read it widened. After
 // what differentiates and before what updates the weights. All programs of a run take the same
 // `weights`.
 #pragma once

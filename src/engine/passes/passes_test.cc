@@ -18,17 +18,21 @@
 #include "engine/passes/compute_copies.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
+#include "engine/passes/fuse_sums.h"
 #include "engine/passes/narrow_weights.h"
 #include "engine/passes/offload.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/pipelines.h"
 #include "engine/passes/precision.h"
 #include "engine/passes/recompute.h"
+#include "engine/passes/remake.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/shard.h"
 #include "engine/passes/simplify.h"
 #include "engine/passes/store_activations.h"
 #include "engine/passes/store_weights.h"
+#include "engine/passes/sync_batch_norms.h"
+#include "engine/passes/tensor_split.h"
 
 namespace hone {
 namespace {
@@ -37,10 +41,21 @@ const std::map<std::string, Pass>& passes_by_name() {
   static const std::map<std::string, Pass> passes{
       {"simplify", {"simplify", PassKind::numeric, simplify}},
       {"schedule", {"schedule", PassKind::placement, schedule}},
+      {"tensor_split",
+       {"tensor_split", PassKind::numeric,
+        [](Program& p) -> Result<bool> {
+          return tensor_split(p, HONE_TRY(find_tensor_split(p, {1, 2}, 2)));
+        }}},
+      {"drop_sum_gradients", {"drop_sum_gradients", PassKind::numeric, drop_sum_gradients}},
       {"shard",
        {"shard", PassKind::placement,
         [](Program& p) {
           return shard(p, {.share = {1, 2}});
+        }}},
+      {"sync_batch_norms",
+       {"sync_batch_norms", PassKind::numeric,
+        [](Program& p) {
+          return sync_batch_norms(p, {1, 2});
         }}},
       {"recompute_blocks",
        {"recompute_blocks", PassKind::placement,
@@ -109,6 +124,8 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"narrow_values_bf16",
        {"narrow_values_bf16", PassKind::numeric,
         [](Program& p) { return narrow_values(p, DType::bf16); }}},
+      {"remake", {"remake", PassKind::numeric, remake}},
+      {"fuse_sums", {"fuse_sums", PassKind::numeric, fuse_sums}},
       {"store_activations_stream",
        {"store_activations_stream", PassKind::numeric,
         [](Program& p) { return store_activations(p, DType::bf16); }}},

@@ -13,6 +13,8 @@
 #include "engine/passes/shard.h"
 #include "engine/passes/store_activations.h"
 #include "engine/passes/store_weights.h"
+#include "engine/passes/sync_batch_norms.h"
+#include "engine/passes/tensor_split.h"
 
 namespace hone {
 
@@ -41,6 +43,15 @@ struct TrainPasses {
   std::set<std::string> in_bf16 = {};
   // Rows of weights on each rank. There are no copies then: a copy would be whole on every rank.
   Sharding sharding = {};
+  // Products that ranks divide.
+  TensorSplit tensor = {};
+  // The axis of ranks that have the same parts and share rows: collectives among them, which the passes before made
+  // for ranks 0, 1, ..., are between ranks first, first + stride, ... of the run. ranks 0: all ranks.
+  struct Axis {
+    int64_t ranks = 0, first = 0, stride = 1;
+  };
+  Axis data = {};
+  Share sync = {};  // ranks whose rows batch norms take their statistics of
 };
 
 // A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that

@@ -11,9 +11,10 @@ namespace {
 
 // The readers of a value.
 struct Readers {
-  std::vector<Node*> linear, embedding;  // ops with scales, as their matrix `w` or `table`
-  bool rows = false, columns = false;    // of linear: with trans_w, without
-  bool groups = false;                   // grouped_matmul, as its matrices
+  std::vector<Node*> linear,
+      embedding;                       // products and look-ups with scales, as their stored weight
+  bool rows = false, columns = false;  // of linear: with trans_w, without
+  bool unscaled = false;               // products without scales, as their stored weight
   bool others = false;
 };
 
@@ -22,16 +23,15 @@ Readers readers_of(Program& p, ValueId v) {
   for (Node& n : p.nodes)
     for (size_t i = 0; i < n.in.size(); ++i) {
       if (n.in[i] != v) continue;
-      const NodeView view{p, n};
-      if (n.op->takes("scales") && n.op->takes("w") && i == view.slot("w")) {
-        r.linear.push_back(&n);
-        (view.flag("trans_w") ? r.rows : r.columns) = true;
-      } else if (n.op->takes("scales") && n.op->takes("table") && i == view.slot("table")) {
-        r.embedding.push_back(&n);
-      } else if (n.op->name == "grouped_matmul" && i == Op::kWeightOperand) {
-        r.groups = true;
-      } else {
+      if (n.op->stored_weight != i) {
         r.others = true;
+      } else if (!n.op->takes("scales")) {
+        r.unscaled = true;
+      } else if (n.op->product) {
+        r.linear.push_back(&n);
+        (n.attrs.flag("trans_w") ? r.rows : r.columns) = true;
+      } else {
+        r.embedding.push_back(&n);
       }
     }
   for (const Named& o : p.outputs) r.others |= o.value == v;
@@ -77,12 +77,12 @@ Result<bool> store_weights(Program& p, WeightStorage as) {
     if (state.role != Role::param || state.next != kNoValue || type.dtype != DType::f32) continue;
     const Readers r = readers_of(p, state.value);
     if (r.others) continue;
-    const bool groups_alone = r.groups && r.linear.empty() && r.embedding.empty();
-    if (groups_alone && as == WeightStorage::bf16) {
+    const bool unscaled_alone = r.unscaled && r.linear.empty() && r.embedding.empty();
+    if (unscaled_alone && as == WeightStorage::bf16) {
       keep(p, s, DType::bf16, r);
       any = true;
     }
-    if (r.groups || r.linear.empty() || r.rows == r.columns) continue;
+    if (r.unscaled || r.linear.empty() || r.rows == r.columns) continue;
     if (r.columns && !r.embedding.empty()) continue;
     any = true;
     const DType dtype = as == WeightStorage::bf16 ? DType::bf16 : DType::i8;

@@ -4,8 +4,8 @@
 //   linear(x, W : f32[N,K], ...) {trans_w}  ->  linear(x, W : i8[N,K], ..., scales : f32[N])
 //
 // W is a parameter that linear reads, always in the same orientation, and at most embedding beside
-// it (as scales go by rows, with trans_w); other parameters stay f32. bf16 has no scales. The matrices of
-// grouped_matmul are kept in bf16 too; in place of i8 they stay f32. The
+// it (as scales go by rows, with trans_w); other parameters stay f32. bf16 has no scales. The matrices of products
+// that read a stored weight without scales, grouped_matmul, are kept in bf16 too; in place of i8 they stay f32. The
 // code that loads the weights fills both states (learn/pretrained). Must come last: the result has
 // no gradient.
 #pragma once

@@ -1,0 +1,8 @@
+// Error codes of the room: H11xx.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#include "engine/passes/errors.def"
+}  // namespace hone::err

@@ -1,0 +1,21 @@
+// sync_batch_norms: the statistics of batch norms are those of the rows of all ranks (PyTorch's SyncBatchNorm).
+//
+//   %4, %5, %6 = batch_norm(%x, ..)    ->  %20, %21 = column_moments(%x)
+//                                          %22, %23 = all_gather(%20, %21) lane comm, then one mean and variance
+//                                          %4, %5, %6 = batch_norm(%x, .., mean, variance)
+//   %9, %10, %11 = batch_norm_grad(..) ->  %30, %31 = batch_norm_sums(..)
+//                                          %32, %33 = all_reduce(%30, %31) lane comm
+//                                          %9, .. = batch_norm_grad(.., %32, %33, count)
+//
+// Moments are joined in the order of ranks (T. Chan, G. Golub, R. LeVeque, "Updating Formulae and a Pairwise Algorithm
+// for Computing Sample Variances", 1979). Gradients of weights stay those of this rank's rows. A number in f32 that is
+// made of a batch norm's `rows` becomes that of all ranks. After differentiate; every rank takes the pass.
+#pragma once
+
+#include "engine/graph/graph.h"
+
+namespace hone {
+
+Result<bool> sync_batch_norms(Program& p, const Share& ranks);
+
+}  // namespace hone
