@@ -20,7 +20,7 @@ const Table& table() {
     Table t;
     for (const Makers& list :
          {matrix_makers(), attention_makers(), disentangled_makers(), image_makers(), row_makers(),
-          group_makers(), update_makers(), recurrent_makers(), loop_makers()})
+          group_makers(), grouped_makers(), update_makers(), recurrent_makers(), loop_makers()})
       for (const Maker& m : list) t[std::string(m.op)].push_back(m);
     return t;
   }();

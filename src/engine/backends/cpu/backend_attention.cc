@@ -64,6 +64,7 @@ Attention describe(const NodeView& n, const Shapes& s) {
   a.softcap = static_cast<float>(n.real("softcap"));
   a.reach = s.reach;
   a.dropout = s.random ? n.real("dropout") : 0;
+  a.first_head = n.integer("first_head");
   return a;
 }
 

@@ -1,9 +1,8 @@
-// Kernels of experts: softmax and the largest elements of rows, rows by group, their products and sums.
+// Kernels of experts: softmax and the largest elements of rows, rows by group and their sums.
 #include <algorithm>
 #include <cmath>
 
 #include "engine/backends/cpu/backend_support.h"
-#include "engine/backends/cpu/gemm/gemm.h"
 
 namespace hone::cpu {
 namespace {
@@ -125,89 +124,6 @@ Result<Kernel> sorted_rows(const NodeView& n, int) {
                 }};
 }
 
-const void* element(const void* from, Element type, int64_t index) {
-  return static_cast<const char*>(from) + index * element_bytes(type);
-}
-
-// Groups have other numbers of rows in each step. All take the path of their mean, so that the bits of a row
-// depend neither on the rows beside it nor on their number; a few rows in all are multiplied one by one.
-Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
-  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
-  const int64_t rows = n.in(0).shape[0], groups = n.in(1).shape[0];
-  Gemm g;
-  g.m = rows;
-  g.k = n.in(0).shape[1];
-  g.n = n.out(0).shape[1];
-  g.trans_b = n.flag("trans_w");
-  g.lda = g.k;
-  g.ldb = g.trans_b ? g.k : g.n;
-  g.ldc = g.n;
-  g.bf16 = n.flag("bf16");
-  g.f16 = n.flag("f16");
-  g.a_type = HONE_TRY(rounded_operand(n, 0));
-  const bool widens = !g.bf16 && !g.f16 && n.in(1).dtype == DType::bf16;
-  g.b_type = widens ? Element::bf16 : HONE_TRY(rounded_operand(n, 1));
-  const bool one_by_one = rows <= kGemmSmallRows && !g.bf16 && !g.f16;
-  if (!one_by_one) g.rows_like = std::max(rows / groups, kGemmSmallRows + 1);
-  Gemm few = g;
-  few.m = one_by_one ? 1 : std::min(rows, kGemmFewRows);
-  const int64_t bytes = std::max(gemm_workspace_bytes(few, threads),
-                                 one_by_one ? 0 : gemm_workspace_bytes(g, threads));
-  const GemmSums sums = gemm_sums(g);
-  return Kernel{fmt::format("cpu.grouped_matmul{}{}.k{}{}", *sums.parts ? "_" : "", sums.parts,
-                            sums.block_k, widens ? ".bf16" : ""),
-                bytes, [=](const KernelArgs& a) {
-                  const int32_t* starts = in_i32(a, 2);
-                  Gemm call = g;
-                  for (int64_t e = 0; e < groups; ++e) {
-                    call.b = element(a.in[1], g.b_type, e * g.k * g.n);
-                    const int64_t step = one_by_one ? 1 : rows;
-                    for (int64_t r = starts[e]; r < starts[e + 1]; r += step) {
-                      call.m = std::min<int64_t>(step, starts[e + 1] - r);
-                      call.a = element(a.in[0], g.a_type, r * g.k);
-                      call.c = out(a, 0) + r * g.n;
-                      gemm(call, a.workspace, pool_of(a));
-                    }
-                  }
-                }};
-}
-
-Result<Kernel> outer_groups(const NodeView& n, int threads) {
-  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
-  const int64_t rows = n.in(0).shape[0], groups = n.out(0).shape[0];
-  Gemm g;
-  g.trans_a = true;
-  g.m = g.lda = n.in(0).shape[1];
-  g.n = g.ldb = g.ldc = n.in(1).shape[1];
-  g.bf16 = n.flag("bf16");
-  g.f16 = n.flag("f16");
-  g.a_type = HONE_TRY(rounded_operand(n, 0));
-  g.b_type = HONE_TRY(rounded_operand(n, 1));
-  g.accumulate = n.has("acc");
-  const size_t acc = n.slot("acc");
-  // Blocks of k are equal parts of it: those of a smaller k may be larger.
-  int64_t bytes = 0;
-  for (const int64_t k : {rows, std::min(rows, kGemmBlockK), std::min(rows, kGemmBf16BlockK)}) {
-    g.k = k;
-    bytes = std::max(bytes, gemm_workspace_bytes(g, threads));
-  }
-  const GemmSums sums = gemm_sums(g);
-  return Kernel{
-      fmt::format("cpu.grouped_outer{}{}.k{}", *sums.parts ? "_" : "", sums.parts, sums.block_k),
-      bytes, [=](const KernelArgs& a) {
-        const int32_t* starts = in_i32(a, 2);
-        if (g.accumulate) copy_if_apart(a, acc, 0, groups * g.m * g.n);
-        Gemm call = g;
-        for (int64_t e = 0; e < groups; ++e) {
-          call.k = starts[e + 1] - starts[e];
-          call.a = element(a.in[0], g.a_type, starts[e] * g.m);
-          call.b = element(a.in[1], g.b_type, starts[e] * g.n);
-          call.c = out(a, 0) + e * g.m * g.n;
-          gemm(call, a.workspace, pool_of(a));
-        }
-      }};
-}
-
 Kernel combined_rows(const NodeView& n, int) {
   const int64_t tokens = n.in(2).shape[0], k = n.in(2).shape[1], columns = n.in(0).shape[1];
   return {"cpu.combine_rows", 0, [=](const KernelArgs& a) {
@@ -250,8 +166,6 @@ Makers group_makers() {
           {"top_k", for_f32(top_columns)},
           {"top_k_grad", for_f32(top_columns_grad)},
           {"group_rows", sorted_rows},
-          {"grouped_matmul", multiplied_groups},
-          {"grouped_outer", outer_groups},
           {"combine_rows", for_f32(combined_rows)},
           {"combine_rows_grad", for_f32(combined_rows_grad)}};
 }

@@ -1,6 +1,7 @@
 // Convolutions on the packed matrix product, batch norms, and maxima of windows.
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/gemm/gemm.h"
@@ -147,7 +148,9 @@ Result<Kernel> convolution(const NodeView& n, int threads) {
                                .lda = d.channels,
                                .ldb = d.inner(),
                                .trans_b = true,
-                               .ldc = d.out_channels},
+                               .ldc = d.out_channels,
+                               .bf16 = n.flag("bf16"),
+                               .f16 = n.flag("f16")},
                       .patches = patches_of(d),
                       .windows = !is_plain(d)};
   const int64_t turned = turns ? aligned_floats(d.out_channels * d.inner()) : 0;
@@ -171,16 +174,94 @@ Result<Kernel> convolution(const NodeView& n, int threads) {
 
 // ---- the gradient of a weight ----------------------------------------------------------------
 
-// dw [K,C/g,taps] (+)= turned [taps,C/g,K of the group] of the group's rows.
-void turn_back(const ConvDims& d, int64_t group, const float* turned, bool adds, float* dw,
-               ThreadPool& pool) {
-  const int64_t taps = d.taps(), in = d.group_in(), rows = d.group_out();
-  pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
+// Sums over parts of the images, one thread each, which are added in their order. Sizes depend on the shape alone.
+constexpr int64_t kPartPositions = 768;  // at least, of a part
+constexpr int64_t kMostParts = 16;
+constexpr int64_t kPartColumns = 128;  // at least, of a unit of work
+
+struct WeightParts {
+  ConvDims d;
+  ConvProduct
+      product;         // of dy transposed and the windows: [K of the group, J]; of the largest part
+  int64_t images = 0;  // of a part but the last
+  int64_t parts = 0;
+  bool direct = false;  // the one product is the gradient
+
+  int64_t places() const { return d.out_h * d.out_w; }
+  int64_t count() const { return d.out_channels * d.inner(); }
+  int64_t sums() const { return direct ? 0 : aligned_floats(parts * count()); }
+  int64_t images_of(int64_t part) const { return std::min(images, d.images - part * images); }
+  // A smaller k may have larger blocks.
+  int64_t work_bytes() const {
+    Gemm g = with(nullptr, nullptr);
+    const int64_t most = gemm_columns_workspace_bytes(g);
+    if (parts > 1) g.k = images_of(parts - 1) * places();
+    return (std::max(most, gemm_columns_workspace_bytes(g)) + 63) / 64 * 64;
+  }
+  Gemm with(const float* dy, const float* x) const {
+    Gemm g = product.gemm;
+    g.a = dy;
+    g.b = x;
+    if (product.windows) g.b_patches = &product.patches;
+    return g;
+  }
+  // The columns of a part and group, cut so that there is work for all threads.
+  int64_t cuts(int threads) const {
+    const int64_t units = std::max<int64_t>(1, parts * d.groups),
+                  wanted = (4 * threads + units - 1) / units;
+    return std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, d.inner() / kPartColumns));
+  }
+};
+
+WeightParts weight_parts(const NodeView& n, const ConvDims& d) {
+  WeightParts w{.d = d};
+  if (d.positions() > 0) {
+    w.images = std::min(d.images, std::max((kPartPositions + w.places() - 1) / w.places(),
+                                           (d.images + kMostParts - 1) / kMostParts));
+    w.parts = (d.images + w.images - 1) / w.images;
+  }
+  w.direct = w.parts == 1 && d.taps() == 1;
+  w.product = {.gemm = {.m = d.group_out(),
+                        .n = d.inner(),
+                        .k = w.images * w.places(),
+                        .lda = d.out_channels,
+                        .trans_a = true,
+                        .ldb = d.channels,
+                        .ldc = d.inner(),
+                        .accumulate = w.direct && n.has("acc"),
+                        .bf16 = n.flag("bf16"),
+                        .f16 = n.flag("f16")},
+               .patches = patches_of(d),
+               .windows = !is_plain(d)};
+  return w;
+}
+
+// Columns [begin, end) of the product of a part and a group, into the rows of the group in `sums`.
+void weight_part(const WeightParts& w, int64_t part, int64_t group, int64_t begin, int64_t end,
+                 const float* dy, const float* x, float* sums, void* work) {
+  const ConvDims& d = w.d;
+  const int64_t first = part * w.images;
+  Gemm g = w.with(dy + first * w.places() * d.out_channels + group * d.group_out(),
+                  x + first * d.height * d.width * d.channels + group * d.group_in());
+  g.k = w.images_of(part) * w.places();
+  g.c = sums + group * d.group_out() * d.inner();
+  gemm_columns(g, begin, end, work);
+}
+
+// dw [K,C/g,taps] (+)= the sum of the parts [K,taps,C/g], which is made in the first.
+void join_weight_parts(const WeightParts& w, float* sums, bool adds, float* dw, ThreadPool& pool) {
+  const int64_t taps = w.d.taps(), in = w.d.group_in(), row = w.d.inner();
+  pool.parallel_for(w.d.out_channels, [&](int64_t begin, int64_t end, int) {
     for (int64_t k = begin; k < end; ++k) {
-      float* to = dw + (group * rows + k) * in * taps;
+      float* sum = sums + k * row;
+      for (int64_t p = 1; p < w.parts; ++p) {
+        const float* part = sum + p * w.count();
+        for (int64_t j = 0; j < row; ++j) sum[j] += part[j];
+      }
+      float* to = dw + k * row;
       for (int64_t c = 0; c < in; ++c)
         for (int64_t t = 0; t < taps; ++t) {
-          const float v = turned[(t * in + c) * rows + k];
+          const float v = w.parts == 0 ? 0 : sum[t * in + c];
           to[c * taps + t] = adds ? to[c * taps + t] + v : v;
         }
     }
@@ -192,49 +273,28 @@ Result<Kernel> weight_gradient(const NodeView& n, int threads) {
   if (is_by_channel(d)) return weight_gradient_by_channel(n, d);
   const bool onto = n.has("acc");
   const size_t acc = n.slot("acc");
-  const int64_t count = d.out_channels * d.inner();
-  if (is_plain(d) && d.groups == 1) {  // [K,C] = dy^T x
-    const Gemm base{.m = d.out_channels,
-                    .n = d.channels,
-                    .k = d.positions(),
-                    .lda = d.out_channels,
-                    .trans_a = true,
-                    .ldb = d.channels,
-                    .ldc = d.channels,
-                    .accumulate = onto};
-    return Kernel{conv_id("conv2d_grad_weight", base), gemm_workspace_bytes(base, threads),
-                  [=](const KernelArgs& a) {
-                    if (onto) copy_if_apart(a, acc, 0, count);
-                    Gemm g = base;
-                    g.a = in(a, 0);
-                    g.b = in(a, 1);
-                    g.c = out(a, 0);
-                    gemm(g, a.workspace, pool_of(a));
-                  }};
-  }
-  // The windows transposed times dy: [J,K].
-  ConvProduct product{.gemm = {.m = d.inner(),
-                               .n = d.group_out(),
-                               .k = d.positions(),
-                               .lda = d.channels,
-                               .trans_a = true,
-                               .ldb = d.out_channels,
-                               .ldc = d.group_out()},
-                      .patches = patches_of(d),
-                      .windows = true};
-  const int64_t turned = aligned_floats(d.inner() * d.group_out());
-  return Kernel{conv_id("conv2d_grad_weight", product.with(nullptr)),
-                4 * turned + product.workspace_bytes(threads), [=](const KernelArgs& a) {
-                  float* work = static_cast<float*>(a.workspace);
-                  if (onto) copy_if_apart(a, acc, 0, count);
-                  for (int64_t group = 0; group < d.groups; ++group) {
-                    Gemm g = product.with(in(a, 1) + group * d.group_in());
-                    g.b = in(a, 0) + group * d.group_out();
-                    g.c = work;
-                    gemm(g, work + turned, pool_of(a));
-                    turn_back(d, group, work, onto, out(a, 0), pool_of(a));
-                  }
-                }};
+  const WeightParts w = weight_parts(n, d);
+  const int64_t each = w.work_bytes(), cuts = w.cuts(threads);
+  return Kernel{
+      fmt::format("{}.i{}", conv_id("conv2d_grad_weight", w.product.gemm), w.images),
+      4 * w.sums() + threads * each, [=](const KernelArgs& a) {
+        if (onto) copy_if_apart(a, acc, 0, w.count());
+        float* sums = static_cast<float*>(a.workspace);
+        char* work = reinterpret_cast<char*>(sums + w.sums());
+        const int64_t units = w.parts * d.groups * cuts;
+        std::atomic<int64_t> next{0};  // any thread may do any unit
+        pool_of(a).run([&](int thread) {
+          for (int64_t u; (u = next.fetch_add(1, std::memory_order_relaxed)) < units;) {
+            const int64_t part = u / cuts / d.groups;
+            const Range columns =
+                thread_range(d.inner(), static_cast<int>(u % cuts), static_cast<int>(cuts));
+            weight_part(w, part, u / cuts % d.groups, columns.begin, columns.end, in(a, 0),
+                        in(a, 1), w.direct ? out(a, 0) : sums + part * w.count(),
+                        work + thread * each);
+          }
+        });
+        if (!w.direct) join_weight_parts(w, sums, onto, out(a, 0), pool_of(a));
+      }};
 }
 
 // ---- the gradient of the images --------------------------------------------------------------
@@ -304,7 +364,8 @@ void put_phase(const ConvDims& d, const Phase& p, int64_t group, const float* fr
 }
 
 // The phase that begins at pixel (a, b): its taps, and its product of windows of dy.
-Phase phase_of(const ConvDims& d, const Shape& dy, int64_t a, int64_t b, bool onto) {
+Phase phase_of(const NodeView& n, const ConvDims& d, int64_t a, int64_t b, bool onto) {
+  const Shape& dy = n.in("dy").shape;
   const bool whole = d.stride_h == 1 && d.stride_w == 1;  // one phase
   Phase p{.h = taps_of(a, d.height, d.kernel_h, d.stride_h, d.top, d.dilation_h),
           .w = taps_of(b, d.width, d.kernel_w, d.stride_w, d.left, d.dilation_w),
@@ -316,7 +377,9 @@ Phase phase_of(const ConvDims& d, const Shape& dy, int64_t a, int64_t b, bool on
                         .lda = d.out_channels,
                         .ldb = d.group_in(),
                         .ldc = whole ? d.channels : d.group_in(),
-                        .accumulate = whole && onto},
+                        .accumulate = whole && onto,
+                        .bf16 = n.flag("bf16"),
+                        .f16 = n.flag("f16")},
                .patches = {.height = dy[1],
                            .width = dy[2],
                            .pixel = d.out_channels,
@@ -334,8 +397,7 @@ Phase phase_of(const ConvDims& d, const Shape& dy, int64_t a, int64_t b, bool on
 }
 
 Result<Kernel> input_gradient(const NodeView& n, int threads) {
-  const Shape &dy = n.in("dy").shape, &w = n.in("w").shape, &x = n.out(0).shape;
-  const ConvDims d = HONE_TRY(conv_dims(n, x, w));
+  const ConvDims d = HONE_TRY(conv_dims(n, n.out(0).shape, n.in("w").shape));
   if (is_by_channel(d)) return input_gradient_by_channel(n, d);
   if ((d.stride_h > 1 && d.dilation_h > 1) || (d.stride_w > 1 && d.dilation_w > 1))
     return declined(n, "no kernel for windows that are strided and dilated");
@@ -347,7 +409,7 @@ Result<Kernel> input_gradient(const NodeView& n, int threads) {
   std::string id;
   for (int64_t a = 0; a < std::min(d.stride_h, d.height); ++a)
     for (int64_t b = 0; b < std::min(d.stride_w, d.width); ++b) {
-      Phase p = phase_of(d, dy, a, b, onto);
+      Phase p = phase_of(n, d, a, b, onto);
       if (p.taps() > 0) {
         const Gemm& g = p.product.gemm;
         weight = std::max(weight, aligned_floats(g.k * g.n));
@@ -392,7 +454,9 @@ Result<Kernel> batch_norm_forward(const NodeView& n, int) {
   base.eps = static_cast<float>(n.real("eps"));
   base.relu = n.flag("relu");
   const bool counts = n.has("rows"), adds = n.has("residual");
-  const size_t rows = n.slot("rows"), residual = n.slot("residual");
+  const size_t rows = n.slot("rows"), residual = n.slot("residual"), mean = n.slot("mean"),
+               variance = n.slot("variance");
+  base.given = n.has("mean");
   if (base.rows == 0) return declined(n, "there are no rows");
   return Kernel{"cpu.batch_norm", batch_norm_workspace_bytes(base.rows, base.columns),
                 [=](const KernelArgs& a) {
@@ -405,6 +469,28 @@ Result<Kernel> batch_norm_forward(const NodeView& n, int) {
                   call.y = out(a, 0);
                   call.mean = out(a, 1);
                   call.variance = out(a, 2);
+                  if (call.given) {
+                    copy_if_apart(a, mean, 1, call.columns);
+                    copy_if_apart(a, variance, 2, call.columns);
+                  }
+                  batch_norm(call, a.workspace, pool_of(a));
+                }};
+}
+
+Result<Kernel> moments(const NodeView& n, int) {
+  BatchNorm base;
+  base.rows = n.in(0).shape[0];
+  base.columns = n.in(0).shape[1];
+  if (base.rows == 0) return declined(n, "there are no rows");
+  const bool counts = n.has("rows");
+  const size_t rows = n.slot("rows");
+  return Kernel{"cpu.column_moments", batch_norm_workspace_bytes(base.rows, base.columns),
+                [=](const KernelArgs& a) {
+                  BatchNorm call = base;
+                  call.counted = counted_rows(a, counts, rows, base.rows);
+                  call.x = in(a, 0);
+                  call.mean = out(a, 0);
+                  call.variance = out(a, 1);
                   batch_norm(call, a.workspace, pool_of(a));
                 }};
 }
@@ -415,7 +501,9 @@ Result<Kernel> batch_norm_gradient(const NodeView& n, int) {
   base.columns = n.in(0).shape[1];
   base.eps = static_cast<float>(n.real("eps"));
   const bool counts = n.has("rows"), masks = n.has("y"), keeps = n.flag("dresidual");
-  const size_t rows = n.slot("rows"), y = n.slot("y");
+  const size_t rows = n.slot("rows"), y = n.slot("y"), dgamma = n.slot("dgamma"),
+               dbeta = n.slot("dbeta"), count = n.slot("count");
+  base.given = n.has("dgamma");
   if (base.rows == 0) return declined(n, "there are no rows");
   return Kernel{"cpu.batch_norm_grad", batch_norm_backward_workspace_bytes(base.rows, base.columns),
                 [=](const KernelArgs& a) {
@@ -431,6 +519,34 @@ Result<Kernel> batch_norm_gradient(const NodeView& n, int) {
                   call.dx = out(a, 0);
                   call.dgamma = out(a, 1);
                   call.dbeta = out(a, 2);
+                  if (call.given) {
+                    copy_if_apart(a, dgamma, 1, call.columns);
+                    copy_if_apart(a, dbeta, 2, call.columns);
+                    call.all_rows = in(a, count)[0];
+                  }
+                  batch_norm_backward(call, a.workspace, pool_of(a));
+                }};
+}
+
+Result<Kernel> sums_of_gradient(const NodeView& n, int) {
+  BatchNormBackward base;
+  base.rows = n.in(0).shape[0];
+  base.columns = n.in(0).shape[1];
+  base.eps = static_cast<float>(n.real("eps"));
+  const bool counts = n.has("rows"), masks = n.has("y");
+  const size_t rows = n.slot("rows"), y = n.slot("y");
+  if (base.rows == 0) return declined(n, "there are no rows");
+  return Kernel{"cpu.batch_norm_sums", batch_norm_backward_workspace_bytes(base.rows, base.columns),
+                [=](const KernelArgs& a) {
+                  BatchNormBackward call = base;
+                  call.counted = counted_rows(a, counts, rows, base.rows);
+                  call.x = in(a, 0);
+                  call.mean = in(a, 1);
+                  call.variance = in(a, 2);
+                  call.dy = in(a, 3);
+                  call.y = masks ? in(a, y) : nullptr;
+                  call.dgamma = out(a, 0);
+                  call.dbeta = out(a, 1);
                   batch_norm_backward(call, a.workspace, pool_of(a));
                 }};
 }
@@ -481,6 +597,8 @@ Makers image_makers() {
           {"conv2d_grad_input", for_f32(input_gradient)},
           {"batch_norm", for_f32(batch_norm_forward)},
           {"batch_norm_grad", for_f32(batch_norm_gradient)},
+          {"batch_norm_sums", for_f32(sums_of_gradient)},
+          {"column_moments", for_f32(moments)},
           {"affine_channels", for_f32(affine)},
           {"drop_path", for_f32(dropped_path)},
           {"max_pool2d", for_f32(largest)},

@@ -159,6 +159,7 @@ Result<Kernel> gated(const NodeView& n, int) {
                     call.y = out(a, 0);
                     gate(call, pool_of(a));
                   }};
+  if (n.flag("remade")) return declined(n, "the kernel makes the gradients alone");
   return Kernel{"cpu.gate_grad", 0, [=](const KernelArgs& a) {
                   GateBackward call;
                   call.forward = base;
@@ -243,6 +244,7 @@ Result<Kernel> sum(const NodeView& n, int) {
 }
 
 Result<Kernel> activation_gradient(const NodeView& n, int) {
+  if (n.flag("sums") || n.flag("remade")) return declined(n, "the kernel makes the gradient alone");
   const Unary kind = HONE_TRY(unary_of(n, n.text("kind")));
   return Kernel{"cpu.activation_grad", 0, [kind, count = n.out(0).count()](const KernelArgs& a) {
                   unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), pool_of(a));
@@ -260,7 +262,11 @@ auto norm_of(NormKind kind) {
   return for_f32([kind](const NodeView& n, int) { return norm_forward(n, kind); });
 }
 auto norm_gradient_of(NormKind kind) {
-  return for_f32([kind](const NodeView& n, int) { return norm_gradient(n, kind); });
+  return for_f32([kind](const NodeView& n, int) -> Result<Kernel> {
+    if (kind == NormKind::layer && n.flag("sums"))
+      return declined(n, "the kernel does not sum the rows of dx");
+    return norm_gradient(n, kind);
+  });
 }
 
 }  // namespace

@@ -29,8 +29,19 @@ HONE_CPU_DISPATCH(void, widen_rows,
                    int64_t count, float* out, ThreadPool& pool),
                   (b, payload, rows, ids, count, out, pool))
 
+HONE_CPU_DISPATCH(int64_t, gemm_columns_f32_bytes, (const Gemm& g), (g))
+HONE_CPU_DISPATCH(void, gemm_columns_f32,
+                  (const Gemm& g, int64_t begin, int64_t end, void* workspace),
+                  (g, begin, end, workspace))
+HONE_CPU_DISPATCH_BF16(int64_t, gemm_columns_bf16_bytes, (const Gemm& g), (g))
+HONE_CPU_DISPATCH_BF16(void, gemm_columns_bf16,
+                       (const Gemm& g, int64_t begin, int64_t end, void* workspace),
+                       (g, begin, end, workspace))
+
 #if defined(__x86_64__)
 namespace amx {
+int64_t gemm_columns_split_bytes(const Gemm& g);
+void gemm_columns_split(const Gemm& g, int64_t begin, int64_t end, void* workspace);
 int64_t gemm_split_workspace_bytes(const Gemm& g, int threads);
 void gemm_split(const Gemm& g, void* workspace, ThreadPool& pool);
 }  // namespace amx
@@ -74,5 +85,24 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
     gemm_f16(g, workspace, pool);
   else
     gemm_f32(g, workspace, pool);
+}
+
+int64_t gemm_columns_workspace_bytes(const Gemm& g) {
+  if (g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
+#if defined(__x86_64__)
+  if (splits(g)) return amx::gemm_columns_split_bytes(g);
+#endif
+  return g.bf16 ? gemm_columns_bf16_bytes(g) : gemm_columns_f32_bytes(g);
+}
+
+void gemm_columns(const Gemm& g, int64_t begin, int64_t end, void* workspace) {
+  if (g.m <= 0 || g.k <= 0 || begin >= end) return;
+#if defined(__x86_64__)
+  if (splits(g)) return amx::gemm_columns_split(g, begin, end, workspace);
+#endif
+  if (g.bf16)
+    gemm_columns_bf16(g, begin, end, workspace);
+  else
+    gemm_columns_f32(g, begin, end, workspace);
 }
 }  // namespace hone::cpu

@@ -78,6 +78,8 @@ struct Gemm {
   // A is these windows of the images at `a`, in f32; lda is ignored. The matrix is never made: its parts
   // are read while they are packed.
   const Patches* patches = nullptr;
+  // B is these windows of the images at `b`, in f32, for gemm_columns alone; ldb is ignored, trans_b is false.
+  const Patches* b_patches = nullptr;
   const void* b = nullptr;  // [k,n], or [n,k] when trans_b, of b_type
   int64_t ldb = 0;
   bool trans_b = false;
@@ -119,6 +121,13 @@ struct GemmSums {
 };
 GemmSums gemm_sums(const Gemm& g);
 void gemm(const Gemm& g, void* workspace, ThreadPool& pool);
+
+// Columns [begin, end) of a product with trans_a whose B is not packed or in blocks, by the calling thread alone, with
+// the bits of gemm(). Each part of B is packed once for kGemmColumnsRows rows of the result: for few rows and
+// many columns.
+constexpr int64_t kGemmColumnsRows = 512;
+int64_t gemm_columns_workspace_bytes(const Gemm& g);
+void gemm_columns(const Gemm& g, int64_t begin, int64_t end, void* workspace);
 
 // The packed copy depends on the instruction set in use; its size does not. 64-byte aligned.
 int64_t pack_b_bytes(int64_t k, int64_t n);

@@ -380,6 +380,17 @@ void widen_rows(const Blocks& b, const void* payload, int64_t rows, const int32_
   });
 }
 
+int64_t gemm_columns_f32_bytes(const Gemm& g) {
+  const WordsAlone<FloatTiles> words(g);  // of F16Tiles too
+  return 4 * (words.a + words.b + words.gathered);
+}
+void gemm_columns_f32(const Gemm& g, int64_t begin, int64_t end, void* workspace) {
+  if (g.f16)
+    multiply_columns<F16Tiles>(g, begin, end, static_cast<float*>(workspace));
+  else
+    multiply_columns<FloatTiles>(g, begin, end, static_cast<float*>(workspace));
+}
+
 int64_t gemm_f16_workspace_bytes(const Gemm& g, int threads) {
   return g.m <= 0 || g.n <= 0 || g.k <= 0 ? 0 : 4 * block_words<F16Tiles>(g, threads);
 }

@@ -363,6 +363,12 @@ struct Bf16Tiles : FloatTiles {
 #endif
 
 template <class Tiles>
+int64_t columns_bytes(const Gemm& g) {
+  const WordsAlone<Tiles> words(g);
+  return 4 * (words.a + words.b + words.gathered);
+}
+
+template <class Tiles>
 int64_t tiles_workspace_bytes(const Gemm& g, int threads) {
   return g.m <= 0 || g.n <= 0 || g.k <= 0 ? 0 : 4 * block_words<Tiles>(g, threads);
 }
@@ -377,7 +383,17 @@ void gemm_bf16(const Gemm& g, void* workspace, ThreadPool& pool) {
   multiply_blocks<Bf16Tiles>(g, workspace, pool);
 }
 
+int64_t gemm_columns_bf16_bytes(const Gemm& g) { return columns_bytes<Bf16Tiles>(g); }
+void gemm_columns_bf16(const Gemm& g, int64_t begin, int64_t end, void* workspace) {
+  multiply_columns<Bf16Tiles>(g, begin, end, static_cast<float*>(workspace));
+}
+
 #if defined(__AMX_BF16__)
+int64_t gemm_columns_split_bytes(const Gemm& g) { return columns_bytes<AmxTiles<3>>(g); }
+void gemm_columns_split(const Gemm& g, int64_t begin, int64_t end, void* workspace) {
+  multiply_columns<AmxTiles<3>>(g, begin, end, static_cast<float*>(workspace));
+}
+
 int64_t gemm_split_workspace_bytes(const Gemm& g, int threads) {
   return tiles_workspace_bytes<AmxTiles<3>>(g, threads);
 }

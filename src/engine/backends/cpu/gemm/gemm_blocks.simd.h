@@ -341,5 +341,61 @@ void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
   });
 }
 
+// ---- one thread ----------------------------------------------------------------------------
+
+// Rows of A that are packed together, and panels of B.
+template <class Tiles>
+constexpr int64_t kRowsAlone = kGemmColumnsRows / Tiles::kMC* Tiles::kMC;
+constexpr int64_t kPanelsAlone = 4;
+
+template <class Tiles>
+struct WordsAlone {
+  int64_t a, b, gathered;
+  explicit WordsAlone(const Gemm& g) {
+    const int64_t kc = k_block<Tiles>(g.k), columns = kPanelsAlone * Tiles::kNR;
+    a = round_up(
+        min_of(kRowsAlone<Tiles>, round_up(round_up(g.m, 16), Tiles::kMR)) * Tiles::words(kc), 16);
+    b = round_up(columns * Tiles::words(kc), 16);
+    gathered = g.b_patches == nullptr ? 0 : round_up(columns * kc, 16);
+  }
+};
+
+// m, n, k > 0.
+template <class Tiles>
+void multiply_columns(const Gemm& all, int64_t begin, int64_t end, float* workspace) {
+  [[maybe_unused]] const typename Tiles::Thread held;
+  const WordsAlone<Tiles> words(all);
+  float* packed_a = workspace;
+  float* packed_b = packed_a + words.a;
+  float* gathered = packed_b + words.b;
+  Gemm g = all;
+  g.n = end;
+  const int64_t step = k_block<Tiles>(g.k), columns = kPanelsAlone * Tiles::kNR;
+  for (int64_t k0 = 0; k0 < g.k; k0 += step) {
+    const int64_t kc = min_of(step, g.k - k0);
+    for (int64_t i0 = 0; i0 < g.m; i0 += kRowsAlone<Tiles>) {
+      const int64_t rows = min_of(kRowsAlone<Tiles>, g.m - i0);
+      for (int64_t i = 0; i < rows; i += Tiles::kMC)
+        Tiles::pack_a(g, i0 + i, min_of(Tiles::kMC, rows - i), k0, kc,
+                      packed_a + i * Tiles::words(kc));
+      for (int64_t j0 = begin; j0 < end; j0 += columns) {
+        const int64_t width = min_of(columns, end - j0), panels = ceil_div(width, Tiles::kNR);
+        if (g.b_patches != nullptr) {
+          gather_patches(*g.b_patches, static_cast<const float*>(g.b), k0, k0 + kc, j0, j0 + width,
+                         gathered);
+          Gemm part = g;
+          part.b = gathered;
+          part.ldb = part.n = width;
+          Tiles::pack_b(part, 0, 0, kc, 0, panels, packed_b);
+        } else {
+          Tiles::pack_b(g, j0, k0, kc, 0, panels, packed_b);
+        }
+        for (int64_t p = 0; p < panels; ++p)
+          multiply_panel<Tiles>(g, i0, rows, j0, p, k0, kc, packed_b, packed_a);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone::cpu::HONE_ISA

@@ -477,54 +477,57 @@ float window_element(const Patches& p, const float* images, int64_t row, int64_t
   return images[((row / places * p.height + y) * p.width + x) * p.pixel + c];
 }
 
+std::vector<Patches> some_windows() {
+  return {{.height = 9,
+           .width = 11,
+           .pixel = 3,
+           .channels = 3,
+           .out_h = 9,
+           .out_w = 11,
+           .kernel_h = 3,
+           .kernel_w = 3,
+           .top = 1,
+           .left = 1},
+          {.height = 13,
+           .width = 17,
+           .pixel = 3,
+           .channels = 3,
+           .out_h = 7,
+           .out_w = 9,
+           .kernel_h = 7,
+           .kernel_w = 7,
+           .stride_h = 2,
+           .stride_w = 2,
+           .top = 3,
+           .left = 3},
+          // A group of the channels, apart from each other; windows that begin inside.
+          {.height = 10,
+           .width = 9,
+           .pixel = 40,
+           .channels = 19,
+           .out_h = 6,
+           .out_w = 7,
+           .kernel_h = 2,
+           .kernel_w = 3,
+           .top = -2,
+           .left = 2,
+           .dilation_h = 2,
+           .dilation_w = 3},
+          {.height = 8,
+           .width = 8,
+           .pixel = 150,
+           .channels = 150,
+           .out_h = 8,
+           .out_w = 8,
+           .kernel_h = 3,
+           .kernel_w = 3,
+           .top = 1,
+           .left = 1}};
+}
+
 // Windows of images that are never made a matrix have the bits of the matrix.
 TEST(Gemm, WindowsOfImagesHaveTheBitsOfTheirMatrix) {
-  const std::vector<Patches> all{
-      {.height = 9,
-       .width = 11,
-       .pixel = 3,
-       .channels = 3,
-       .out_h = 9,
-       .out_w = 11,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .top = 1,
-       .left = 1},
-      {.height = 13,
-       .width = 17,
-       .pixel = 3,
-       .channels = 3,
-       .out_h = 7,
-       .out_w = 9,
-       .kernel_h = 7,
-       .kernel_w = 7,
-       .stride_h = 2,
-       .stride_w = 2,
-       .top = 3,
-       .left = 3},
-      // A group of the channels, apart from each other; windows that begin inside.
-      {.height = 10,
-       .width = 9,
-       .pixel = 40,
-       .channels = 19,
-       .out_h = 6,
-       .out_w = 7,
-       .kernel_h = 2,
-       .kernel_w = 3,
-       .top = -2,
-       .left = 2,
-       .dilation_h = 2,
-       .dilation_w = 3},
-      {.height = 8,
-       .width = 8,
-       .pixel = 150,
-       .channels = 150,
-       .out_h = 8,
-       .out_w = 8,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .top = 1,
-       .left = 1}};
+  const std::vector<Patches> all = some_windows();
   for_each_isa(
       [&] {
         for (const Patches& p : all)
@@ -559,6 +562,50 @@ TEST(Gemm, WindowsOfImagesHaveTheBitsOfTheirMatrix) {
               }
             }
             for (const std::vector<float>& r : results) EXPECT_EQ(r, results[0]);
+          }
+      },
+      Isa::amx);
+}
+
+// Any cut of the columns has the bits of the whole product, of windows too.
+TEST(Gemm, ColumnsByOneThreadHaveTheBitsOfTheProduct) {
+  for_each_isa(
+      [] {
+        ThreadPool pool(2);
+        for (const Patches& p : some_windows())
+          for (const auto [m, bf16, f16] :
+               {std::tuple{9, false, false}, std::tuple{70, false, false},
+                std::tuple{530, true, false}, std::tuple{33, false, true}}) {
+            const int64_t images = 2, k = images * p.out_h * p.out_w, n = p.columns();
+            Guarded a = random_floats(k * m, 1),
+                    b = random_floats(images * p.height * p.width * p.pixel, 2), matrix(k * n);
+            for (int64_t i = 0; i < k; ++i)
+              for (int64_t j = 0; j < n; ++j) matrix[i * n + j] = window_element(p, b.get(), i, j);
+            Gemm g{.m = m,
+                   .n = n,
+                   .k = k,
+                   .a = a.get(),
+                   .lda = m,
+                   .trans_a = true,
+                   .b = matrix.get(),
+                   .ldb = n,
+                   .ldc = n,
+                   .bf16 = bf16,
+                   .f16 = f16};
+            Guarded want(m * n), work(gemm_workspace_bytes(g, 2) / 4, NAN);
+            g.c = want.get();
+            gemm(g, work.get(), pool);
+            for (const bool windows : {false, true}) {
+              g.b = windows ? b.get() : matrix.get();
+              g.b_patches = windows ? &p : nullptr;
+              Guarded c(m * n), alone(gemm_columns_workspace_bytes(g) / 4, NAN);
+              g.c = c.get();
+              for (const auto [begin, end] : {std::pair{n / 3, n}, std::pair{int64_t{0}, n / 3}})
+                gemm_columns(g, begin, end, alone.get());
+              EXPECT_TRUE(c.intact() && alone.intact());
+              EXPECT_EQ(std::memcmp(c.get(), want.get(), static_cast<size_t>(4 * m * n)), 0)
+                  << m << " " << windows;
+            }
           }
       },
       Isa::amx);

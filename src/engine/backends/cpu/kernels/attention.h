@@ -8,7 +8,7 @@
 //   (!causal || j <= i + o)  and  (window == 0 || (j > i + o - window and j < i + o + window)).
 // softcap c > 0: cap(x) = c tanh(x / c), without a bias; else cap(x) = x.
 // A query that sees no key gets out = 0, lse = -inf. Tokens after the last sequence get zeros.
-// Dropout words: attention_dropout_word(key, sample_ids[s], head, i, j) (base/core/philox.h).
+// Dropout words: attention_dropout_word(key, sample_ids[s], first_head + head, i, j) (base/core/philox.h).
 // The bias of head h for query i and key j is bias[h * (2 * reach - 1) + j - (i + o) + reach - 1];
 // no sequence may be longer than reach (a bug otherwise).
 // Query head h uses key head h / (heads / kv_heads). Strides are in floats; q, k, v may be slices
@@ -43,6 +43,7 @@ struct Attention {
   const float* bias = nullptr;  // [heads, 2 * reach - 1]
   int64_t reach = 0;            // 0: no bias
   double dropout = 0;
+  int64_t first_head = 0;  // number of head 0 in dropout words
   DropoutKey key = {};
   const int64_t* sample_ids = nullptr;  // [sequences], needed when dropout > 0
   Heads<float> out;                     // [tokens_q, heads, head_dim]

@@ -268,6 +268,7 @@ struct Drop {
   DropoutKey key;
   U threshold;
   F scale;
+  int64_t first_head = 0;
 };
 template <class Call>
 Drop make_drop(const Call& a) {
@@ -277,9 +278,10 @@ Drop make_drop(const Call& a) {
 HONE_INLINE void drop_words(const Drop& drop, int64_t sample, int64_t head, I q, int64_t k0,
                             int64_t j, U* words) {
   const auto s = static_cast<uint64_t>(sample);
-  const U c[4] = {set1(static_cast<uint32_t>(s)),
-                  set1((static_cast<uint32_t>(s >> 32) << 16) ^ static_cast<uint32_t>(head)),
-                  reinterpret_cast<U>(q), set1(static_cast<uint32_t>(k0 / 4 + j))};
+  const U c[4] = {
+      set1(static_cast<uint32_t>(s)),
+      set1((static_cast<uint32_t>(s >> 32) << 16) ^ static_cast<uint32_t>(drop.first_head + head)),
+      reinterpret_cast<U>(q), set1(static_cast<uint32_t>(k0 / 4 + j))};
   philox(drop.key, c, words);
 }
 

@@ -19,7 +19,8 @@ struct BatchNorm {
   const float* beta = nullptr;      // [columns]
   const float* residual = nullptr;  // or none
   bool relu = false;
-  float* y = nullptr;         // may be x or residual
+  bool given = false;         // mean and variance are there, of more rows
+  float* y = nullptr;         // may be x or residual; none: statistics alone
   float* mean = nullptr;      // [columns]
   float* variance = nullptr;  // [columns]
 };
@@ -36,9 +37,11 @@ struct BatchNormBackward {
   const float* dy = nullptr;
   const float* y = nullptr;    // of a batch norm with relu: dy counts as 0 where y is 0; or none
   float* dresidual = nullptr;  // the dy that counts; or none
-  float* dx = nullptr;         // may be dy; 0 in rows that do not count
-  float* dgamma = nullptr;     // [columns]
-  float* dbeta = nullptr;      // [columns]
+  float* dx = nullptr;      // may be dy; 0 in rows that do not count; none: dgamma and dbeta alone
+  float* dgamma = nullptr;  // [columns]
+  float* dbeta = nullptr;   // [columns]
+  bool given = false;  // dgamma and dbeta are there, of `all_rows`, which mean and variance are of
+  float all_rows = 0;
 };
 int64_t batch_norm_backward_workspace_bytes(int64_t rows, int64_t columns);
 void batch_norm_backward(const BatchNormBackward& n, void* workspace, ThreadPool& pool);

@@ -121,18 +121,22 @@ HONE_INLINE F rstd_of(F variance, float eps) { return set1(1.0f) / sqrt(variance
 void join_gradients(const BatchNormBackward& g, const float* parts, int64_t j0, int64_t j1,
                     float* factors) {
   const int64_t leaves = leaf_count(g.counted, g.columns), stride = whole_lines(g.columns);
-  const F share = set1(1.0f / static_cast<float>(g.counted));
+  const F share = set1(1.0f / (g.given ? g.all_rows : static_cast<float>(g.counted)));
   for (int64_t j = j0; j < j1; j += W) {
     const int64_t n = j1 - j;
-    F dbeta = zero(), product = zero();
-    for (int64_t k = 0; k < leaves; ++k) {
-      dbeta = dbeta + load_n(parts + 2 * k * stride + j, n);
-      product = product + load_n(parts + (2 * k + 1) * stride + j, n);
+    const F rstd = rstd_of(load_n(g.variance + j, n), g.eps);
+    if (!g.given) {
+      F sum = zero(), product = zero();
+      for (int64_t k = 0; k < leaves; ++k) {
+        sum = sum + load_n(parts + 2 * k * stride + j, n);
+        product = product + load_n(parts + (2 * k + 1) * stride + j, n);
+      }
+      store_n(g.dbeta + j, sum, n);
+      store_n(g.dgamma + j, product * rstd, n);
     }
-    const F rstd = rstd_of(load_n(g.variance + j, n), g.eps), dgamma = product * rstd;
+    if (g.dx == nullptr) continue;
+    const F dbeta = load_n(g.dbeta + j, n), dgamma = load_n(g.dgamma + j, n);
     const F a = load_n(g.gamma + j, n) * rstd;
-    store_n(g.dbeta + j, dbeta, n);
-    store_n(g.dgamma + j, dgamma, n);
     store_n(factors + j, a, n);
     store_n(factors + stride + j, zero() - a * rstd * dgamma * share, n);
     store_n(factors + 2 * stride + j, zero() - a * dbeta * share, n);
@@ -179,8 +183,9 @@ void gradients_of_rows(const BatchNormBackward& g, const float* factors, int64_t
           unroll<V>(HONE_LAMBDA(v) {
             const int64_t at = r * g.columns + j + v * W;
             const F apart = get(g.x + at, whole, n) - mean[v];
-            const F dy = g.dresidual != nullptr ? get(g.dresidual + at, whole, n)
-                                                : counting_dy(g, at, whole, n);
+            const bool written = g.dresidual != nullptr && !g.given;  // by leaf_gradients
+            const F dy = written ? get(g.dresidual + at, whole, n) : counting_dy(g, at, whole, n);
+            if (g.dresidual != nullptr && g.given) put(g.dresidual + at, dy, whole, n);
             put(g.dx + at, fma(dy, a[v], fma(apart, b[v], c[v])), whole, n);
           });
       });
@@ -197,7 +202,8 @@ void batch_norm(const BatchNorm& n, void* workspace, ThreadPool& pool) {
   float* scale = static_cast<float*>(workspace);
   float* parts = scale + stride;
   pool.run([&](int thread) {
-    const Range mine = thread_range(leaf_count(n.counted, n.columns), thread, pool.size());
+    const int64_t leaves = n.given ? 0 : leaf_count(n.counted, n.columns);
+    const Range mine = thread_range(leaves, thread, pool.size());
     for (int64_t k = mine.begin; k < mine.end; ++k) {
       float* part = parts + 2 * k * stride;
       leaf_moments(n.x, n.columns, k * leaf, min_of((k + 1) * leaf, n.counted), part,
@@ -205,7 +211,8 @@ void batch_norm(const BatchNorm& n, void* workspace, ThreadPool& pool) {
     }
     pool.barrier();
     const Range c = own_columns(n.columns, thread, pool.size());
-    join_moments(n, parts, c.begin, c.end);
+    if (!n.given) join_moments(n, parts, c.begin, c.end);
+    if (n.y == nullptr) return;
     for (int64_t j = c.begin; j < c.end; j += W)
       store_n(scale + j,
               load_n(n.gamma + j, c.end - j) * rstd_of(load_n(n.variance + j, c.end - j), n.eps),
@@ -226,7 +233,8 @@ void batch_norm_backward(const BatchNormBackward& g, void* workspace, ThreadPool
   float* factors = static_cast<float*>(workspace);
   float* parts = factors + 3 * stride;
   pool.run([&](int thread) {
-    const Range mine = thread_range(leaf_count(g.counted, g.columns), thread, pool.size());
+    const int64_t leaves = g.given ? 0 : leaf_count(g.counted, g.columns);
+    const Range mine = thread_range(leaves, thread, pool.size());
     for (int64_t k = mine.begin; k < mine.end; ++k) {
       float* part = parts + 2 * k * stride;
       leaf_gradients(g, k * leaf, min_of((k + 1) * leaf, g.counted), part, part + stride);
@@ -234,6 +242,7 @@ void batch_norm_backward(const BatchNormBackward& g, void* workspace, ThreadPool
     pool.barrier();
     const Range c = own_columns(g.columns, thread, pool.size());
     join_gradients(g, parts, c.begin, c.end, factors);
+    if (g.dx == nullptr) return;
     pool.barrier();
     const Range rows = thread_range(g.rows, thread, pool.size());
     const int64_t end = min_of(rows.end, max_of(rows.begin, g.counted));

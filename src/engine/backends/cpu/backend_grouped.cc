@@ -1,0 +1,158 @@
+// Products of rows by group (experts). A product is cut into units, each a group's rows times some columns. Threads
+// take the units one by one, and each multiplies its unit alone: no thread waits for another before the end, whatever
+// the numbers of rows of the groups.
+#include <algorithm>
+#include <atomic>
+
+#include "engine/backends/cpu/backend_support.h"
+#include "engine/backends/cpu/gemm/gemm.h"
+
+namespace hone::cpu {
+namespace {
+
+const void* element(const void* from, Element type, int64_t index) {
+  return static_cast<const char*>(from) + index * element_bytes(type);
+}
+
+int64_t parts_of(int64_t count, int64_t width) { return (count + width - 1) / width; }
+
+// f(group, unit, thread) for each unit of each group, which has count(group) units.
+template <class Count, class F>
+void for_units(ThreadPool& pool, int64_t groups, Count&& count, F&& f) {
+  std::atomic<int64_t> next{0};
+  pool.run([&](int thread) {
+    int64_t group = 0, before = 0;  // units of the groups before
+    for (;;) {
+      const int64_t unit = next.fetch_add(1, std::memory_order_relaxed);
+      while (group < groups && unit - before >= count(group)) before += count(group++);
+      if (group == groups) return;
+      f(group, unit - before, thread);
+    }
+  });
+}
+
+// The pool of a thread that multiplies alone.
+ThreadPool& alone() {
+  static thread_local ThreadPool one(1);
+  return one;
+}
+
+constexpr int64_t kUnitRows = 1024;  // each unit packs its part of a weight
+constexpr int64_t kUnitColumns = 1024;
+constexpr int64_t kColumnStep = 96;    // whole tiles of every instruction set: cuts change no bit
+constexpr int64_t kUnitsOfThread = 8;  // threads end at about the same time
+
+// Columns of a unit. Narrow units repeat the packing of rows, so there are no more than the threads need.
+int64_t unit_columns(int64_t columns, int64_t groups, int threads) {
+  const int64_t shared = threads == 1 ? 1 : kUnitsOfThread * threads,
+                parts = std::max(parts_of(columns, kUnitColumns),
+                                 parts_of(shared, std::max<int64_t>(1, groups)));
+  return parts_of(parts_of(columns, parts), kColumnStep) * kColumnStep;
+}
+
+// Bytes of a thread's own part of the workspace.
+int64_t aligned(int64_t bytes) { return parts_of(bytes, 64) * 64; }
+
+// Groups have other numbers of rows in each step. All take the path of their mean, so that the bits of a row
+// depend neither on the rows beside it nor on their number; a few rows in all are multiplied one by one.
+Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
+  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  const int64_t rows = n.in(0).shape[0], groups = n.in(1).shape[0];
+  Gemm g;
+  g.k = n.in(0).shape[1];
+  g.n = n.out(0).shape[1];
+  g.trans_b = n.flag("trans_w");
+  g.lda = g.k;
+  g.ldb = g.trans_b ? g.k : g.n;
+  g.ldc = g.n;
+  g.bf16 = n.flag("bf16");
+  g.f16 = n.flag("f16");
+  g.a_type = HONE_TRY(rounded_operand(n, 0));
+  const bool widens = !g.bf16 && !g.f16 && n.in(1).dtype == DType::bf16;
+  g.b_type = widens ? Element::bf16 : HONE_TRY(rounded_operand(n, 1));
+  const bool one_by_one = rows <= kGemmSmallRows && !g.bf16 && !g.f16;
+  if (!one_by_one) g.rows_like = std::max(rows / groups, kGemmSmallRows + 1);
+  const int64_t height = one_by_one ? 1 : std::min(rows, kUnitRows),
+                width = unit_columns(g.n, groups, threads);
+  Gemm sized = g;
+  sized.n = std::min(width, g.n);
+  int64_t bytes = 0;
+  for (const int64_t m : {height, std::min(height, kGemmFewRows)}) {
+    sized.m = m;
+    bytes = std::max(bytes, aligned(gemm_workspace_bytes(sized, 1)));
+  }
+  sized.m = height;
+  const GemmSums sums = gemm_sums(sized);
+  return Kernel{
+      fmt::format("cpu.grouped_matmul{}{}.k{}{}", *sums.parts ? "_" : "", sums.parts, sums.block_k,
+                  widens ? ".bf16" : ""),
+      bytes * threads, [=](const KernelArgs& a) {
+        const int32_t* starts = in_i32(a, 2);
+        const int64_t across = parts_of(g.n, width);
+        const auto count = [&](int64_t e) {
+          return parts_of(starts[e + 1] - starts[e], height) * across;
+        };
+        for_units(pool_of(a), groups, count, [&](int64_t e, int64_t unit, int thread) {
+          const int64_t row = starts[e] + unit / across * height, column = unit % across * width;
+          Gemm call = g;
+          call.m = std::min<int64_t>(height, starts[e + 1] - row);
+          call.n = std::min(width, g.n - column);
+          call.a = element(a.in[0], g.a_type, row * g.k);
+          call.b = element(a.in[1], g.b_type, e * g.k * g.n + column * (g.trans_b ? g.ldb : 1));
+          call.c = out(a, 0) + row * g.n + column;
+          gemm(call, static_cast<char*>(a.workspace) + thread * bytes, alone());
+        });
+      }};
+}
+
+Result<Kernel> outer_groups(const NodeView& n, int threads) {
+  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  const int64_t rows = n.in(0).shape[0], groups = n.out(0).shape[0];
+  Gemm g;
+  g.trans_a = true;
+  g.m = g.lda = n.in(0).shape[1];
+  g.n = g.ldb = g.ldc = n.in(1).shape[1];
+  g.bf16 = n.flag("bf16");
+  g.f16 = n.flag("f16");
+  g.a_type = HONE_TRY(rounded_operand(n, 0));
+  g.b_type = HONE_TRY(rounded_operand(n, 1));
+  g.accumulate = n.has("acc");
+  const size_t acc = n.slot("acc");
+  const int64_t width = unit_columns(g.n, groups, threads);
+  // Blocks of k are equal parts of it: those of a smaller k may be larger.
+  Gemm sized = g;
+  sized.n = std::min(width, g.n);
+  int64_t bytes = 0;
+  for (const int64_t k : {rows, std::min(rows, kGemmBlockK), std::min(rows, kGemmBf16BlockK)}) {
+    sized.k = k;
+    bytes = std::max(bytes, aligned(gemm_workspace_bytes(sized, 1)));
+  }
+  const GemmSums sums = gemm_sums(sized);
+  return Kernel{
+      fmt::format("cpu.grouped_outer{}{}.k{}", *sums.parts ? "_" : "", sums.parts, sums.block_k),
+      bytes * threads, [=](const KernelArgs& a) {
+        const int32_t* starts = in_i32(a, 2);
+        if (g.accumulate) copy_if_apart(a, acc, 0, groups * g.m * g.n);
+        const int64_t across = parts_of(g.n, width);
+        for_units(
+            pool_of(a), groups, [&](int64_t) { return across; },
+            [&](int64_t e, int64_t unit, int thread) {
+              const int64_t column = unit * width;
+              Gemm call = g;
+              call.k = starts[e + 1] - starts[e];
+              call.n = std::min(width, g.n - column);
+              call.a = element(a.in[0], g.a_type, starts[e] * g.m);
+              call.b = element(a.in[1], g.b_type, starts[e] * g.n + column);
+              call.c = out(a, 0) + e * g.m * g.n + column;
+              gemm(call, static_cast<char*>(a.workspace) + thread * bytes, alone());
+            });
+      }};
+}
+
+}  // namespace
+
+Makers grouped_makers() {
+  return {{"grouped_matmul", multiplied_groups}, {"grouped_outer", outer_groups}};
+}
+
+}  // namespace hone::cpu
