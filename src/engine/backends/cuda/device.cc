@@ -207,6 +207,12 @@ Status CudaDevice::read_spec() {
   return Ok{};
 }
 
+int64_t CudaDevice::taken_bytes() const {
+  size_t free = 0, all = 0;
+  if (driver().cuMemGetInfo(&free, &all) != CUDA_SUCCESS) return -1;
+  return spec_.memory_bytes - static_cast<int64_t>(free);
+}
+
 Result<std::unique_ptr<Memory>> CudaDevice::allocate(Space space, int64_t bytes,
                                                      const std::string& folder) {
   const auto taken = [&](CUresult result, const char* what) {

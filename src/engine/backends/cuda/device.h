@@ -80,6 +80,7 @@ class CudaDevice : public Device {
   Status check() const override;
   ThreadPool& pool() override { return pool_; }
   bool host_memory() const override { return false; }
+  int64_t taken_bytes() const override;
   std::string disk_access() const override { return disk_.how(); }
 
   // Sets the context for a call from this thread, which may differ from the last one: a server's

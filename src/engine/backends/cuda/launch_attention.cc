@@ -68,9 +68,47 @@ Launch tiles(std::string_view kernel, const AttentionLaunch& d, int64_t tokens, 
   l.grid_y = static_cast<unsigned>(heads);
   return l;
 }
+
+// Few queries over pages, whose keys are then read by many blocks. Operands are multiplied as they are.
+constexpr int64_t kMostPagedQueries = 64;
+bool is_for_pages(const NodeView& n, const AttentionLaunch& d) {
+  const AttentionDims& dims = d.dims;
+  const DType rounded = dims.dtype == DType::f32 ? rounded_to(n) : dims.dtype;
+  return dims.paged && !dims.fused && dims.tq <= kMostPagedQueries && !d.is_random &&
+         dims.reach == 0 && (rounded == DType::f32 || rounded == dims.dtype) &&
+         n.in("k").shape[0] * d.arguments.page < int64_t{1} << 31;
+}
+Launches paged_attention(const NodeView& n, const AttentionLaunch& d) {
+  constexpr int64_t kBlocks = 264,
+                    kLeastKeys = 256;  // two blocks for each multiprocessor of an H100
+  const AttentionDims& dims = d.dims;
+  const Attention& a = d.arguments;
+  const int64_t group = dims.heads / dims.kv_heads;
+  const int64_t packs = dims.kv_heads * ((group + kPagedHeads - 1) / kPagedHeads);
+  const int64_t keys = a.table_columns * a.page;
+  const int64_t splits = std::clamp<int64_t>((kBlocks + dims.tq * packs - 1) / (dims.tq * packs), 1,
+                                             std::max<int64_t>(1, keys / kLeastKeys));
+  Launches all;
+  if (splits > 1) all.workspace_bytes = splits * dims.tq * dims.heads * (dims.size + 2) * 4;
+  Launch l(fmt::format("paged_attention_{}_{}", name_of(dims.dtype), d.size));
+  l.grid_x = static_cast<unsigned>(dims.tq);
+  l.grid_y = static_cast<unsigned>(packs);
+  l.grid_z = static_cast<unsigned>(splits);
+  add_qkv(l, n, d);
+  l.in(n.slot("cu_q")).in(n.slot("cu_k")).in(n.slot("block_table")).out(0).out(1);
+  splits > 1 ? l.work() : l.none();
+  all.launches.push_back(std::move(l.value(a)));
+  if (splits == 1) return all;
+  Launch sum(kernel_of("sum_pages", dims.dtype));
+  sum.work().out(0).out(1).value(static_cast<int>(splits)).value(a);
+  all.launches.push_back(std::move(sum.over(dims.tq * dims.heads * dims.size)));
+  return all;
+}
+
 Result<Launches> attention(const NodeView& n, const LaunchOptions& options) {
   const AttentionLaunch d = HONE_TRY(describe(n, options));
   if (d.dims.tq == 0) return Launches{};
+  if (is_for_pages(n, d)) return paged_attention(n, d);
   if (d.kernels == AttentionKernels::flash) return flash_forward(n, d, options.warp_groups);
   Launch l = tiles("attention", d, tiles_of(d.dims.tq, is_by_warps(d) ? kFlashTile : kQueryTile),
                    d.dims.heads);

@@ -4,6 +4,7 @@
 #include "base/core/dynamic_map.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/block_schemes.h"
+#include "engine/ops/support.h"
 
 namespace hone::cuda {
 namespace {
@@ -43,6 +44,64 @@ Map map_of(bool is_signed) {
   Map map;
   std::copy_n(dynamic_map(is_signed).begin(), 256, map.of);
   return map;
+}
+
+Result<Launches> few_rows(const NodeView& n) {
+  const Type &x = n.in("x"), &y = n.out(0);
+  const BlockScheme* scheme = block_scheme(n.text("scheme"));
+  const bool is_i8 = scheme == nullptr && n.in("w").dtype == DType::i8;
+  const DType kept = n.in("w").dtype;
+  // Products that round their operands, and those of one type, are the library's.
+  const bool is_floats = scheme == nullptr && is_one_of(kept, {DType::bf16, DType::f16}) &&
+                         kept != x.dtype && rounded_to(n) == DType::f32;
+  if (!is_i8 && !is_floats && scheme == nullptr) return no_kernel(n, "a weight of its type");
+  if (!n.flag("trans_w") || n.text("act") != "none") return no_kernel(n, "columns, or act");
+  if (x.shape[0] > kMostFewRows || y.count() == 0) return no_kernel(n, "many rows");
+  if (n.has("bias") && n.in("bias").dtype != y.dtype && n.text("as").empty())
+    return no_kernel(n, fmt::format("a bias in {}", name_of(n.in("bias").dtype)));
+  FewRows f{};
+  f.rows = static_cast<int>(x.shape[0]);
+  f.columns = y.shape[1];
+  f.inner = x.shape[1];
+  f.x = element_of(x.dtype);
+  f.z = element_of(y.dtype);
+  f.rounded = element_of(rounded_to(n));
+  f.weight = x.dtype == DType::bf16 && scheme != nullptr ? Element::bf16 : f.rounded;
+  if (n.has("bias")) f.bias = element_of(n.in("bias").dtype);
+  Codes codes{};
+  bool nested = false;
+  if (is_floats) {
+    f.form = StoredForm::floats;
+    f.stored = element_of(kept);
+  } else if (is_i8) {
+    f.form = StoredForm::i8;
+    f.scale = element_of(n.in("scales").dtype);
+  } else if (scheme->scales_inside()) {
+    const auto format = std::find(kFormats.begin(), kFormats.end(), scheme->name);
+    if (format == kFormats.end()) return no_kernel(n, "no kernel for " + scheme->name);
+    f.form = StoredForm::blocks;
+    f.format = static_cast<int>(format - kFormats.begin());
+    f.block = static_cast<int>(scheme->block);
+    f.bytes = static_cast<int>(scheme->bytes);
+  } else {
+    f.form = StoredForm::scaled;
+    f.scaled = scheme->scaled;
+    nested = n.in("scales").dtype == DType::u8;
+    if (!nested && n.in("scales").dtype != DType::f32) return no_kernel(n, "scales are not f32");
+    if (scheme->code != nullptr) std::copy_n(scheme->code, 16, codes.of);
+  }
+  Launch l(fmt::format("few_rows_{}", f.rows == 1 ? 1 : f.rows <= 4 ? 4 : kMostFewRows));
+  const auto optional = [&](const char* name, bool has) { has ? l.in(n.slot(name)) : l.none(); };
+  l.in(n.slot("x")).in(n.slot("w"));
+  optional("scales", n.has("scales") && !nested);
+  optional("scales", nested);
+  optional("nested_scales", nested);
+  optional("offset", nested);
+  optional("bias", n.has("bias"));
+  optional("residual", n.has("residual"));
+  l.out(0).value(f).value(codes).value(map_of(true));
+  l.blocks((f.columns + kBlock / kWarp - 1) / (kBlock / kWarp));
+  return one(std::move(l));
 }
 
 Result<Launch> widen_launch(const NodeView& n, const Type& t, const LaunchArgument& to) {

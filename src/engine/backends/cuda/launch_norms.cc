@@ -10,8 +10,6 @@ constexpr int64_t kMostNormParts = 396;
 Result<Launches> refuse(const NodeView& n) {
   return no_kernel(n, fmt::format("not for {}", name_of(n.in(0).dtype)));
 }
-// 128 columns for each block along x.
-bool has_parts(int64_t columns) { return columns / (32 * kSummedColumns) < 1 << 16; }
 
 // Eights of columns in a thread, threads of a row, rows of a block. `most`: the eights if one is not enough.
 struct NormBlock {
@@ -65,7 +63,18 @@ Result<Launches> norm(const NodeView& n, bool is_layer) {
   return one(std::move(l));
 }
 
-// dx and parts of dgamma and dbeta, then their sums.
+// The sums of the rows of x, of such a type, as two launches. They share the workspace with those before.
+void append_row_sums(Launches& all, const Type& type, const LaunchArgument& x,
+                     const LaunchArgument& onto, DType to, const LaunchArgument& out) {
+  const int64_t rows = type.shape[0], columns = type.shape[1];
+  all.workspace_bytes = std::max(all.workspace_bytes, row_part_bytes(rows, columns));
+  Launch parts = row_part_launch(kernel_of("row_parts", type.dtype), rows, columns);
+  parts.argument(x).work().value(rows).value(columns);
+  all.launches.push_back(std::move(parts));
+  all.launches.push_back(add_parts_launch(to, onto, out, rows, columns));
+}
+
+// dx and parts of dgamma, of dbeta and of the sums of dx, then their sums.
 Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   const size_t rstd = n.slot("rstd"), dy = n.slot("dy"), dsum = n.slot("dsum");
   if (!has_norm(n)) return refuse(n);
@@ -76,10 +85,15 @@ Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   all.y = element_of(n.in(dy).dtype);
   all.dx = element_of(n.out(0).dtype);
   if (n.has(dsum)) all.dsum = element_of(n.in(dsum).dtype);
+  const bool sums_dx = is_layer && n.flag("sums");
+  all.has_sums = sums_dx && !is_wide && block.each == 1;
   const int64_t parts = std::min((all.rows + block.rows - 1) / block.rows, kMostNormParts);
+  const int64_t sums_of_part = (all.has_sums ? 3 : 2) * int64_t{all.columns};
   Launches made;
-  made.workspace_bytes = parts * 2 * all.columns * 4;
-  Launch dx(is_wide ? "norm_grad_wide" : fmt::format("norm_grad_{}", block.each));
+  made.workspace_bytes = parts * sums_of_part * 4;
+  Launch dx(all.has_sums ? "norm_grad_sums"
+            : is_wide    ? "norm_grad_wide"
+                         : fmt::format("norm_grad_{}", block.each));
   dx.in(0).in(1);
   is_layer ? dx.in(n.slot("mean")) : dx.none();
   dx.in(rstd).in(dy);
@@ -90,26 +104,25 @@ Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   Launch sums("add_norm_parts");
   sums.work().out(1);
   is_layer ? sums.out(2) : sums.none();
-  sums.value(parts).value(all).blocks((2 * all.columns + kWarp - 1) / kWarp);
+  all.has_sums ? sums.out(3) : sums.none();
+  sums.value(parts).value(all).blocks((sums_of_part + kWarp - 1) / kWarp);
   made.launches.push_back(std::move(sums));
+  if (sums_dx && !all.has_sums) {  // rows that no thread keeps
+    if (!has_row_parts(all.columns)) return refuse(n);
+    append_row_sums(made, n.out(0), LaunchArgument::output(0), LaunchArgument::null(), DType::f32,
+                    LaunchArgument::output(3));
+  }
   return made;
 }
 
 Result<Launches> sum_rows(const NodeView& n) {
   const Type& x = n.in(0);
   const DType y = n.out(0).dtype;
-  if (!is_fused(x.dtype) || !is_fused(y) || !has_parts(x.shape[1])) return refuse(n);
-  const int64_t rows = x.shape[0], columns = x.shape[1];
+  if (!is_fused(x.dtype) || !is_fused(y) || !has_row_parts(x.shape[1])) return refuse(n);
   Launches all;
-  all.workspace_bytes = row_part_bytes(rows, columns);
-  Launch parts = row_part_launch(kernel_of("row_parts", x.dtype), rows, columns);
-  parts.in(0).work().value(rows).value(columns);
-  all.launches.push_back(std::move(parts));
-  Launch add(kernel_of("add_parts", y));
-  add.work();
-  n.has(1) ? add.in(1) : add.none();
-  add.out(0).value(row_parts_of(rows)).value(columns).blocks((columns + kWarp - 1) / kWarp);
-  all.launches.push_back(std::move(add));
+  append_row_sums(all, x, LaunchArgument::input(0),
+                  n.has(1) ? LaunchArgument::input(1) : LaunchArgument::null(), y,
+                  LaunchArgument::output(0));
   return all;
 }
 
@@ -128,6 +141,16 @@ Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns)
   l.block_y = 8;
   return l;
 }
+
+Launch add_parts_launch(DType to, const LaunchArgument& onto, const LaunchArgument& out,
+                        int64_t rows, int64_t columns) {
+  Launch add(kernel_of("add_parts", to));
+  add.work().argument(onto).argument(out).value(row_parts_of(rows)).value(columns);
+  add.blocks((columns + kWarp - 1) / kWarp);
+  return add;
+}
+// 128 columns for each block along x.
+bool has_row_parts(int64_t columns) { return columns / (32 * kSummedColumns) < 1 << 16; }
 
 void add_norms(LaunchTable& t) {
   t["layer_norm"] = [](const NodeView& n) { return norm(n, true); };

@@ -35,8 +35,10 @@ Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
 Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   const Type &x = n.in("x"), &w = n.in("w"), &y = n.out(0);
   const bool in_blocks = !n.text("scheme").empty();
-  if (w.dtype == DType::i8) return no_kernel(n, "a weight in i8 is widened first");
   if (!is_fused(y.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(y.dtype)));
+  if (x.dtype != DType::f16 || rounded_to(n) != DType::f32)
+    if (Result<Launches> few = few_rows(n)) return few;
+  if (w.dtype == DType::i8) return no_kernel(n, "a weight in i8 is widened first");
   // If no attribute rounds the operands, a weight of another type is widened first.
   if (w.dtype != x.dtype && !in_blocks && rounded_to(n) == DType::f32)
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(x.dtype), name_of(w.dtype)));

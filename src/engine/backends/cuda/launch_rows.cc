@@ -33,9 +33,15 @@ Result<Launches> dropout(const NodeView& n) {
   return one(std::move(l));
 }
 
-// A table whose elements are those of the result: its rows as they are.
+// Rows of a table as they are, or of one in f32 rounded.
 Result<Launches> embedding(const NodeView& n) {
   const Type& t = n.out(0);
+  const bool rounds = n.in(0).dtype == DType::f32 && is_one_of(t.dtype, {DType::bf16, DType::f16});
+  if (rounds && n.text("scheme").empty() && !n.has(2)) {
+    Launch l(kernel_of("embedding", t.dtype));
+    l.in(0).in(1).out(0).value(t.count()).value(t.shape[1]).mapped(t.count());
+    return one(std::move(l));
+  }
   if (n.in(0).dtype != t.dtype || !n.text("scheme").empty() || n.has(2))
     return no_kernel(n, fmt::format("a table in {}", name_of(n.in(0).dtype)));
   return gather_rows(n);

@@ -91,6 +91,9 @@ Launch cast_launch(DType from, DType to, const LaunchArgument& in, const LaunchA
 Launch pad_launch(DType from, DType to, const LaunchArgument& in, const LaunchArgument& out,
                   int64_t rows, int64_t columns, int64_t out_rows, int64_t step);
 
+// The product of a linear of few rows, which reads the weight as it is stored. An Error kDeclined if there is no such
+// kernel.
+Result<Launches> few_rows(const NodeView& n);
 // Widens the weight of a node with attribute scheme, which is in blocks, to a matrix of that type.
 Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArgument& to);
 // Adds widen_launch() as the first of `all`, before a product; the matrix is at the beginning of
@@ -105,6 +108,11 @@ Map map_of(bool is_signed);
 int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
+// Adds these parts, from the beginning of the workspace, and `onto`.
+Launch add_parts_launch(DType to, const LaunchArgument& onto, const LaunchArgument& out,
+                        int64_t rows, int64_t columns);
+// Whether a launch has parts for this many columns.
+bool has_row_parts(int64_t columns);
 
 // Copies operand i to result k unless they share storage.
 Launch copy_if_apart(const NodeView& n, size_t i, size_t k);

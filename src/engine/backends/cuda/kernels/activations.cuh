@@ -67,12 +67,38 @@ __device__ __forceinline__ void activate_all(const T* x, const T* y, T* out, int
       },
       [&](int64_t i) { out[i] = Narrow<T>::of(f(wide(x[i]), wide(y[i]))); });
 }
+// Gradients; y: null, or for what the forward pass made, written over an operand or apart.
 template <class T>
-__device__ __forceinline__ void gate_grad_all(const T* a, const T* x, const T* dy, T* da, T* dx,
+__device__ __forceinline__ void activation_grad_all(const T* x, const T* dy, T* dx, T* y, int64_t n,
+                                                    int kind) {
+  constexpr int N = kPacked<T, T>;
+  for_packs<N>(
+      n, is_whole(x) && is_whole(dy) && is_whole(dx) && is_whole(y),
+      [&](int64_t i) {
+        float v[N], d[N];
+        load<N>(v, x + i);
+        load<N>(d, dy + i);
+        HONE_UNROLL
+        for (int e = 0; e < N; ++e) {
+          d[e] = d[e] * slope(kind, v[e]);
+          v[e] = y != nullptr ? activate(kind, v[e]) : 0.0f;
+        }
+        store<N>(dx + i, d);
+        if (y != nullptr) store<N>(y + i, v);
+      },
+      [&](int64_t i) {
+        const float v = wide(x[i]), d = wide(dy[i]);
+        dx[i] = Narrow<T>::of(d * slope(kind, v));
+        if (y != nullptr) y[i] = Narrow<T>::of(activate(kind, v));
+      });
+}
+template <class T>
+__device__ __forceinline__ void gate_grad_all(const T* a, const T* x, const T* dy, T* da, T* dx, T* y,
                                               int64_t n, int kind) {
   constexpr int N = kPacked<T, T>;
   for_packs<N>(
-      n, is_whole(a) && is_whole(x) && is_whole(dy) && is_whole(da) && is_whole(dx),
+      n,
+      is_whole(a) && is_whole(x) && is_whole(dy) && is_whole(da) && is_whole(dx) && is_whole(y),
       [&](int64_t i) {
         float of_a[N], of_x[N], d[N];
         load<N>(of_a, a + i);
@@ -80,32 +106,37 @@ __device__ __forceinline__ void gate_grad_all(const T* a, const T* x, const T* d
         load<N>(d, dy + i);
         HONE_UNROLL
         for (int e = 0; e < N; ++e) {
-          of_x[e] = d[e] * of_x[e] * slope(kind, of_a[e]);
-          d[e] = d[e] * activate(kind, of_a[e]);
+          const float gate = activate(kind, of_a[e]), v = of_x[e];
+          of_x[e] = d[e] * v * slope(kind, of_a[e]);
+          of_a[e] = gate * v;
+          d[e] = d[e] * gate;
         }
         store<N>(da + i, of_x);
         store<N>(dx + i, d);
+        if (y != nullptr) store<N>(y + i, of_a);
       },
       [&](int64_t i) {
         const float of_a = wide(a[i]), of_x = wide(x[i]), d = wide(dy[i]);
+        const float gate = activate(kind, of_a);
         da[i] = Narrow<T>::of(d * of_x * slope(kind, of_a));
-        dx[i] = Narrow<T>::of(d * activate(kind, of_a));
+        dx[i] = Narrow<T>::of(d * gate);
+        if (y != nullptr) y[i] = Narrow<T>::of(gate * of_x);
       });
 }
 
-#define HONE_ACTIVATIONS(name, T)                                                                \
-  HONE_KERNEL(activation_##name, const T* x, T* y, int64_t n, int kind) {                        \
-    activate_all(x, y, n, [=](float v) { return activate(kind, v); });                           \
-  }                                                                                              \
-  HONE_KERNEL(activation_grad_##name, const T* x, const T* dy, T* dx, int64_t n, int kind) {     \
-    activate_all(x, dy, dx, n, [=](float v, float d) { return d * slope(kind, v); });            \
-  }                                                                                              \
-  HONE_KERNEL(gate_##name, const T* a, const T* x, T* y, int64_t n, int kind) {                  \
-    activate_all(a, x, y, n, [=](float v, float w) { return activate(kind, v) * w; });           \
-  }                                                                                              \
-  HONE_KERNEL(gate_grad_##name, const T* a, const T* x, const T* dy, T* da, T* dx, int64_t n,    \
-              int kind) {                                                                        \
-    gate_grad_all(a, x, dy, da, dx, n, kind);                                                    \
+#define HONE_ACTIVATIONS(name, T)                                                              \
+  HONE_KERNEL(activation_##name, const T* x, T* y, int64_t n, int kind) {                      \
+    activate_all(x, y, n, [=](float v) { return activate(kind, v); });                         \
+  }                                                                                            \
+  HONE_KERNEL(activation_grad_##name, const T* x, const T* dy, T* dx, T* y, int64_t n, int kind) {\
+    activation_grad_all(x, dy, dx, y, n, kind);                                                \
+  }                                                                                            \
+  HONE_KERNEL(gate_##name, const T* a, const T* x, T* y, int64_t n, int kind) {                \
+    activate_all(a, x, y, n, [=](float v, float w) { return activate(kind, v) * w; });         \
+  }                                                                                            \
+  HONE_KERNEL(gate_grad_##name, const T* a, const T* x, const T* dy, T* da, T* dx, T* y,       \
+              int64_t n, int kind) {                                                           \
+    gate_grad_all(a, x, dy, da, dx, y, n, kind);                                               \
   }
 HONE_ACTIVATIONS(f32, float)
 HONE_ACTIVATIONS(bf16, bf16)

@@ -80,6 +80,21 @@ static_assert(sizeof(Updates) + 4 * sizeof(void*) <= 4096);
 // Types of elements, where a kernel is for several.
 enum class Element : int { f64, f32, bf16, f16 };
 
+// x [rows,inner] times a weight of `columns` rows of `inner` elements, as it is stored: i8 with a scale for each
+// column, 4 bits or i8 with scales beside them (Scaled), blocks that hold their scales (blocks.cuh's Format), or floats.
+constexpr int kMostFewRows = 16;
+enum class StoredForm : int { i8, scaled, blocks, floats };
+struct FewRows {
+  int64_t columns, inner;
+  int rows;
+  StoredForm form;
+  int format, block, bytes;   // of blocks
+  int64_t scaled;             // elements that share a scale; 0: a row
+  Element stored;             // of floats
+  Element x, z, bias, scale;  // as they are kept; scale: that of i8
+  Element rounded, weight;    // what x and the weight are rounded to; f32: nothing
+};
+
 // Tensors whose squares are summed, several in one launch: a block has kSquared elements of one.
 struct SquareTensor {
   const void* x;
@@ -104,6 +119,7 @@ struct Norm {
   Element x, gamma, y;      // y: of the result, and its gradient
   Element dsum, dx;         // of a gradient
   bool is_layer, has_beta;  // else rms_norm
+  bool has_sums;            // a gradient sums the rows of dx too
 };
 // Columns that a thread has beside each other, and most rows of a block.
 constexpr int kNormed = 8, kMostNormRows = 8;
@@ -158,6 +174,8 @@ struct Attention {
   int group;        // segments that begin in the last `group` tokens give their tiles by turns
   int bit_columns;  // tiles of keys of a segment, at most, whose dropout goes from dq to dk/dv as bits
 };
+// Heads of a block of paged_attention.
+constexpr int kPagedHeads = 4;
 // Tokens of a tile; queries of a gradient have smaller ones.
 constexpr int kQueryTile = 64, kBackTile = 32, kKeyTile = 32;
 // The same on tensor cores, with four warps in a block.

@@ -3,6 +3,9 @@
 // Everything is computed in f32 and rounded once, but for xhat of rms_norm, which Transformers rounds too where
 // gamma has x's type of 16 bits. Sums over rows are made of parts, one for each block of the grid, which are
 // then added in order: their number depends on the shape alone.
+#pragma once
+
+#include "engine/backends/cuda/kernels/activations.cuh"
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
@@ -265,27 +268,24 @@ __device__ __forceinline__ void write_dx(const NormGrad& a, const Norm& n, int64
   write(a.dx, n.dx, at, g, count, a.whole);
 }
 
-// The sums of a block, as parts[block][dgamma, dbeta][columns]; its rows in y are added in order.
-template <int kEach>
-__device__ __forceinline__ void put_parts(float (&of_gamma)[kEach][kNormed],
-                                          float (&of_beta)[kEach][kNormed], float* parts,
+// The sums of a block, as parts[block][dgamma, dbeta, dx if kSums is 3][columns]; its rows in y are added in order.
+template <int kSums, int kEach>
+__device__ __forceinline__ void put_parts(float (&of)[kSums][kEach][kNormed], float* parts,
                                           const Norm& n) {
-  __shared__ float of_rows[2 * kNormed][kBlock];
+  __shared__ float of_rows[kSums * kNormed][kBlock];
   for (int row = 1; row < static_cast<int>(blockDim.y); ++row) {  // kEach is 1
     if (static_cast<int>(threadIdx.y) == row) {
       HONE_UNROLL
-      for (int e = 0; e < kNormed; ++e) {
-        of_rows[e][threadIdx.x] = of_gamma[0][e];
-        of_rows[kNormed + e][threadIdx.x] = of_beta[0][e];
-      }
+      for (int s = 0; s < kSums; ++s)
+        HONE_UNROLL
+        for (int e = 0; e < kNormed; ++e) of_rows[s * kNormed + e][threadIdx.x] = of[s][0][e];
     }
     __syncthreads();
     if (threadIdx.y == 0) {
       HONE_UNROLL
-      for (int e = 0; e < kNormed; ++e) {
-        of_gamma[0][e] += of_rows[e][threadIdx.x];
-        of_beta[0][e] += of_rows[kNormed + e][threadIdx.x];
-      }
+      for (int s = 0; s < kSums; ++s)
+        HONE_UNROLL
+        for (int e = 0; e < kNormed; ++e) of[s][0][e] += of_rows[s * kNormed + e][threadIdx.x];
     }
     __syncthreads();
   }
@@ -293,21 +293,26 @@ __device__ __forceinline__ void put_parts(float (&of_gamma)[kEach][kNormed],
   HONE_UNROLL
   for (int k = 0; k < kEach; ++k) {
     const int column = column_of(k), count = count_of(n, column);
-    float* const to = parts + static_cast<int64_t>(blockIdx.x) * 2 * n.columns + column;
+    float* const to = parts + static_cast<int64_t>(blockIdx.x) * kSums * n.columns + column;
     const bool whole = n.columns % 4 == 0;
-    write_as(to, of_gamma[k], count, whole);
-    write_as(to + n.columns, of_beta[k], count, whole);
+    HONE_UNROLL
+    for (int s = 0; s < kSums; ++s)
+      write_as(to + static_cast<int64_t>(s) * n.columns, of[s][k], count, whole);
   }
 }
+// What a write to memory of this type keeps of x.
+__device__ __forceinline__ float kept_as(float x, Element type) {
+  return type == Element::f32 ? x : rounded(x, type);
+}
 
-// dx of all rows, and the sums of dgamma and dbeta over those of each block.
-template <int kEach>
+// dx of all rows, and the sums of dgamma, of dbeta and, if kSums is 3, of dx over those of each block.
+template <int kEach, int kSums = 2>
 __device__ __forceinline__ void norm_grad_rows(const NormGrad& a, float* parts, const Norm& n) {
   constexpr bool kKeeps = kEach == 1;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.y;
   const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   const float share = 1.0f / static_cast<float>(n.columns);
-  float gamma[kNormed] = {}, of_gamma[kEach][kNormed] = {}, of_beta[kEach][kNormed] = {};
+  float gamma[kNormed] = {}, of[kSums][kEach][kNormed] = {};
   if (kKeeps) read(gamma, a.gamma, n.gamma, column_of(0), count_of(n, column_of(0)), a.whole);
   Eight next_x[kEach], next_dy[kEach];
   const auto ask = [&](int64_t row) {
@@ -335,17 +340,21 @@ __device__ __forceinline__ void norm_grad_rows(const NormGrad& a, float* parts, 
     HONE_UNROLL
     for (int k = 0; k < kEach; ++k) {
       if (!kKeeps) read(gamma, a.gamma, n.gamma, column_of(k), count_of(n, column_of(k)), a.whole);
-      add_to_columns(x[k], g[k], gamma, r.mean, r.rstd, of_gamma[k], of_beta[k], sum, with_x);
+      add_to_columns(x[k], g[k], gamma, r.mean, r.rstd, of[0][k], of[1][k], sum, with_x);
     }
-    const RowSums of = sum_row(sum, with_x, turn);
-    r.rest = a.mean != nullptr ? of.first * share : 0.0f;
-    r.by_xhat = of.second * share;
+    const RowSums row_sums = sum_row(sum, with_x, turn);
+    r.rest = a.mean != nullptr ? row_sums.first * share : 0.0f;
+    r.by_xhat = row_sums.second * share;
     if (!is_there) continue;
     HONE_UNROLL
-    for (int k = 0; k < kEach; ++k)
+    for (int k = 0; k < kEach; ++k) {
       write_dx(a, n, row * n.columns + column_of(k), count_of(n, column_of(k)), x[k], g[k], r);
+      if (kSums < 3) continue;
+      HONE_UNROLL
+      for (int e = 0; e < kNormed; ++e) of[kSums - 1][k][e] += kept_as(g[k][e], n.dx);
+    }
   }
-  put_parts<kEach>(of_gamma, of_beta, parts, n);
+  put_parts(of, parts, n);
 }
 
 // The same for rows of any size: they are read twice, and a block adds to its part in memory.
@@ -397,6 +406,7 @@ __device__ __forceinline__ void norm_grad_wide_rows(const NormGrad& a, float* pa
   }
 HONE_NORM_GRAD(norm_grad_1, norm_grad_rows<1>)
 HONE_NORM_GRAD(norm_grad_2, norm_grad_rows<2>)
+HONE_NORM_GRAD(norm_grad_sums, (norm_grad_rows<1, 3>))
 HONE_NORM_GRAD(norm_grad_wide, norm_grad_wide_rows)
 
 // The parts' column j, in the order of eight ranges of parts and then of those, for thread 0 of each 32 columns'
@@ -438,9 +448,14 @@ __device__ __forceinline__ void for_sums(const float* parts, int64_t columns, in
   }
 }
 
-// dgamma and dbeta (or null) of norm_grad's parts.
-HONE_KERNEL(add_norm_parts, const float* parts, void* dgamma, void* dbeta, int64_t count, Norm n) {
-  for_sums(parts, 2 * int64_t{n.columns}, count, [&](int64_t j, float sum) {
+// dgamma, dbeta (or null) and the sums of dx (if has_sums) of norm_grad's parts.
+HONE_KERNEL(add_norm_parts, const float* parts, void* dgamma, void* dbeta, float* sums,
+            int64_t count, Norm n) {
+  for_sums(parts, (n.has_sums ? 3 : 2) * int64_t{n.columns}, count, [&](int64_t j, float sum) {
+    if (j >= 2 * int64_t{n.columns}) {
+      sums[j - 2 * int64_t{n.columns}] = sum;
+      return;
+    }
     void* const to = j < n.columns ? dgamma : dbeta;
     const int64_t at = j < n.columns ? j : j - n.columns;
     if (to == nullptr) return;
@@ -502,16 +517,51 @@ __device__ __forceinline__ void sum_rows(const T* x, float* parts, int64_t rows,
                 [&](int64_t row, int64_t j) { return wide(x[row * columns + j]); });
 }
 
+// dx, and parts of the sums of its rows; y: null, or for the activation of x.
+template <class T>
+__device__ __forceinline__ void activation_grad_sums(const T* x, const T* dy, T* dx, T* y,
+                                                     float* parts, int64_t rows, int64_t columns,
+                                                     int kind) {
+  constexpr int N = kSummedColumns;
+  if (columns % N == 0 && is_whole(x) && is_whole(dy) && is_whole(dx) && is_whole(y))
+    sum_quads(parts, rows, columns, [&](int64_t row, int64_t j, float (&v)[N]) {
+      const int64_t at = row * columns + j;
+      float d[N], again[N];
+      load<N>(v, x + at);
+      load<N>(d, dy + at);
+      HONE_UNROLL
+      for (int e = 0; e < N; ++e) {
+        again[e] = y != nullptr ? activate(kind, v[e]) : 0.0f;
+        v[e] = wide(Narrow<T>::of(d[e] * slope(kind, v[e])));
+      }
+      store<N>(dx + at, v);
+      if (y != nullptr) store<N>(y + at, again);
+    });
+  else
+    sum_columns(parts, rows, columns, [&](int64_t row, int64_t j) {
+      const int64_t at = row * columns + j;
+      const float v = wide(x[at]);
+      const T made = Narrow<T>::of(wide(dy[at]) * slope(kind, v));
+      dx[at] = made;
+      if (y != nullptr) y[at] = Narrow<T>::of(activate(kind, v));
+      return wide(made);
+    });
+}
+
 // row_parts: parts of sums over rows; add_parts: out = onto (or nothing) + the parts.
-#define HONE_ROW_SUMS(name, T)                                                                   \
-  HONE_KERNEL(row_parts_##name, const T* x, float* parts, int64_t rows, int64_t columns) {       \
-    sum_rows(x, parts, rows, columns);                                                           \
-  }                                                                                              \
-  HONE_KERNEL(add_parts_##name, const float* parts, const T* onto, T* out, int64_t count,        \
-              int64_t columns) {                                                                 \
-    for_sums(parts, columns, count, [&](int64_t j, float sum) {                                  \
-      out[j] = Narrow<T>::of(onto != nullptr ? sum + wide(onto[j]) : sum);                       \
-    });                                                                                          \
+#define HONE_ROW_SUMS(name, T)                                                                 \
+  HONE_KERNEL(row_parts_##name, const T* x, float* parts, int64_t rows, int64_t columns) {     \
+    sum_rows(x, parts, rows, columns);                                                         \
+  }                                                                                            \
+  HONE_KERNEL(add_parts_##name, const float* parts, const T* onto, T* out, int64_t count,      \
+              int64_t columns) {                                                               \
+    for_sums(parts, columns, count, [&](int64_t j, float sum) {                                \
+      out[j] = Narrow<T>::of(onto != nullptr ? sum + wide(onto[j]) : sum);                     \
+    });                                                                                        \
+  }                                                                                            \
+  HONE_TILE_KERNEL(activation_grad_sums_##name, const T* x, const T* dy, T* dx, T* y, float* parts, \
+              int64_t rows, int64_t columns, int kind) {                                       \
+    activation_grad_sums(x, dy, dx, y, parts, rows, columns, kind);                            \
   }
 HONE_ROW_SUMS(f32, float)
 HONE_ROW_SUMS(bf16, bf16)

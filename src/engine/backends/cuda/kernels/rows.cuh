@@ -1,4 +1,4 @@
-// rope and dropout of rows [T,C] (engine/ops).
+// rope, dropout and embeddings of rows [T,C] (engine/ops).
 #include "engine/backends/cuda/kernels/kernel.cuh"
 #include "engine/backends/cuda/kernels/philox.cuh"
 
@@ -105,6 +105,30 @@ __device__ __forceinline__ void drop(const T* x, const int64_t* rng, const int64
   else
     drop_groups<1>(x, key, samples, positions, residual, y, rows, channels, threshold, scale);
 }
+
+// out[t] = table[ids[t]], rounded.
+template <class T>
+__device__ __forceinline__ void embed(const float* table, const int32_t* ids, T* out, int64_t n,
+                                      int64_t columns) {
+  constexpr int N = kPacked<T, T>;
+  for_packs<N>(
+      n, columns % N == 0 && is_whole(table) && is_whole(out),
+      [&](int64_t i) {
+        float v[N];
+        load<N>(v, table + ids[i / columns] * columns + i % columns);
+        store<N>(out + i, v);
+      },
+      [&](int64_t i) {
+        out[i] = Narrow<T>::of(table[ids[i / columns] * columns + i % columns]);
+      });
+}
+#define HONE_EMBEDDING(name, T)                                                                 \
+  HONE_KERNEL(embedding_##name, const float* table, const int32_t* ids, T* out, int64_t n,      \
+              int64_t columns) {                                                                \
+    embed(table, ids, out, n, columns);                                                         \
+  }
+HONE_EMBEDDING(bf16, bf16)
+HONE_EMBEDDING(f16, f16)
 
 #define HONE_ROWS(name, T)                                                                       \
   HONE_KERNEL(rope_##name, const T* x, const int32_t* positions, const float* inv_freq, T* y,    \
