@@ -1,7 +1,9 @@
 // The backend of TPUs, through libtpu.
+#include "base/core/text.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/xla/backend.h"
 #include "engine/backends/xla/errors.h"
+#include "engine/device/tpus.h"
 
 namespace hone {
 
@@ -13,8 +15,15 @@ BackendKind backend_tpu() {
                 return xla::open_backend({.name = "tpu",
                                           .platform = xla::Platform::tpu,
                                           .threads = o.threads,
-                                          .ordinal = o.ordinal});
+                                          .ordinal = o.ordinal,
+                                          .cache = cache_folder() + "/xla"});
               },
+          .devices =
+              [](const BackendOptions&) {
+                const auto tpus = known_tpus();
+                return std::vector<DeviceSpec>(tpus.begin(), tpus.end());
+              },
+          .chooser = [](const DeviceSpec&) -> Chooser { return xla::choose_planned; },
           .needs_device = true,
           .absent = &err::kNoTpu,
           .numbered = true};

@@ -1,4 +1,5 @@
 // The backend of a PJRT plug-in for the CPU.
+#include "base/core/text.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/xla/backend.h"
 #include "engine/backends/xla/errors.h"
@@ -13,7 +14,8 @@ BackendKind backend_xla_cpu() {
                 return xla::open_backend({.name = "xla_cpu",
                                           .platform = xla::Platform::cpu,
                                           .threads = o.threads,
-                                          .ordinal = o.ordinal});
+                                          .ordinal = o.ordinal,
+                                          .cache = cache_folder() + "/xla"});
               },
           .needs_device = true,
           .absent = &err::kNoPlugin,

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
 #include "base/core/philox.h"
 #include "base/core/text.h"
 #include "base/core/whole_test.h"
@@ -91,7 +95,7 @@ TEST(Xla, Conformance) {
 TEST(Xla, AWrongTextIsTheCompilersError) {
   const auto file = xla::find_plugin(xla::Platform::cpu);
   if (!file.ok()) GTEST_SKIP() << file.error().text();
-  const auto client = xla::Client::open(xla::Plugin::load(*file).value(), 0);
+  const auto client = xla::Client::open(xla::Plugin::load(*file).value());
   ASSERT_TRUE(client.ok()) << client.error().text();
   const auto wrong = (*client)->compile("module { this is no program }");
   ASSERT_FALSE(wrong.ok());
@@ -241,6 +245,46 @@ next %0 = %1
   const int64_t before = xla::compiles_of(*backend);
   const Running a(*backend, {program_of(text)}), b(*backend, {program_of(text)});
   EXPECT_EQ(xla::compiles_of(*backend), before + 1);
+}
+
+// Another process would do the same: the folder has the programs, and a damaged one is compiled again.
+TEST(Xla, CompiledProgramsAreKeptInAFolder) {
+  const std::string folder = testing::TempDir() + "hone_xla_cache";
+  std::filesystem::remove_all(folder);
+  const auto open = [&](double keep_after_s) {
+    return xla::open_backend(
+        {.name = "xla_cpu", .threads = 1, .cache = folder, .keep_after_s = keep_after_s});
+  };
+  const char* text = R"(program p
+state "w" %0 : f32[3] {role="param", trainable=true}
+  %1 : f32[3] = exp(%0)
+next %0 = %1
+)";
+  const auto run = [&](double keep_after_s, int64_t compiles, int64_t loads) {
+    const auto backend = open(keep_after_s);
+    ASSERT_TRUE(backend.ok()) << backend.error().text();
+    const Running r(**backend, {program_of(text)});
+    EXPECT_EQ(xla::compiles_of(**backend), compiles);
+    EXPECT_EQ(xla::loads_of(**backend), loads);
+    const std::vector<float> start{0, 1, 2};
+    Queue& queue = (*backend)->device().queue(Lane::compute);
+    queue.copy(r.at("w"), start.data(), 12);
+    r.executable->run(0, nullptr);
+    EXPECT_FLOAT_EQ(numbers_of(queue, r.at("w"), 3)[2], std::exp(2.0f));
+  };
+  if (const auto any = open(1); !any.ok()) GTEST_SKIP() << any.error().text();
+  run(1e9, 1, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder)) << "it was compiled fast";
+  run(0, 1, 0);
+  run(0, 0, 1);
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    std::fstream damaged(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekp(-1, std::ios::end);
+    damaged.put('?');
+  }
+  run(0, 1, 0);
+  run(0, 0, 1);
+  std::filesystem::remove_all(folder);
 }
 
 // A mask is the same integers as on every other device.

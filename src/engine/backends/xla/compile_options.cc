@@ -2,13 +2,22 @@
 
 namespace hone::xla {
 
-std::string compile_options() {
-  std::string build("\x08", 1);  // device_ordinal = -1
-  build += std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
-  build += std::string("\x20\x01\x28\x01", 4);  // num_replicas, num_partitions = 1
-  std::string all("\x1a", 1);                   // executable_build_options
-  all += static_cast<char>(build.size());
-  return all + build + std::string("\x20\x01", 2);  // compile_portable_executable
+namespace {
+
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value % 128 + 128);
+  return bytes + static_cast<char>(value);
+}
+
+}  // namespace
+
+std::string compile_options(int replicas) {
+  std::string build = "\x08" + varint(~uint64_t{0});  // device_ordinal = -1
+  build += "\x20" + varint(static_cast<uint64_t>(replicas)) +
+           "\x28\x01";                                            // num_replicas, num_partitions
+  const std::string all = "\x1a" + varint(build.size()) + build;  // executable_build_options
+  return replicas > 1 ? all : all + "\x20\x01";                   // compile_portable_executable
 }
 
 pjrt::SourceText source_of(const std::string& text) {

@@ -7,9 +7,9 @@
 
 namespace hone::xla {
 
-// A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one replica, one
-// partition, for any device.
-std::string compile_options();
+// A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one partition. One replica is
+// for any device, several are for the devices of their numbers.
+std::string compile_options(int replicas = 1);
 // `text` must outlive it.
 pjrt::SourceText source_of(const std::string& text);
 // Memory of one compiled program, by the compiler.

@@ -69,12 +69,18 @@ class XlaDevice::ImageQueue : public Queue {
   XlaDevice& device_;
 };
 
-XlaDevice::XlaDevice(std::unique_ptr<Client> client, std::unique_ptr<Device> host, DeviceSpec spec)
+XlaDevice::XlaDevice(std::shared_ptr<const Client> client, int ordinal,
+                     std::shared_ptr<Together> together, std::unique_ptr<Device> host,
+                     DeviceSpec spec)
     : client_(std::move(client)),
+      ordinal_(ordinal),
+      together_(std::move(together)),
       host_(std::move(host)),
       spec_(std::move(spec)),
       queue_(std::make_unique<ImageQueue>(*this)) {}
-XlaDevice::~XlaDevice() = default;
+XlaDevice::~XlaDevice() {
+  if (together_) together_->leave(ordinal_);
+}
 
 Result<std::unique_ptr<Memory>> XlaDevice::allocate(Space space, int64_t bytes,
                                                     const std::string& folder) {
@@ -90,7 +96,9 @@ Queue& XlaDevice::queue(Lane) { return *queue_; }
 Status XlaDevice::check() const { return check_group(); }
 
 void XlaDevice::fail(const Status& status) {
-  if (!status.ok()) keep_failure(status.error());
+  if (status.ok()) return;
+  keep_failure(status.error());
+  if (together_) together_->leave(ordinal_);
 }
 
 void XlaDevice::remove(Residents* residents) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/backends/xla/client.h"
+#include "engine/backends/xla/together.h"
 #include "engine/device/device.h"
 
 namespace hone::xla {
@@ -25,7 +26,9 @@ class Residents {
 class XlaDevice : public Device {
  public:
   // `host` does the work of the host: its threads, its memory. `name`: "xla_cpu", "tpu".
-  XlaDevice(std::unique_ptr<Client> client, std::unique_ptr<Device> host, DeviceSpec spec);
+  // `ordinal`: of the client's device; the rank, with other ranks.
+  XlaDevice(std::shared_ptr<const Client> client, int ordinal, std::shared_ptr<Together> together,
+            std::unique_ptr<Device> host, DeviceSpec spec);
   ~XlaDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
@@ -36,6 +39,8 @@ class XlaDevice : public Device {
   Status check() const override;
 
   const Client& client() const { return *client_; }
+  int ordinal() const { return ordinal_; }
+  Together* together() const { return together_.get(); }  // null: one rank
   void add(Residents* residents) { residents_.push_back(residents); }
   void remove(Residents* residents);
   // Keeps the first failure of a transfer or a program.
@@ -43,7 +48,9 @@ class XlaDevice : public Device {
 
  private:
   class ImageQueue;
-  std::unique_ptr<Client> client_;
+  std::shared_ptr<const Client> client_;
+  int ordinal_;
+  std::shared_ptr<Together> together_;
   std::unique_ptr<Device> host_;
   DeviceSpec spec_;
   std::vector<Residents*> residents_;

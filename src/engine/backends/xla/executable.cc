@@ -27,6 +27,7 @@ struct Resident {
 
 struct Call {
   std::shared_ptr<const Compiled> program;
+  bool of_all_ranks = false;  // each of them runs it with the others
   std::vector<Type> inputs, outputs;
   std::vector<size_t> states;   // of the plan, in the program's order
   std::vector<size_t> written;  // of these, in the order of results
@@ -37,6 +38,34 @@ struct Call {
   std::vector<pjrt::Buffer*> arguments, results;
 };
 
+// A program with collectives, which all ranks run together.
+struct Replicas {
+  ModuleText module;
+  std::shared_ptr<const Compiled> program;  // null: the program has no collectives
+};
+
+// The programs of a rank, at a meeting.
+struct ProgramsOfRank {
+  std::span<const Program> programs;
+  std::vector<Replicas>* made;
+};
+
+Status compile_for_all(const Client& client, std::span<void* const> ranks) {
+  const auto given = [&](size_t rank) { return static_cast<ProgramsOfRank*>(ranks[rank]); };
+  for (size_t i = 0; i < given(0)->programs.size(); ++i) {
+    if (!has_collectives(given(0)->programs[i])) continue;
+    std::vector<const Program*> of_ranks;
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      HONE_BUG_IF(i >= given(r)->programs.size(), "rank {} has other programs", r);
+      of_ranks.push_back(&given(r)->programs[i]);
+    }
+    const ModuleText module = HONE_TRY(write_replicas(of_ranks));
+    const auto program = HONE_TRY(client.compile(module.text, static_cast<int>(ranks.size())));
+    for (size_t r = 0; r < ranks.size(); ++r) (*given(r)->made)[i] = {module, program};
+  }
+  return Ok{};
+}
+
 class XlaExecutable : public Executable, public Residents {
  public:
   explicit XlaExecutable(XlaDevice& device) : device_(device) { device_.add(this); }
@@ -45,11 +74,20 @@ class XlaExecutable : public Executable, public Residents {
 
   Status add(std::span<const Program> programs, const RunPlan& plan) {
     for (const StateSlot& s : plan.states) states_.emplace_back(s);
+    std::vector<Replicas> replicas(programs.size());
+    if (device_.together() != nullptr &&
+        std::any_of(programs.begin(), programs.end(), has_collectives))
+      HONE_TRY(compile_together(programs, replicas));
     for (size_t i = 0; i < programs.size(); ++i) {
       const Program& p = programs[i];
-      const ModuleText module = write_module(p);
       Call c;
-      c.program = HONE_TRY(device_.client().compile(module.text));
+      ModuleText module = std::move(replicas[i].module);
+      c.program = replicas[i].program;
+      c.of_all_ranks = c.program != nullptr;
+      if (!c.of_all_ranks) {
+        module = write_module(p);
+        c.program = HONE_TRY(device_.client().compile(module.text));
+      }
       for (const Named& in : p.inputs) c.inputs.push_back(p.type(in.value));
       for (const ValueId v : module.outputs) c.outputs.push_back(p.type(v));
       for (const State& s : p.states) c.states.push_back(slot(plan, s.name));
@@ -92,6 +130,27 @@ class XlaExecutable : public Executable, public Residents {
   }
 
  private:
+  Status compile_together(std::span<const Program> programs, std::vector<Replicas>& made) {
+    ProgramsOfRank mine{programs, &made};
+    return device_.together()->meet(device_.ordinal(), &mine, [&](std::span<void* const> all) {
+      return compile_for_all(device_.client(), all);
+    });
+  }
+
+  Status run_together(Call& c) {
+    return device_.together()->meet(device_.ordinal(), &c, [&](std::span<void* const> all) {
+      std::vector<pjrt::Buffer* const*> arguments;
+      std::vector<pjrt::Buffer**> results;
+      for (void* rank : all) {
+        auto* call = static_cast<Call*>(rank);
+        HONE_BUG_IF(call->program != c.program, "the ranks run different programs");
+        arguments.push_back(call->arguments.data());
+        results.push_back(call->results.data());
+      }
+      return c.program->run_replicas(arguments, c.arguments.size(), results);
+    });
+  }
+
   static size_t slot(const RunPlan& plan, const std::string& name) {
     const auto at = std::find_if(plan.states.begin(), plan.states.end(),
                                  [&](const StateSlot& s) { return s.name == name; });
@@ -122,15 +181,16 @@ class XlaExecutable : public Executable, public Residents {
     const Client& client = device_.client();
     size_t next = 0;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
-      c.given[i] = HONE_TRY(client.upload(ports.loads[i].from, c.inputs[i]));
+      c.given[i] = HONE_TRY(client.upload(device_.ordinal(), ports.loads[i].from, c.inputs[i]));
       c.arguments[next++] = c.given[i].raw();
     }
     for (const size_t s : c.states) {
       Resident& r = states_[s];
-      if (!r.array) r.array = HONE_TRY(client.upload(r.image, r.type));
+      if (!r.array) r.array = HONE_TRY(client.upload(device_.ordinal(), r.image, r.type));
       c.arguments[next++] = r.array.raw();
     }
-    HONE_TRY(c.program->run(c.arguments, c.results));
+    HONE_TRY(c.of_all_ranks ? run_together(c)
+                            : c.program->run(device_.ordinal(), c.arguments, c.results));
     std::vector<Buffer> made;
     for (pjrt::Buffer* raw : c.results) made.emplace_back(client, raw);
     for (Buffer& given : c.given) given = Buffer();

@@ -218,6 +218,21 @@ struct GetExecutableArgs : Head {
 struct ExecutableArgs : Head {
   Executable* executable = nullptr;
 };
+struct SerializeArgs : Head {
+  const Executable* executable = nullptr;
+  const char* bytes = nullptr;          // out
+  size_t size = 0;                      // out
+  void* owner = nullptr;                // out: of the bytes
+  void (*free)(void* owner) = nullptr;  // out
+};
+struct DeserializeArgs : Head {
+  Client* client = nullptr;
+  const char* bytes = nullptr;
+  size_t size = 0;
+  LoadedExecutable* executable = nullptr;  // out
+  const char* options = nullptr;           // null: those that it was compiled with
+  size_t options_size = 0;
+};
 struct CompiledMemoryArgs : Head {
   Executable* executable = nullptr;
   int64_t code_bytes = 0;       // out
@@ -272,12 +287,14 @@ struct Api {
   Call<DeviceMemoryArgs> device_memory;
   Unused memory_queries[5];
   Call<ExecutableArgs> executable_destroy;
-  Unused executable_queries[9];
+  Unused executable_queries[8];
+  Call<SerializeArgs> executable_serialize;
   Call<LoadedExecutableArgs> loaded_destroy;
   Call<GetExecutableArgs> loaded_executable;
   Unused loaded_queries[3];
   Call<ExecuteArgs> execute;
-  Unused deserialize, fingerprint;
+  Call<DeserializeArgs> deserialize;
+  Unused fingerprint;
   Call<BufferArgs> buffer_destroy;
   Unused buffer_queries[11];
   Call<BufferToHostArgs> buffer_to_host;

@@ -42,6 +42,8 @@ TEST(PjrtApi, FunctionsHaveThePlacesOfTheHeader) {
   FUNCTION(device_description, Device_GetDescription);
   FUNCTION(device_memory, Device_MemoryStats);
   FUNCTION(executable_destroy, Executable_Destroy);
+  FUNCTION(executable_serialize, Executable_Serialize);
+  FUNCTION(deserialize, Executable_DeserializeAndLoad);
   FUNCTION(loaded_destroy, LoadedExecutable_Destroy);
   FUNCTION(loaded_executable, LoadedExecutable_GetExecutable);
   FUNCTION(execute, LoadedExecutable_Execute);
@@ -85,6 +87,11 @@ TEST(PjrtApi, ArgumentsHaveTheLayoutsOfTheHeader) {
   SAME(ExecuteArgs, device, PJRT_LoadedExecutable_Execute_Args, execute_device);
   SAME_SIZE(ExecuteArgs, PJRT_LoadedExecutable_Execute_Args);
   SAME(GetExecutableArgs, executable, PJRT_LoadedExecutable_GetExecutable_Args, executable);
+  SAME(SerializeArgs, owner, PJRT_Executable_Serialize_Args, serialized_executable);
+  SAME(SerializeArgs, free, PJRT_Executable_Serialize_Args, serialized_executable_deleter);
+  SAME_SIZE(SerializeArgs, PJRT_Executable_Serialize_Args);
+  SAME(DeserializeArgs, executable, PJRT_Executable_DeserializeAndLoad_Args, loaded_executable);
+  SAME_SIZE(DeserializeArgs, PJRT_Executable_DeserializeAndLoad_Args);
   SAME(CompiledMemoryArgs, temporary_bytes, PJRT_Executable_GetCompiledMemoryStats_Args,
        temp_size_in_bytes);
   SAME_SIZE(CompiledMemoryArgs, PJRT_Executable_GetCompiledMemoryStats_Args);

@@ -1,6 +1,7 @@
 // A whole program as one StableHLO module.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,11 @@ struct ModuleText {
 
 // `p` is lowered for this backend: writer_of() knows each of its ops.
 ModuleText write_module(const Program& p);
+
+// One module for the programs of all ranks, which its replicas run: rank r is replica r. The programs
+// differ in the rows that a rank takes of a tensor, and in the rank of collectives. H1401 if they differ in
+// anything else, such as the number of rows that a rank holds.
+Result<ModuleText> write_replicas(std::span<const Program* const> ranks);
+bool has_collectives(const Program& p);
 
 }  // namespace hone::xla

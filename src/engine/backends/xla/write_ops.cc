@@ -12,6 +12,8 @@ const WriteTable& write_table() {
     add_codes(t);
     add_blocks(t);
     add_groups(t);
+    add_recurrent(t);
+    add_collectives(t);
     return t;
   }();
   return table;

@@ -24,6 +24,8 @@ void add_random(WriteTable& t);
 void add_codes(WriteTable& t);
 void add_blocks(WriteTable& t);
 void add_groups(WriteTable& t);
+void add_recurrent(WriteTable& t);
+void add_collectives(WriteTable& t);
 
 // The type of result `k`.
 inline std::string element_of_result(const NodeView& n, size_t k = 0) {

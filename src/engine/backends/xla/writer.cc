@@ -305,6 +305,137 @@ Ref Writer::add_rows(const Ref& onto, const Ref& ids, const Ref& updates) {
           column.type(), updates.type()));
 }
 
+namespace {
+
+std::string replica_groups(int64_t ranks) {
+  std::vector<int64_t> all;
+  for (int64_t r = 0; r < ranks; ++r) all.push_back(r);
+  return fmt::format("replica_groups = dense<[{}]> : tensor<1x{}xi64>", list_text(all), ranks);
+}
+
+// The body of a collective that adds two elements.
+std::string adds(const std::string& element) {
+  return fmt::format(
+      "({{\n    ^bb0(%old: {0}, %new: {0}):\n      %sum = stablehlo.add %old, %new : {0}\n      "
+      "stablehlo.return %sum : {0}\n    }})",
+      type_text(element, {}));
+}
+
+}  // namespace
+
+Ref Writer::all_reduce(const Ref& x, int64_t ranks) {
+  return append(x.element, x.shape,
+                fmt::format("\"stablehlo.all_reduce\"({}) <{{{}}}> {} : ({}) -> {}", x.name,
+                            replica_groups(ranks), adds(x.element), x.type(), x.type()));
+}
+
+Ref Writer::reduce_scatter(const Ref& x, int64_t ranks) {
+  Shape shape = x.shape;
+  shape[0] /= ranks;
+  return append(
+      x.element, shape,
+      fmt::format("\"stablehlo.reduce_scatter\"({}) <{{{}, scatter_dimension = 0 : i64}}> "
+                  "{} : ({}) -> {}",
+                  x.name, replica_groups(ranks), adds(x.element), x.type(),
+                  type_text(x.element, shape)));
+}
+
+Ref Writer::all_gather(const Ref& x, int64_t ranks) {
+  Shape shape = x.shape;
+  shape[0] *= ranks;
+  return append(
+      x.element, shape,
+      fmt::format("\"stablehlo.all_gather\"({}) <{{all_gather_dim = 0 : i64, {}}}> : ({}) "
+                  "-> {}",
+                  x.name, replica_groups(ranks), x.type(), type_text(x.element, shape)));
+}
+
+Ref Writer::own_rows(const Ref& x, int64_t ranks) {
+  const int64_t size = x.shape[0] / ranks;
+  std::vector<int64_t> begins;
+  for (int64_t r = 0; r < ranks; ++r) begins.push_back(r * size);
+  return slice_of_replica(x, 0, begins, size);
+}
+
+Ref Writer::slice_of_replica(const Ref& x, int64_t axis, const std::vector<int64_t>& begins,
+                             int64_t size) {
+  const Ref table = this->table("i64", {static_cast<int64_t>(begins.size())}, begins.data(),
+                                begins.size() * sizeof(int64_t));
+  const Ref id = append("ui32", {}, "stablehlo.replica_id : tensor<ui32>");
+  const Ref begin = row(table, convert(id, "i64")), zero = whole(0, "i64");
+  std::vector<std::string> starts(x.shape.size(), zero.name), types(x.shape.size(), zero.type());
+  starts[static_cast<size_t>(axis)] = begin.name;
+  Shape shape = x.shape;
+  shape[static_cast<size_t>(axis)] = size;
+  return append(x.element, shape,
+                fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", x.name,
+                            join(starts, ", "), list_text(shape), x.type(), join(types, ", "),
+                            type_text(x.element, shape)));
+}
+
+// The first index of each dimension, and their types.
+std::pair<std::string, std::string> Writer::row_starts(const Ref& x, const Ref& index) {
+  const Ref zero = whole(0, index.element);
+  std::string starts = index.name, types = index.type();
+  for (size_t d = 1; d < x.shape.size(); ++d) {
+    starts += ", " + zero.name;
+    types += ", " + zero.type();
+  }
+  return {starts, types};
+}
+
+Ref Writer::row(const Ref& x, const Ref& index) {
+  Shape one = x.shape;
+  one[0] = 1;
+  const auto [starts, types] = row_starts(x, index);
+  const Ref slice =
+      append(x.element, one,
+             fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", x.name,
+                         starts, list_text(one), x.type(), types, type_text(x.element, one)));
+  return reshape(slice, {one.begin() + 1, one.end()});
+}
+
+Ref Writer::set_row(const Ref& x, const Ref& index, const Ref& row) {
+  Shape one = x.shape;
+  one[0] = 1;
+  const Ref update = reshape(row, one);
+  const auto [starts, types] = row_starts(x, index);
+  return append(x.element, x.shape,
+                fmt::format("stablehlo.dynamic_update_slice {}, {}, {} : ({}, {}, {}) -> {}",
+                            x.name, update.name, starts, x.type(), update.type(), types, x.type()));
+}
+
+Refs Writer::loop(int64_t count, const Refs& carried,
+                  const std::function<Refs(const Ref&, const Refs&)>& body) {
+  const Ref limit = whole(static_cast<uint64_t>(count), "i32"), one = whole(1, "i32");
+  Refs given{whole(0, "i32")}, inside;
+  given.insert(given.end(), carried.begin(), carried.end());
+  const std::string result = fmt::format("%{}", next_++);
+  std::vector<std::string> bound, types;
+  for (const Ref& g : given) {
+    inside.push_back({fmt::format("%l{}", next_++), g.element, g.shape});
+    bound.push_back(fmt::format("{} = {}", inside.back().name, g.name));
+    types.push_back(g.type());
+  }
+  body_ += fmt::format("    {}:{} = stablehlo.while({}) : {}\n     cond {{\n", result, given.size(),
+                       join(bound, ", "), join(types, ", "));
+  const Ref more = compare("LT", inside[0], limit);
+  body_ += fmt::format("      stablehlo.return {} : tensor<i1>\n    }} do {{\n", more.name);
+  const Refs made = body(inside[0], {inside.begin() + 1, inside.end()});
+  std::vector<std::string> next{binary("add", inside[0], one).name};
+  for (size_t i = 0; i < made.size(); ++i) {
+    HONE_BUG_IF(made[i].type() != types[i + 1], "a loop carries {} and makes {}", types[i + 1],
+                made[i].type());
+    next.push_back(made[i].name);
+  }
+  body_ +=
+      fmt::format("      stablehlo.return {} : {}\n    }}\n", join(next, ", "), join(types, ", "));
+  Refs out;
+  for (size_t i = 1; i < given.size(); ++i)
+    out.push_back({fmt::format("{}#{}", result, i), given[i].element, given[i].shape});
+  return out;
+}
+
 Refs Writer::call(const std::string& name, const Refs& arguments,
                   const std::function<Refs(Writer&, const Refs&)>& body) {
   std::string key = name;

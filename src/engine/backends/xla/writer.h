@@ -73,6 +73,24 @@ class Writer {
   // onto + rows of updates at ids; ids outside are skipped.
   Ref add_rows(const Ref& onto, const Ref& ids, const Ref& updates);
 
+  // Over `ranks` replicas, in the order of their numbers: the sum; this replica's rows of the sum; the
+  // rows of all, one after another. own_rows: this replica's rows of x, which is equal on all.
+  Ref all_reduce(const Ref& x, int64_t ranks);
+  Ref reduce_scatter(const Ref& x, int64_t ranks);
+  Ref all_gather(const Ref& x, int64_t ranks);
+  Ref own_rows(const Ref& x, int64_t ranks);
+  // Rows of x along the axis: `size` from begins[replica].
+  Ref slice_of_replica(const Ref& x, int64_t axis, const std::vector<int64_t>& begins,
+                       int64_t size);
+
+  // The row of x at the index i32[], without its dimension; and x with another row there.
+  Ref row(const Ref& x, const Ref& index);
+  Ref set_row(const Ref& x, const Ref& index, const Ref& row);
+  // Repeats the body with an index i32[] of 0 to count - 1: it takes the carried values and returns those
+  // for the next turn, which have their types.
+  Refs loop(int64_t count, const Refs& carried,
+            const std::function<Refs(const Ref& index, const Refs& carried)>& body);
+
   // Calls a function of the module. Its first use with these types of arguments writes it.
   Refs call(const std::string& name, const Refs& arguments,
             const std::function<Refs(Writer&, const Refs&)>& body);
@@ -82,6 +100,7 @@ class Writer {
   std::string module(const std::vector<std::string>& arguments, const Refs& results) const;
 
  private:
+  std::pair<std::string, std::string> row_starts(const Ref& x, const Ref& index);
   Ref append(const std::string& element, Shape shape, const std::string& operation);
   struct Function {
     std::string name;

@@ -19,7 +19,7 @@ std::string devices_text(const std::vector<std::string>& kinds) {
 }
 
 Result<std::unique_ptr<Client>> opened(Platform platform) {
-  return Client::open(HONE_TRY(Plugin::load(HONE_TRY(find_plugin(platform)))), 0);
+  return Client::open(HONE_TRY(Plugin::load(HONE_TRY(find_plugin(platform)))));
 }
 
 }  // namespace
