@@ -93,6 +93,9 @@ class Device {
   // "": none. Any thread. begin_collective: null ends it.
   std::string collective() const;
   void begin_collective(const std::string* name);
+  // Bytes of the device's memory that its driver has given away since the device was opened, with contexts and
+  // libraries, and to other processes too; -1: there is no such figure.
+  virtual int64_t taken_bytes() const { return -1; }
   // The way blocks on disk are read and written, and the reason if it is not the best; "" without
   // blocks.
   virtual std::string disk_access() const { return ""; }

@@ -221,7 +221,9 @@ Work work_of(const NodeView& n) {
   w.name =
       n.node.scope.empty() ? n.node.op->name : fmt::format("{} {}", n.node.op->name, n.node.scope);
   w.dtype = n.in(0).dtype;
-  for (const Round& r : w.rounds) {
+  for (Round& r : w.rounds) {
+    for (Sent& s : r.sends) s.to = static_cast<int>(member(n, s.to));
+    for (Received& from : r.receives) from.from = static_cast<int>(member(n, from.from));
     w.sends.reserve(std::max(w.sends.capacity(), r.sends.size()));
     w.receives.reserve(std::max(w.receives.capacity(), r.receives.size()));
   }
@@ -300,9 +302,12 @@ Choice rank_choice(const NodeView& n) {
 Kernel rank_kernel(const NodeView& n, Device* device) {
   const Share share = share_of(n);
   Group* group = device ? device->group() : nullptr;
-  const Share here = group ? Share{group->rank(), group->ranks()} : device ? Share{} : share;
-  HONE_BUG_IF(here != share, "{}: the program is of rank {} of {}, the device of rank {} of {}",
-              n.node.op->name, share.rank, share.ranks, here.rank, here.ranks);
+  const Share run = group ? Share{group->rank(), group->ranks()} : Share{};
+  const int64_t own = member(n, share.rank), last = member(n, share.ranks - 1);
+  // A node of one rank exchanges nothing.
+  HONE_BUG_IF(device && (share.alone() ? own >= run.ranks : own != run.rank || last >= run.ranks),
+              "{}: the program is of rank {} of {} or more, the device of rank {} of {}",
+              n.node.op->name, own, last + 1, run.rank, run.ranks);
   auto work = std::make_shared<Work>(work_of(n));
   const int64_t bytes = work->workspace_bytes;
   return {"ranks." + n.node.op->name, bytes, [work, group, device](const KernelArgs& a) {

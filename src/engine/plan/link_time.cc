@@ -30,7 +30,10 @@ LinkTraffic link_traffic_of(const NodeView& n, int64_t near_ranks) {
   const auto bytes = static_cast<double>(n.node.op->traffic(n));
   const auto ranks = static_cast<double>(share_of(n).ranks);
   if (bytes <= 0 || ranks <= 1) return t;
-  const double near = near_ranks > 0 ? std::min(static_cast<double>(near_ranks), ranks) : ranks;
+  const auto stride = static_cast<double>(n.integer("stride"));
+  const double near =
+      near_ranks > 0 ? std::clamp(std::floor(static_cast<double>(near_ranks) / stride), 1.0, ranks)
+                     : ranks;
   t.near_bytes = bytes * (near - 1) / (ranks - 1);
   t.far_bytes = bytes - t.near_bytes;
   const int phases = n.node.op->name == "all_reduce" ? 2 : 1;

@@ -97,6 +97,7 @@ std::vector<OpTime> times_by_op(const Session& session, const Profile& profile) 
     OpTime& sum = all[{std::string(name_of(n.phase)), n.op->name}];
     const Cost cost = cost_of({p, n});
     ++sum.runs;
+    sum.launches += session.choices(run.program)[run.node].launches;
     sum.seconds += run.end - run.begin;
     sum.flops += cost.flops;
     sum.bytes += cost.bytes;

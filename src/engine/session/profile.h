@@ -24,6 +24,7 @@ struct OpTime {
   std::string phase;  // "forward", "backward" or "update"
   std::string op;
   int64_t runs = 0;
+  int64_t launches = 0;                      // of kernels, on a device of its own
   double seconds = 0, flops = 0, bytes = 0;  // flops and bytes by the op's cost
   double busy = 0;                           // share of the threads' time spent working, 0 to 1
 };

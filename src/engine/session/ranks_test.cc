@@ -141,6 +141,54 @@ TEST(Ranks, CollectivesOfEachTypeAndSplit) {
       }
 }
 
+// Ranks 0 to 5 as a mesh of 3 and 2: each axis adds by itself, and sends what its node says.
+Status check_axes(Group& group) {
+  constexpr int64_t kTensor = 2;
+  const int64_t data = group.rank() / kTensor, tensor = group.rank() % kTensor;
+  const std::unique_ptr<Backend> backend = rank_cpu();
+  backend->device().set_group(&group);
+  std::vector<Program> programs;
+  Program& p = programs.emplace_back(op_table(), "axes");
+  Builder b(p);
+  const Type type{DType::f32, {7, 3}};
+  const ValueId x = p.add_input("x", type);
+  const auto members = [](int64_t rank, int64_t ranks, int64_t first, int64_t stride) {
+    return Attrs{{"rank", rank}, {"ranks", ranks}, {"first", first}, {"stride", stride}};
+  };
+  const Attrs along_data = members(data, 3, tensor, kTensor);
+  const ValueId sum = b.emit1("all_reduce", {x}, members(tensor, 2, data * kTensor, 1));
+  p.outputs.push_back({"tensor", ops::wait(b, sum)});
+  const ValueId part = ops::wait(b, b.emit1("reduce_scatter", {x}, along_data));
+  Attrs whole = along_data;
+  whole.set("rows", Shape{7});
+  p.outputs.push_back({"data", ops::wait(b, b.emit1("all_gather", {part}, whole))});
+  HONE_TRY(verify(p));
+  Session s = HONE_TRY(Session::compile(std::move(programs), *backend));
+  HONE_TRY(s.allocate());
+  put_elements(s.input_bytes(0, "x"), type, 0, group.rank());
+  s.run(0);
+  HONE_TRY(s.check());
+  const auto sums = [&](std::initializer_list<int64_t> ranks) {
+    std::vector<double> all;
+    for (int64_t k = 0; k < type.count(); ++k) {
+      all.push_back(0);
+      for (const int64_t rank : ranks) all.back() += rank_element(0, k, rank);
+    }
+    return all;
+  };
+  EXPECT_EQ(numbers_in(s.output_bytes(0, "tensor"), type),
+            sums({data * kTensor, data * kTensor + 1}));
+  EXPECT_EQ(numbers_in(s.output_bytes(0, "data"), type), sums({tensor, tensor + 2, tensor + 4}));
+  EXPECT_EQ(group.bytes_sent(), s.plan().programs[0].traffic_bytes);
+  return Ok{};
+}
+
+TEST(Ranks, EachAxisOfAMeshHasItsOwnCollectives) {
+  LoopbackWorld world(6);
+  const Status done = world.run(check_axes);
+  EXPECT_TRUE(done.ok()) << done.error().text();
+}
+
 // Units 1, 2, 3 of this rank's tensors in the order of ranks, onto what there was, in f32.
 Status check_fold(Group& group) {
   const Share share{group.rank(), group.ranks()};

@@ -248,7 +248,23 @@ size_t Session::state_index(std::string_view name) const {
 const StateSlot& Session::state_slot(std::string_view name) const {
   return plan_.states[state_index(name)];
 }
+const AxisParts* Session::parts_of(std::string_view name) const {
+  if (parts_.empty()) return nullptr;
+  auto found = parts_.find(std::string(name));
+  if (found == parts_.end() && has_state(name) &&
+      plan_.states[slots(name)[0]].role != Role::param) {
+    const size_t dot = name.find('.');
+    if (dot != name.npos) found = parts_.find(std::string(name.substr(dot + 1)));
+  }
+  return found == parts_.end() ? nullptr : &found->second;
+}
+
 Type Session::state_type(std::string_view name) const {
+  const AxisParts* parts = parts_of(name);
+  return parts ? parts->whole(part_type(name)) : part_type(name);
+}
+
+Type Session::part_type(std::string_view name) const {
   const StateSlot& first = plan_.states[slots(name)[0]];
   Type type = first.type;
   if (!first.shard.whole()) type.shape[0] = first.shard.rows;
@@ -328,6 +344,11 @@ Status Session::write_state(std::string_view name, StateRange range, StateSource
   };
   const StateRange held = held_range(name);
   const int64_t all = state_type(name).bytes();
+  if (const AxisParts* parts = parts_of(name)) {
+    HONE_BUG_IF(range.begin != 0 || (range.bytes >= 0 && range.bytes != all),
+                "bytes {} and {} more of '{}', which is in parts", range.begin, range.bytes, name);
+    return write_parts(name, *parts, source, most);
+  }
   if (held.bytes == all) return in_states(name, range, write);
   const int64_t end = range.bytes < 0 ? all : range.begin + range.bytes;
   const int64_t first = std::clamp(held.begin, range.begin, end),
@@ -335,6 +356,49 @@ Status Session::write_state(std::string_view name, StateRange range, StateSource
   HONE_TRY(skip(source, first - range.begin, most));
   if (first < last) HONE_TRY(in_states(name, {first, last - first}, write));
   return skip(source, end - last, most);
+}
+
+// The source makes all rows of the whole tensor, some at a time.
+Status Session::write_parts(std::string_view name, const AxisParts& parts, StateSource source,
+                            int64_t most) {
+  const Type whole = state_type(name), part = part_type(name);
+  const StateRange held = held_range(name);
+  std::vector<std::byte> here(static_cast<size_t>(held.bytes)), rows;
+  const int64_t count = whole.shape[0], row = count == 0 ? 0 : whole.bytes() / count,
+                part_row = part.shape[0] == 0 ? 0 : part.bytes() / part.shape[0];
+  const int64_t element = parts.axis == 0 ? row : row / parts.size;  // bytes along the axis
+  // Bytes of the part, of which some may be on other ranks.
+  const auto keep = [&](const std::byte* from, int64_t begin, int64_t bytes) {
+    const int64_t first = std::max(begin, held.begin),
+                  end = std::min(begin + bytes, held.begin + held.bytes);
+    if (first < end)
+      std::memcpy(here.data() + (first - held.begin), from + (first - begin),
+                  static_cast<size_t>(end - first));
+  };
+  const int64_t together = row == 0 ? 1 : std::max<int64_t>(1, std::min(most, kStateBlock) / row);
+  for (int64_t at = 0; at < count; at += together) {
+    const int64_t some = std::min(together, count - at);
+    rows.resize(static_cast<size_t>(some * row));
+    HONE_TRY(source(rows));
+    int64_t before = 0;  // of the part, along the axis
+    for (const RowRange& r : parts.ranges) {
+      if (parts.axis == 0) {
+        const int64_t first = std::max(r.begin, at), end = std::min(r.end, at + some);
+        if (first < end)
+          keep(rows.data() + (first - at) * row, (before + first - r.begin) * row,
+               (end - first) * row);
+      } else {
+        for (int64_t i = 0; i < some; ++i)
+          keep(rows.data() + i * row + r.begin * element, (at + i) * part_row + before * element,
+               r.count() * element);
+      }
+      before += r.count();
+    }
+  }
+  copy_all(name, held.bytes, [&](std::byte* state, int64_t begin, int64_t bytes) {
+    queue().copy(state, here.data() + begin, bytes);
+  });
+  return Ok{};
 }
 
 // For all bytes of a tensor that are here: nothing refuses a block.

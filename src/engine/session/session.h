@@ -16,6 +16,7 @@
 #include <span>
 
 #include "engine/device/backend.h"
+#include "engine/graph/axis_parts.h"
 #include "engine/plan/plan.h"
 #include "engine/session/not_finite.h"
 
@@ -73,6 +74,13 @@ class Session {
   // them.
   bool has_state(std::string_view name) const;
   Type state_type(std::string_view name) const;
+  // Weights of which this rank has parts (passes/tensor_split.h); so have their gradients and moments, whose names
+  // end with a dot and the weight's. state_type() is then the type of the whole tensor, and write_state() of all
+  // elements keeps those that are here. Ranges, held_range() and read_state() are those of the part. Call it
+  // before states are written.
+  void set_parts(std::map<std::string, AxisParts> parts) { parts_ = std::move(parts); }
+  const AxisParts* parts_of(std::string_view name) const;  // null: it is not in parts
+  Type part_type(std::string_view name) const;  // of all rows of the part; else that of the tensor
   StateRange held_range(std::string_view name) const;
   // Index in plan().states; a tensor of several states is a Bug.
   size_t state_index(std::string_view name) const;
@@ -158,6 +166,8 @@ class Session {
   const std::vector<size_t>& slots(std::string_view name) const;  // in plan().states
   template <class Visit>
   Status in_states(std::string_view name, const StateRange& range, Visit visit) const;
+  Status write_parts(std::string_view name, const AxisParts& parts, StateSource source,
+                     int64_t most);
   void copy_all(std::string_view name, int64_t given,
                 FunctionRef<void(std::byte* state, int64_t begin, int64_t bytes)> copy) const;
   bool host_reads(Space s) const;  // by its addresses
@@ -173,6 +183,7 @@ class Session {
   std::vector<std::string> kernels_;          // by program: what decides its bits
   // By tensor, in the order of rows: indices in plan().states.
   std::map<std::string, std::vector<size_t>, std::less<>> slots_of_;
+  std::map<std::string, AxisParts> parts_;      // by weight
   std::set<std::string, std::less<>> to_copy_;  // parameters that were written from outside
   RunPlan plan_;
   Device* device_ = nullptr;  // null: nothing computes

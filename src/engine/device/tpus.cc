@@ -1,0 +1,88 @@
+#include "engine/device/tpus.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace hone {
+namespace {
+
+// A device of a TPU: GiB, TFLOP/s in bf16, GB/s of memory, to the host and to its neighbours, cores that
+// a slice's name counts for it.
+struct TpuSheet {
+  const char* name;
+  int64_t gib;
+  double bf16_tera, memory_giga, host_giga, peer_giga;
+  int64_t cores;
+};
+constexpr std::array<TpuSheet, 6> kTpuSheets{{
+    {"v2", 8, 23, 350, 8, 124, 1},
+    {"v3", 16, 61.5, 450, 8, 164, 1},
+    {"v4", 32, 275, 1200, 16, 300, 2},
+    {"v5e", 16, 197, 819, 16, 200, 1},
+    {"v5p", 95, 459, 2765, 32, 600, 2},
+    {"v6e", 32, 918, 1640, 32, 448, 1},
+}};
+constexpr double kHostMemory = 50e9;  // bytes a second, of a server with eight channels
+constexpr double kProductsOfF32 = 6;  // in bf16, of precision HIGHEST
+
+DeviceSpec tpu(const TpuSheet& sheet) {
+  DeviceSpec s;
+  s.name = s.isa = sheet.name;
+  s.kernels = "tpu";
+  s.own_memory = s.multiplies_bf16 = true;
+  s.memory_bytes = sheet.gib << 30;
+  s.bf16_flops = sheet.bf16_tera * 1e12;
+  s.f32_flops = s.bf16_flops / kProductsOfF32;
+  s.bytes_per_second = sheet.memory_giga * 1e9;
+  s.host_bytes_per_second = sheet.host_giga * 1e9;
+  s.host_memory_bytes_per_second = kHostMemory;
+  s.peer_bytes_per_second = sheet.peer_giga * 1e9;
+  return s;
+}
+
+}  // namespace
+
+std::span<const DeviceSpec> known_tpus() {
+  static const std::vector<DeviceSpec> tpus = [] {
+    std::vector<DeviceSpec> all;
+    for (const TpuSheet& sheet : kTpuSheets) all.push_back(tpu(sheet));
+    return all;
+  }();
+  return tpus;
+}
+
+TpuSlice tpu_slice(std::string_view name) {
+  const size_t dash = name.find('-');
+  if (dash == name.npos) return {};
+  std::string generation;
+  for (const char c : name.substr(0, dash))
+    generation += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (generation == "v5litepod") generation = "v5e";
+  for (size_t i = 0; i < kTpuSheets.size(); ++i) {
+    if (generation != kTpuSheets[i].name) continue;
+    int64_t count = 0;
+    const char* end = name.data() + name.size();
+    const auto [at, failed] = std::from_chars(name.data() + dash + 1, end, count);
+    const bool whole =
+        failed == std::errc() && at == end && count > 0 && count % kTpuSheets[i].cores == 0;
+    return {&known_tpus()[i], whole ? count / kTpuSheets[i].cores : 0};
+  }
+  return {};
+}
+
+int64_t tiled_bytes(const Type& type) {
+  constexpr int64_t kColumns = 128, kTileBytes = 8 * 4 * kColumns;
+  const auto up = [](int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; };
+  const int64_t size = size_of(type.dtype), rank = type.rank();
+  if (rank == 0 || type.count() == 0) return type.bytes();
+  int64_t count = up(type.shape.back(), kColumns);
+  for (int64_t d = rank - 2; d >= 0; --d) {
+    const int64_t rows = type.shape[static_cast<size_t>(d)];
+    count *= d == rank - 2 ? up(rows, std::max<int64_t>(1, kTileBytes / kColumns / size)) : rows;
+  }
+  return count * size;
+}
+
+}  // namespace hone

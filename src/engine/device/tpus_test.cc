@@ -1,0 +1,38 @@
+#include "engine/device/tpus.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace hone {
+namespace {
+
+TEST(Tpus, SlicesHaveCoresOrChips) {
+  const auto devices = [](std::string_view name) {
+    const TpuSlice s = tpu_slice(name);
+    return s.device ? s.device->name + " x " + std::to_string(s.devices) : "";
+  };
+  EXPECT_EQ(devices("v2-8"), "v2 x 8");
+  EXPECT_EQ(devices("V3-32"), "v3 x 32");
+  EXPECT_EQ(devices("v4-8"), "v4 x 4");
+  EXPECT_EQ(devices("v5p-8"), "v5p x 4");
+  EXPECT_EQ(devices("v5litepod-16"), "v5e x 16");
+  EXPECT_EQ(devices("v6e-8"), "v6e x 8");
+  EXPECT_EQ(devices("v4-7"), "v4 x 0");
+  EXPECT_EQ(devices("v6e-8x"), "v6e x 0");
+  EXPECT_EQ(devices("v7-8"), "");
+  EXPECT_EQ(devices("A100-80GB"), "");
+}
+
+TEST(Tpus, TilesCoverTheLastTwoDimensions) {
+  EXPECT_EQ(tiled_bytes({DType::f32, {16, 256}}), 16 * 256 * 4) << "whole tiles";
+  EXPECT_EQ(tiled_bytes({DType::f32, {9, 129}}), 16 * 256 * 4);
+  EXPECT_EQ(tiled_bytes({DType::bf16, {9, 129}}), 16 * 256 * 2);
+  EXPECT_EQ(tiled_bytes({DType::u8, {9, 129}}), 32 * 256);
+  EXPECT_EQ(tiled_bytes({DType::f32, {3, 1, 1}}), 3 * 8 * 128 * 4);
+  EXPECT_EQ(tiled_bytes({DType::f32, {130}}), 256 * 4);
+  EXPECT_EQ(tiled_bytes({DType::f32, {}}), 4);
+}
+
+}  // namespace
+}  // namespace hone
