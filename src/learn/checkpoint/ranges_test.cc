@@ -1,5 +1,6 @@
 #include "learn/checkpoint/ranges.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -69,6 +70,71 @@ TEST(Ranges, AnyRowsAreReadFromTheRangesOfAnyWorld) {
     std::vector<float> bias(1);
     ASSERT_TRUE((*source)->read("bias", DType::f32, std::as_writable_bytes(std::span(bias))).ok());
     EXPECT_EQ(bias[0], 7);
+  }
+}
+
+// A rank has rows of some columns, one after another.
+TensorData columns_of_six(const std::vector<float>& values, std::vector<float>& kept,
+                          const RowRange& rows, const std::vector<RowRange>& columns) {
+  for (int64_t row = rows.begin; row < rows.end; ++row)
+    for (const RowRange& r : columns)
+      for (int64_t column = r.begin; column < r.end; ++column)
+        kept.push_back(values[static_cast<size_t>(row * 6 + column)]);
+  const int64_t width = std::ssize(kept) / rows.count();
+  return {range_name("w", rows, columns),
+          {DType::f32, {rows.count(), width}},
+          std::as_bytes(std::span(kept)),
+          {}};
+}
+
+using Blocks = std::vector<std::pair<RowRange, std::vector<RowRange>>>;  // of one rank each
+
+Result<std::unique_ptr<WeightSource>> written_in_blocks(const std::string& folder,
+                                                        const Blocks& blocks) {
+  const std::vector<float> values = count_up(24);  // 4 rows
+  std::vector<PartFile> parts;
+  for (size_t rank = 0; rank < blocks.size(); ++rank) {
+    std::vector<float> kept;
+    const TensorData t = columns_of_six(values, kept, blocks[rank].first, blocks[rank].second);
+    parts.push_back(HONE_TRY(write_part(
+        folder, "optimizer", {static_cast<int64_t>(rank), std::ssize(blocks)}, std::span(&t, 1))));
+  }
+  HONE_TRY(finish_parts(folder, "optimizer", parts));
+  std::vector<std::unique_ptr<WeightSource>> sources;
+  sources.push_back(HONE_TRY(open_safetensors_index(folder + "/optimizer.safetensors.index.json")));
+  return join_ranges(std::move(sources));
+}
+
+// Rule 14 for a mesh: some ranks have rows, others columns of them.
+TEST(Ranges, AnyElementsAreReadFromBlocksOfColumns) {
+  const TemporaryFolder folder;
+  const auto source = written_in_blocks(folder.path, {{{0, 3}, {{0, 1}, {3, 5}}},
+                                                      {{0, 3}, {{1, 3}, {5, 6}}},
+                                                      {{3, 4}, {{0, 3}}},
+                                                      {{3, 4}, {{3, 6}}}});
+  ASSERT_TRUE(source.ok()) << source.error().text();
+  EXPECT_EQ((*source)->find("w")->type.text(), "f32[4,6]");
+  for (int64_t first = 0; first < 24; ++first)
+    for (int64_t end = first + 1; end <= 24; ++end) {
+      std::vector<float> some(static_cast<size_t>(end - first));
+      const Status read =
+          (*source)->read_range("w", DType::f32, first, std::as_writable_bytes(std::span(some)));
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      for (int64_t i = first; i < end; ++i)
+        ASSERT_EQ(some[static_cast<size_t>(i - first)], static_cast<float>(i));
+    }
+}
+
+TEST(Ranges, ColumnsThatNobodyOrTwoRanksWroteAreRefused) {
+  const std::vector<std::pair<Blocks, const char*>> wrong = {
+      {{{{0, 4}, {{0, 3}}}, {{0, 4}, {{4, 6}}}}, "lacks column 3"},
+      {{{{0, 4}, {{0, 3}}}, {{0, 4}, {{2, 6}}}}, "lacks column 2, or has it twice"},
+      {{{{0, 2}, {{0, 3}}}, {{0, 2}, {{3, 6}}}, {{3, 4}, {{0, 6}}}}, "lacks row 2"}};
+  for (const auto& [blocks, why] : wrong) {
+    const TemporaryFolder folder;
+    const auto source = written_in_blocks(folder.path, blocks);
+    ASSERT_FALSE(source.ok()) << why;
+    EXPECT_THAT(source.error().text(), testing::HasSubstr(why));
   }
 }
 

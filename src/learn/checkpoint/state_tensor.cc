@@ -1,5 +1,6 @@
 #include "learn/checkpoint/state_tensor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -48,6 +49,47 @@ TensorData rows_tensor(const Session& session, const std::string& state, const R
   return t;
 }
 
+bool is_divided(const Session& session, const std::string& state) {
+  return session.parts_of(state) != nullptr || cut_rows(session, state).has_value();
+}
+
+namespace {
+
+// Rows of this session's part of a tensor, which are `rows` of the part.
+TensorData part_tensor(const Session& session, const std::string& state, std::string name,
+                       const RowRange& rows) {
+  TensorData t{std::move(name), session.part_type(state), {}, {}};
+  const StateRange range = bytes_of_rows(t.type, rows);
+  t.type.shape[0] = rows.count();
+  t.blocks = [&session, state, range](BlockSink sink) {
+    return session.read_state(state, range, sink);
+  };
+  return t;
+}
+
+}  // namespace
+
+std::vector<TensorData> held_tensors(const Session& session, const std::string& state) {
+  const AxisParts* parts = session.parts_of(state);
+  const std::optional<RowRange> cut = cut_rows(session, state);
+  if (parts == nullptr) return {rows_tensor(session, state, *cut)};
+  const RowRange held = cut.value_or(RowRange{0, session.part_type(state).shape[0]});
+  if (held.count() == 0) return {};
+  if (parts->axis != 0)
+    return {part_tensor(session, state, range_name(state, held, parts->ranges), held)};
+  std::vector<TensorData> tensors;
+  int64_t before = 0;  // rows of the part
+  for (const RowRange& r : parts->ranges) {
+    const RowRange some{std::max(held.begin, before), std::min(held.end, before + r.count())};
+    if (some.begin < some.end) {
+      const RowRange of_whole{r.begin + some.begin - before, r.begin + some.end - before};
+      tensors.push_back(part_tensor(session, state, range_name(state, of_whole), some));
+    }
+    before += r.count();
+  }
+  return tensors;
+}
+
 int64_t copied_bytes(const Type& type) {
   constexpr int64_t kAlignment = 64;
   return (type.bytes() + kAlignment - 1) / kAlignment * kAlignment;
@@ -83,7 +125,9 @@ Status load_state(Session& session, const std::string& state, const WeightSource
                   const std::string& tensor) {
   const Type type = session.state_type(state);
   const DType as = type.dtype;
-  const std::optional<RowRange> rows = cut_rows(session, state);
+  // The source gives all elements of a tensor in parts: the session keeps its own elements.
+  const std::optional<RowRange> rows =
+      session.parts_of(state) != nullptr ? std::nullopt : cut_rows(session, state);
   const StateRange range = rows ? bytes_of_rows(type, *rows) : StateRange();
   int64_t first = range.begin / size_of(as);  // element
   return session.write_state(

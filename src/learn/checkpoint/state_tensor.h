@@ -16,6 +16,11 @@ std::optional<RowRange> cut_rows(const Session& session, const std::string& stat
 // These rows as a tensor to write, under the name of its range (ranges.h).
 TensorData rows_tensor(const Session& session, const std::string& state, const RowRange& rows);
 
+// Whether other ranks have other elements of the state's tensor.
+bool is_divided(const Session& session, const std::string& state);
+// The elements of such a tensor that this session holds, as tensors to write under the names of ranges.
+std::vector<TensorData> held_tensors(const Session& session, const std::string& state);
+
 // Bytes that copy_tensors() takes for a tensor.
 int64_t copied_bytes(const Type& type);
 // Copies tensors of the session's states into `memory`, one after another, and lets them be read

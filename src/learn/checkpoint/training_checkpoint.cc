@@ -95,6 +95,13 @@ int64_t whole_number(const Json& state, const char* key) {
   return std::max<int64_t>(0, static_cast<int64_t>(state[key].get<double>()));
 }
 
+// The best evaluation that trainer_state.json names; its checkpoint is not one of hone's. Null: there is none.
+Json best_of(const Json& trainer_state) {
+  if (!trainer_state.contains("best_metric") || !trainer_state["best_metric"].is_number())
+    return nullptr;
+  return {{"metric", trainer_state["best_metric"]}, {"step", 0}, {"checkpoint_step", 0}};
+}
+
 // The state with which hone continues another program's run.
 ResumeState state_of_import(ImportedRun run) {
   ResumeState r;
@@ -112,6 +119,10 @@ ResumeState state_of_import(ImportedRun run) {
   r.weights = std::move(run.weights);
   r.optimizer = std::move(run.optimizer);
   r.format = std::move(run.format);
+  r.numbered = std::move(run.numbered);
+  r.padded = std::move(run.padded);
+  if (!run.plateau.is_null()) r.state["plateau"] = std::move(run.plateau);
+  if (const Json best = best_of(r.trainer_state); !best.is_null()) r.state["best"] = best;
   r.arguments = std::move(run.arguments);
   return r;
 }

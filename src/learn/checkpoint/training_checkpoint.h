@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/core/json.h"
+#include "learn/checkpoint/imports/import_format.h"
 #include "learn/checkpoint/parts.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/checkpoint/safetensors/weight_source.h"
@@ -94,6 +95,8 @@ struct ResumeState {
   // step, skipped_steps and loss_scale.
   std::string format;  // for the log, "DeepSpeed ZeRO-2 of 2 ranks"; "": hone's own
   Json arguments;      // of its optimizer, by names of settings (checkpoint/imports)
+  std::vector<std::vector<NumberedState>> numbered = {};  // ImportedRun::numbered
+  std::set<std::string> padded = {};                      // ImportedRun::padded
 };
 // Verifies the checkpoint, unless it is known to be whole, then opens it.
 Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file_store(),

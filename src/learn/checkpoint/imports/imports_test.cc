@@ -182,9 +182,61 @@ TEST(Imports, RefuseFormsThatAreNotSupportedByName) {
   EXPECT_THAT(local.error(), HasSubstr("is not a training checkpoint that hone knows"));
   local.put("pytorch_model_fsdp_rank0.bin", "x");
   EXPECT_THAT(local.error(), HasSubstr("has flat parameters of each rank, without names"));
-  local.remove("pytorch_model_fsdp_rank0.bin");
-  local.put("mp_rank_00/model_optim_rng.pt", "x");
-  EXPECT_THAT(local.error(), HasSubstr("'/c' is a checkpoint of Megatron-LM"));
+}
+
+// Two ranks of files in Megatron's form hold the weights and moments of plain PyTorch; tables are padded.
+TEST(MegatronImport, JoinsTheRanksUnderTransformersNames) {
+  const auto opened = open_import(kPeers + "../megatron_checkpoints/gpt2");
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_EQ(opened->format, "Megatron-LM of 2 ranks");
+  EXPECT_EQ(opened->steps, 4);
+  EXPECT_EQ(opened->updates, 4);
+  EXPECT_EQ(opened->padded, std::set<std::string>{"transformer.wte.weight"});
+  const auto after = open_safetensors(kPeers + "after.safetensors").value();
+  for (const TensorInfo& t : after->tensors()) {
+    const WeightSource& from =
+        t.name.starts_with("exp_avg") ? *opened->optimizer : *opened->weights;
+    const TensorInfo* found = from.find(t.name);
+    ASSERT_NE(found, nullptr) << t.name;
+    EXPECT_EQ(found->type.dtype, DType::f32) << t.name;  // not the weights in bf16
+    Shape shape = found->type.shape;
+    if (t.name.ends_with("wte.weight")) shape[0] = t.type.shape[0];
+    EXPECT_EQ(shape, t.type.shape) << t.name;
+    const std::vector<float> want = imported_floats(*after, t.name);
+    const auto count = static_cast<int64_t>(want.size());
+    EXPECT_EQ(imported_floats(from, t.name, 0, count), want) << t.name;
+    // Any part of it has the values of the whole.
+    const std::vector<float> part = imported_floats(from, t.name, count / 3, count / 2);
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), want.begin() + count / 3)) << t.name;
+  }
+}
+
+TEST(MegatronImport, RefusesOtherFormsByName) {
+  const std::string place = "../megatron_checkpoints/gpt2";
+  const std::string rank = "iter_0000004/mp_rank_01/model_optim_rng.pt";
+  DamagedImport missing(place);
+  missing.remove(rank);
+  EXPECT_THAT(missing.error(), HasSubstr("has no file of rank 1"));
+  DamagedImport stages(place);
+  stages.copy(rank, "iter_0000004/mp_rank_00_001/model_optim_rng.pt");
+  EXPECT_THAT(stages.error(), HasSubstr("H2215"));
+  EXPECT_THAT(stages.error(), HasSubstr("is of several stages of a pipeline"));
+  DamagedImport later(place);
+  later.put("latest_checkpointed_iteration.txt", "8");
+  EXPECT_THAT(later.error(), HasSubstr("names the folder 'iter_0000008', which is not there"));
+  later.put("latest_checkpointed_iteration.txt", "../4");
+  EXPECT_THAT(later.error(), HasSubstr("names the iteration '../4'"));
+  later.put("latest_checkpointed_iteration.txt", "9");
+  later.put("iter_0000009/__0_0.distcp", "x");
+  EXPECT_THAT(later.error(), HasSubstr("has no folders mp_rank_*"));
+  DamagedImport other(place);
+  for (const char* file : {"iter_0000004/mp_rank_00/model_optim_rng.pt", rank.c_str()}) {
+    std::string bytes = other.get(file);
+    for (size_t at; (at = bytes.find("linear_fc2.bias")) != std::string::npos;)
+      bytes.replace(at, 15, "router_12.bias_");
+    other.put(file, bytes);
+  }
+  EXPECT_THAT(other.error(), HasSubstr("H22"));
 }
 
 // `latest` names a folder beside it and nothing else.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "learn/checkpoint/imports/errors.h"
 
@@ -61,9 +62,37 @@ Error not_an_optimizer(const TorchObject& file, const std::string& what) {
       .todo("save the checkpoint again, or begin a new run from its weights");
 }
 
+// States and the names of their weights, or the keys in the place of names.
+using NamedStates = std::vector<std::pair<std::string, PickleValue>>;
+
+// The states under the key of each number, and the groups of these keys.
+Result<NamedStates> keyed_states(const TorchObject& file, const PickleValue& optimizer,
+                                 std::vector<std::vector<NumberedState>>& groups) {
+  const PickleValue list = torch_find(optimizer, "param_groups");
+  const StatesByKey states(torch_find(optimizer, "state"));
+  if (!states.fits()) return not_an_optimizer(file, "are not indexed by names or by numbers");
+  if (!states.is_numbered()) return states.named();
+  NamedStates found;
+  std::set<int64_t> seen;
+  for (int64_t g = 0; g < list.size(); ++g) {
+    groups.emplace_back();
+    const PickleValue params = torch_find(list[g], "params");
+    for (int64_t i = 0; i < params.size(); ++i) {
+      const int64_t number = params[i].integer();
+      if (!seen.insert(number).second) return not_an_optimizer(file, "number a weight twice");
+      const PickleValue* state = states.find(number);
+      groups.back().emplace_back();
+      if (state == nullptr) continue;
+      groups.back().back() = {fmt::format("#{}", number), shape_of_states(*state)};
+      found.emplace_back(groups.back().back().key, *state);
+    }
+  }
+  return found;
+}
+
 // The name and the states of each weight.
-Result<std::vector<std::pair<std::string, PickleValue>>> named_states(
-    const TorchObject& file, const PickleValue& optimizer, const std::vector<NamedShape>& weights) {
+Result<NamedStates> named_states(const TorchObject& file, const PickleValue& optimizer,
+                                 const std::vector<NamedShape>& weights) {
   const PickleValue groups = torch_find(optimizer, "param_groups");
   const StatesByKey states(torch_find(optimizer, "state"));
   if (!states.fits()) return not_an_optimizer(file, "are not indexed by names or by numbers");
@@ -189,15 +218,18 @@ std::optional<std::vector<std::vector<std::string>>> names_in_groups(
   return names;
 }
 
-Result<OptimizerDict> take_optimizer(TorchObject& file, const PickleValue& optimizer,
-                                     const std::vector<NamedShape>& weights) {
-  if (!is_torch_dict(torch_find(optimizer, "state")) ||
-      !torch_find(optimizer, "param_groups").is(Kind::list))
-    return not_an_optimizer(file, "have no 'state' or no 'param_groups'");
+namespace {
+
+bool is_optimizer(const PickleValue& v) {
+  return is_torch_dict(torch_find(v, "state")) && torch_find(v, "param_groups").is(Kind::list);
+}
+
+Result<OptimizerDict> take_named_states(TorchObject& file, const PickleValue& optimizer,
+                                        const NamedStates& found) {
   OptimizerDict taken;
   add_arguments(taken.arguments, torch_find(optimizer, "param_groups"));
   UpdateCount updates(file.path());
-  for (const auto& [weight, states] : HONE_TRY(named_states(file, optimizer, weights))) {
+  for (const auto& [weight, states] : found) {
     for (int64_t i = 0; i < torch_entries(states); ++i) {
       const std::string state(torch_key(states, i).text()), name = state + "." + weight;
       const PickleValue value = torch_entry(states, i);
@@ -214,6 +246,26 @@ Result<OptimizerDict> take_optimizer(TorchObject& file, const PickleValue& optim
     }
   }
   taken.updates = updates.value();
+  return taken;
+}
+
+}  // namespace
+
+Result<OptimizerDict> take_optimizer(TorchObject& file, const PickleValue& optimizer,
+                                     const std::vector<NamedShape>& weights) {
+  if (!is_optimizer(optimizer))
+    return not_an_optimizer(file, "have no 'state' or no 'param_groups'");
+  const NamedStates found = HONE_TRY(named_states(file, optimizer, weights));
+  return take_named_states(file, optimizer, found);
+}
+
+Result<OptimizerDict> take_numbered_optimizer(TorchObject& file, const PickleValue& optimizer) {
+  if (!is_optimizer(optimizer))
+    return not_an_optimizer(file, "have no 'state' or no 'param_groups'");
+  std::vector<std::vector<NumberedState>> groups;
+  const NamedStates found = HONE_TRY(keyed_states(file, optimizer, groups));
+  OptimizerDict taken = HONE_TRY(take_named_states(file, optimizer, found));
+  taken.numbered = std::move(groups);
   return taken;
 }
 

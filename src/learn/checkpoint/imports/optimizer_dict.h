@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/core/json.h"
+#include "learn/checkpoint/imports/import_format.h"
 #include "learn/checkpoint/torch/torch_object.h"
 
 namespace hone {
@@ -50,10 +51,13 @@ struct OptimizerDict {
   std::vector<std::string> tensors;
   Json arguments = Json::object();
   int64_t updates = 0;
+  std::vector<std::vector<NumberedState>> numbered = {};  // by group; empty: the states have names
 };
 // States are by weight, by number with "param_names", or by number alone: then `weights` names them
 // (names_in_groups). H2214 the dict has another form; H2215 numbers that cannot be given names.
 Result<OptimizerDict> take_optimizer(TorchObject& file, const PickleValue& optimizer,
                                      const std::vector<NamedShape>& weights);
+// The same without names of weights: states that are numbered have the names "<state>.#<number>".
+Result<OptimizerDict> take_numbered_optimizer(TorchObject& file, const PickleValue& optimizer);
 
 }  // namespace hone
