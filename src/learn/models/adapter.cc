@@ -39,8 +39,8 @@ bool Adapter::saves(const ModelConfig& c, const std::string& weight) const {
   const auto ends = [&](const std::string& module) {
     return (weight + ".").find(module + ".") != std::string::npos;
   };
-  if (classifies(c.head) &&
-      std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), ends))
+  const bool classifier = classifies(c.head) || c.head == Head::multiple_choice;
+  if (classifier && std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), ends))
     return true;
   if (c.head == Head::question_answering && named(kAnswerModule)) return true;
   return std::any_of(saved.begin(), saved.end(), named);
@@ -51,12 +51,17 @@ bool Adapter::keeps(const std::string& weight) const {
 }
 
 bool Adapter::adapts(const ModelConfig& c, const std::string& layer) const {
-  if (saves(c, layer)) return false;
+  if (saves(c, layer) || adapts_no_layers()) return false;
   if (pattern == kAllLinear) return true;
   if (!pattern.empty()) return matches_layer(pattern, layer);
   const std::vector<std::string> list = targets.empty() ? c.adapted : targets;
   return std::any_of(list.begin(), list.end(),
                      [&](const std::string& t) { return layer == t || layer.ends_with("." + t); });
+}
+
+bool Adapter::adapts_parameter(const std::string& name) const {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&](const std::string& p) { return name == p || name.ends_with("." + p); });
 }
 
 }  // namespace hone

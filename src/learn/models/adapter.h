@@ -37,6 +37,9 @@ struct Adapter {
   // the model's type.
   std::vector<std::string> targets = {};
   std::string pattern = {};
+  // Stacked matrices of experts that get an adapter for each expert: whole names or their last parts, such as
+  // "mlp.experts.down_proj", as in PEFT's target_parameters. The rank and the scale of one follow its whole name.
+  std::vector<std::string> parameters = {};
   // Modules that are trained whole, by any part of their name; heads that classify always are.
   std::vector<std::string> saved = {};
   // Weights of the model, by their whole names, that are in the adapter's file and are not trained:
@@ -45,10 +48,14 @@ struct Adapter {
   uint64_t seed = 0;  // of the first A
 
   static constexpr const char* kAllLinear = "all-linear";
+  static constexpr const char* kNoLayers =
+      "none";  // the only target: an adapter of `parameters` alone
 
   int64_t rank_of(const std::string& layer) const;
   double scale_of(const std::string& layer) const;
   bool adapts(const ModelConfig& c, const std::string& layer) const;
+  bool adapts_parameter(const std::string& name) const;
+  bool adapts_no_layers() const { return targets.size() == 1 && targets.front() == kNoLayers; }
   bool saves(const ModelConfig& c, const std::string& weight) const;
   bool keeps(const std::string& weight) const;
 };

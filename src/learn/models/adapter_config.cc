@@ -5,6 +5,7 @@
 
 #include "base/core/text.h"
 #include "learn/models/errors.h"
+#include "learn/models/experts.h"
 #include "learn/models/layer_pattern.h"
 
 namespace hone {
@@ -19,6 +20,7 @@ const char* task_type(const ModelConfig& c) {
     case Head::seq2seq_lm:
       return "SEQ_2_SEQ_LM";
     case Head::sequence_classification:
+    case Head::multiple_choice:  // PEFT has no type of its own
       return "SEQ_CLS";
     case Head::token_classification:
       return "TOKEN_CLS";
@@ -52,6 +54,7 @@ constexpr const char* kAccepted[] = {"alpha_pattern",
                                      "revision",
                                      "runtime_config",
                                      "target_modules",
+                                     "target_parameters",
                                      "task_type",
                                      "use_dora",
                                      "use_rslora"};
@@ -141,6 +144,11 @@ Result<std::vector<std::string>> texts_of(const OrderedJson& file, const char* k
   return texts;
 }
 
+// Whether the matrices beside it are of an experts' module (Adapter::parameters).
+bool is_module_of_experts(const std::string& layer) {
+  return layer.ends_with(".experts") || layer.ends_with(".experts.base_layer");
+}
+
 Json whole_or_real(double v) {
   return v == std::floor(v) ? Json(static_cast<int64_t>(v)) : Json(v);
 }
@@ -151,10 +159,19 @@ std::vector<std::string> adapted_layers(const ModelConfig& c) {
   std::vector<std::string> layers;
   const std::string_view prefix = kAdapterPrefix;
   for (const ParamSpec& p : family_of(c).params(c))
-    if (p.part == ParamSpec::Part::added && p.name.ends_with(kFirstMatrix))
-      layers.push_back(
-          p.name.substr(prefix.size(), p.name.size() - prefix.size() - kFirstMatrix.size()));
+    if (p.part == ParamSpec::Part::added && p.name.ends_with(kFirstMatrix)) {
+      const std::string layer =
+          p.name.substr(prefix.size(), p.name.size() - prefix.size() - kFirstMatrix.size());
+      if (!is_module_of_experts(layer)) layers.push_back(layer);
+    }
   return layers;
+}
+
+std::vector<std::string> adapted_parameters(const ModelConfig& c) {
+  std::vector<std::string> names;
+  for (const std::string& name : stacked_parameters(family_of(c).params(c)))
+    if (c.adapter->adapts_parameter(name)) names.push_back(name);
+  return names;
 }
 
 Result<Adapter> read_adapter_config(const OrderedJson& file) {
@@ -188,6 +205,10 @@ Result<Adapter> read_adapter_config(const OrderedJson& file) {
     a.pattern = targets.get<std::string>();
   else
     a.targets = HONE_TRY(texts_of(file, "target_modules"));
+  a.parameters = HONE_TRY(texts_of(file, "target_parameters"));
+  if (const OrderedJson& targets = value_at(file, "target_modules");
+      targets.is_array() && targets.empty() && !a.parameters.empty())
+    a.targets = {Adapter::kNoLayers};
   HONE_TRY(check_patterns(a));
   a.saved = HONE_TRY(texts_of(file, "modules_to_save"));
   return a;
@@ -220,12 +241,15 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
   j["modules_to_save"] = saved.empty() ? Json() : Json(saved);
   j["peft_type"] = "LORA";
   j["r"] = a.r;
-  if (a.pattern == Adapter::kAllLinear)
+  if (a.adapts_no_layers())
+    j["target_modules"] = Json::array();
+  else if (a.pattern == Adapter::kAllLinear)
     j["target_modules"] = adapted_layers(c);
   else if (!a.pattern.empty())
     j["target_modules"] = a.pattern;
   else
     j["target_modules"] = a.targets.empty() ? c.adapted : a.targets;
+  if (!a.parameters.empty()) j["target_parameters"] = a.parameters;
   const char* task = task_type(c);
   j["task_type"] = task == nullptr ? Json() : Json(task);
   j["use_dora"] = a.dora;
@@ -245,13 +269,16 @@ std::string expert_layer(const ParamSpec& p) {
   return layer;
 }
 
-// Matrices of experts are not linear layers: as in PEFT they have no adapter, so a name of them alone is
+// Matrices of experts are not linear layers: PEFT adapts them as parameters alone, so a layer's name of them alone is
 // refused. They are not trained whole beside an adapter.
 Status check_experts_of_adapter(const Adapter& a, const std::vector<ParamSpec>& params,
                                 const std::vector<std::string>& adapted) {
   const auto refuse = [](const std::string& layer, const char* what) {
     return bad(fmt::format("'{}' is a matrix of an expert, which hone {}", layer, what))
-        .todo("name other layers, such as q_proj, k_proj, v_proj and o_proj");
+        .todo(
+            "name other layers, such as q_proj, k_proj, v_proj and o_proj, or the experts of a "
+            "layer by "
+            "--lora_target_parameters mlp.experts.gate_up_proj mlp.experts.down_proj");
   };
   const auto ends = [](const std::string& layer, const std::string& target) {
     return layer == target || layer.ends_with("." + target);
@@ -269,6 +296,32 @@ Status check_experts_of_adapter(const Adapter& a, const std::vector<ParamSpec>& 
   return Ok{};
 }
 
+std::vector<std::string> first_two(const std::vector<std::string>& names) {
+  return {names.begin(), names.begin() + std::min<std::ptrdiff_t>(2, std::ssize(names))};
+}
+
+// Each name is that of matrices of experts, and the adapter is of a kind that PEFT gives them.
+Status check_target_parameters(const Adapter& a, const std::vector<ParamSpec>& params) {
+  if (a.parameters.empty()) return Ok{};
+  const std::vector<std::string> known = stacked_parameters(params);
+  for (const std::string& wanted : a.parameters) {
+    Adapter one;
+    one.parameters = {wanted};
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const std::string& name) { return one.adapts_parameter(name); }))
+      continue;
+    return bad(fmt::format("no matrices of experts are named '{}'", wanted))
+        .todo(known.empty() ? "leave --lora_target_parameters out: the model has no experts"
+                            : fmt::format("the first are {}", join(first_two(known), " and ")));
+  }
+  if (a.dora || a.dropout > 0)
+    return bad(a.dora ? "DoRA of matrices of experts is not supported"
+                      : fmt::format("dropout {} before an adapter of experts is not supported",
+                                    a.dropout))
+        .todo(a.dora ? "leave --use_dora out" : "use --lora_dropout 0");
+  return Ok{};
+}
+
 }  // namespace
 
 Status check_adapter(const ModelConfig& c) {
@@ -278,11 +331,14 @@ Status check_adapter(const ModelConfig& c) {
   const std::vector<ParamSpec> params = family_of(c).params(c);
   const std::vector<std::string> adapted = adapted_layers(c);
   HONE_TRY(check_experts_of_adapter(a, params, adapted));
-  if (!counts_the_same_sorted(a, adapted))
+  HONE_TRY(check_target_parameters(a, params));
+  std::vector<std::string> names = adapted;
+  for (const std::string& name : adapted_parameters(c)) names.push_back(name);
+  if (!counts_the_same_sorted(a, names))
     return bad("rank_pattern or alpha_pattern has two patterns for one layer, in an order that "
                "PEFT's file does not keep")
         .todo("write patterns that match different layers");
-  if (adapted.empty()) {
+  if (adapted.empty() && a.parameters.empty()) {
     ModelConfig all = c;
     auto every = std::make_shared<Adapter>(a);
     every->pattern = Adapter::kAllLinear;

@@ -11,6 +11,8 @@ inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
 
 // Names of the layers that the config's adapter adapts.
 std::vector<std::string> adapted_layers(const ModelConfig& c);
+// Names of the stacked matrices of experts that it adapts (Adapter::parameters).
+std::vector<std::string> adapted_parameters(const ModelConfig& c);
 
 // Reads adapter_config.json. H2305: it is not a LoRA adapter, or is of a kind that hone does not
 // support.

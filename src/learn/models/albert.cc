@@ -41,7 +41,8 @@ EncoderStyle albert_style() {
           .usual_dropout = 0,
           .usual_act = "gelu_new",
           .inner_dropout = false,
-          .layer_name = albert_layer};
+          .layer_name = albert_layer,
+          .multiple_choice = true};
 }
 
 Status read_albert_config(ModelConfig& c) {
@@ -78,8 +79,7 @@ HeadLayer albert_head(ModelGraph& g, ValueId x) {
   const double drop = classifier_dropout_of(c, style);
   if (c.head == Head::token_classification)
     return encoder_classifier(g, "classifier", g.dropout(x, drop));
-  x = encoder_pooled(g, encoder_prefix(c) + "pooler", x);
-  return encoder_classifier(g, "classifier", g.dropout_of_sequences(x, drop));
+  return pooled_classifier(g, encoder_prefix(c) + "pooler", x, drop);
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ Family family_apertus() {
   return llama_family<apertus_style>(
       {.name = "apertus",
        .model_types = {{"apertus", "Apertus", kUsualApertus, {"q_proj", "v_proj"}}},
-       .read_config = read_apertus_config});
+       .read_config = read_apertus_config,
+       .module_order = {{"self_attn", "mlp", "up_proj", "down_proj", "act_fn"}}});
 }
 
 }  // namespace hone

@@ -54,6 +54,10 @@ Family bart_family(Family f) {
   f.encoder = [](ModelGraph& g) { return bart_encoder(g, kStyle(g.config)); };
   f.cross_keys = bart_cross_keys;
   f.separate_head = "lm_head.weight";
+  f.module_order = {{"shared", "encoder", "decoder", "embed_tokens", "embed_positions", "k_proj",
+                     "v_proj", "q_proj", "self_attn", "self_attn_layer_norm", "encoder_attn",
+                     "encoder_attn_layer_norm", "fc1", "fc2", "final_layer_norm", "layers",
+                     "layernorm_embedding"}};
   return f;
 }
 

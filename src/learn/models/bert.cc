@@ -15,7 +15,9 @@ constexpr const char* kUsualBert =
     "layer_norm_eps": 1e-12, "pad_token_id": 0, "classifier_dropout": null,
     "bos_token_id": null, "eos_token_id": null, "tie_word_embeddings": true})";
 
-EncoderStyle bert_style() { return {.decoder = "cls.predictions.decoder.weight"}; }
+EncoderStyle bert_style() {
+  return {.decoder = "cls.predictions.decoder.weight", .multiple_choice = true};
+}
 
 ValueId bert_body(ModelGraph& g) {
   const ValueId x = encoder_body(g, bert_style());
@@ -35,8 +37,7 @@ HeadLayer bert_head(ModelGraph& g, ValueId x) {
   }
   if (c.head == Head::token_classification)
     return encoder_classifier(g, "classifier", g.dropout(x, classifier_dropout_of(c)));
-  x = encoder_pooled(g, encoder_prefix(c) + "pooler.dense", x);
-  return encoder_classifier(g, "classifier", g.dropout_of_sequences(x, classifier_dropout_of(c)));
+  return pooled_classifier(g, encoder_prefix(c) + "pooler.dense", x, classifier_dropout_of(c));
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ Family family_bert() {
        .model_types = {{"bert", "Bert", kUsualBert, {"query", "value"}}},
        .read_config = [](ModelConfig& c) { return read_encoder_config(c, bert_style()); },
        .body = bert_body,
-       .head = bert_head},
+       .head = bert_head,
+       .module_order = {{"transform", "decoder"}}},
       bert_style());
 }
 

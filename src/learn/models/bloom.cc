@@ -173,17 +173,20 @@ HeadLayer bloom_head(ModelGraph& g, ValueId hidden) {
 }  // namespace
 
 Family family_bloom() {
-  return {.name = "bloom",
-          .model_types = {{"bloom", "Bloom", kUsualBloom, {"query_key_value"}},
-                          {"falcon", "Falcon", kUsualFalcon, {"query_key_value"}}},
-          .heads = {{Head::causal_lm, "ForCausalLM"}},
-          .read_config = read_bloom_config,
-          .body = bloom_body,
-          .head = bloom_head,
-          .dropouts = {"attention_dropout", "hidden_dropout"},
-          .body_prefix = "transformer.",
-          .unread = {".rotary_emb.inv_freq"},
-          .separate_head = kBloomHead};
+  return {
+      .name = "bloom",
+      .model_types = {{"bloom", "Bloom", kUsualBloom, {"query_key_value"}},
+                      {"falcon", "Falcon", kUsualFalcon, {"query_key_value"}}},
+      .heads = {{Head::causal_lm, "ForCausalLM"}},
+      .read_config = read_bloom_config,
+      .body = bloom_body,
+      .head = bloom_head,
+      .dropouts = {"attention_dropout", "hidden_dropout"},
+      .body_prefix = "transformer.",
+      .unread = {".rotary_emb.inv_freq"},
+      .separate_head = kBloomHead,
+      // BLOOM's layers make their norms in turn, Falcon's after the rest.
+      .module_order = {{"input_layernorm", "self_attention", "post_attention_layernorm", "mlp"}}};
 }
 
 }  // namespace hone

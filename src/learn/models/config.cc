@@ -44,6 +44,10 @@ bool classifies(Head h) {
          h == Head::image_classification;
 }
 
+bool reads_sequences(Head h) {
+  return h == Head::sequence_classification || h == Head::multiple_choice;
+}
+
 std::string name_of(Head h) {
   switch (h) {
     case Head::causal_lm:
@@ -56,6 +60,8 @@ std::string name_of(Head h) {
       return "token_classification";
     case Head::question_answering:
       return "question_answering";
+    case Head::multiple_choice:
+      return "multiple_choice";
     case Head::seq2seq_lm:
       return "seq2seq_lm";
     case Head::image_classification:

@@ -23,12 +23,14 @@ enum class Head {
   sequence_classification,  // [S,labels]; labels = 1: regression
   token_classification,     // [T,labels]
   question_answering,       // [T,2]: scores of a token to begin and to end the answer
+  multiple_choice,          // [S,1]: the score of a choice, which is a sequence
   seq2seq_lm,               // [T,V] of the decoder's tokens
   image_classification,     // [B,labels]; labels = 1: regression
   none,                     // the body alone, as a checkpoint without a head has it
 };
-std::string name_of(Head h);  // "masked_lm"
-bool classifies(Head h);      // and so has labels
+std::string name_of(Head h);   // "masked_lm"
+bool classifies(Head h);       // and so has labels
+bool reads_sequences(Head h);  // one row of logits for each sequence of tokens
 
 // A model of tokens. Families of other inputs leave these fields alone (Family::reads_text).
 struct TextConfig {
@@ -58,7 +60,7 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig, ImageConfig {
   // The head of the architecture in config.json, else what the family is by itself; tasks set
   // theirs with set_head.
   Head head = Head::causal_lm;
-  int64_t labels = 0;  // of a classification head; 0: no such head
+  int64_t labels = 0;  // of a classification head, 1 of multiple choice; 0: no such head
   // The program whose names of weights the file has, by Family::layout; "": Transformers. The model is
   // saved under the names that were read.
   std::string layout;

@@ -19,6 +19,7 @@ struct DebertaStyle {
   // The parts of a layer; `at` names its attention, `rows` are those of relative positions, or
   // kNoValue.
   DebertaParts (*parts)(ModelGraph& g, const std::string& at, ValueId x, ValueId rows) = nullptr;
+  bool multiple_choice = false;  // EncoderStyle::multiple_choice
 };
 
 // config.json's pos_att_type has "c2p" (keys by position) or "p2c" (queries by position).
@@ -36,7 +37,9 @@ Family deberta_family(Family f) {
   f.body = [](ModelGraph& g) { return deberta_body(g, kStyle); };
   f.head = deberta_head;
   f.dropouts = {"pooler_dropout"};
-  return encoder_family(std::move(f), deberta_names());
+  EncoderStyle style = deberta_names();
+  style.multiple_choice = kStyle.multiple_choice;
+  return encoder_family(std::move(f), style);
 }
 
 }  // namespace hone

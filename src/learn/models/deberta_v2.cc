@@ -36,7 +36,7 @@ DebertaParts parts_of_v2(ModelGraph& g, const std::string& at, ValueId x, ValueI
   return p;
 }
 
-constexpr DebertaStyle kVersion2{.parts = parts_of_v2};
+constexpr DebertaStyle kVersion2{.parts = parts_of_v2, .multiple_choice = true};
 
 }  // namespace
 

@@ -34,7 +34,8 @@ EncoderStyle distilbert_style() {
                     .down = "ffn.lin2",
                     .norm = "output_layer_norm"},
           .token_types = false,
-          .layers = "transformer.layer."};
+          .layers = "transformer.layer.",
+          .multiple_choice = true};
 }
 
 HeadLayer distilbert_head(ModelGraph& g, ValueId x) {
@@ -61,7 +62,8 @@ Family family_distilbert() {
        .model_types = {{"distilbert", "DistilBert", kUsualDistilBert}},
        .read_config = [](ModelConfig& c) { return read_encoder_config(c, distilbert_style()); },
        .body = [](ModelGraph& g) { return encoder_body(g, distilbert_style()); },
-       .head = distilbert_head},
+       .head = distilbert_head,
+       .module_order = std::vector<std::string>()},
       distilbert_style());
 }
 

@@ -180,6 +180,11 @@ ValueId encoder_pooled(ModelGraph& g, const std::string& at, ValueId x) {
   return ops::tanh(g.b, g.linear(at, x, g.config.hidden, {.rows = LinearLayer::Rows::sequences}));
 }
 
+HeadLayer pooled_classifier(ModelGraph& g, const std::string& at, ValueId x, double drop) {
+  x = encoder_pooled(g, at, x);
+  return encoder_classifier(g, "classifier", g.dropout_of_sequences(x, drop));
+}
+
 void declare_pooler(ModelGraph& g, const std::string& at, ValueId x) {
   if (!g.declaring() || g.config.head != Head::none) return;
   g.of_head = true;
@@ -286,7 +291,7 @@ struct EncoderLayer {
 
 ValueId encoder_layers(ModelGraph& g, const EncoderStyle& style, ValueId x) {
   const ModelConfig& c = g.config;
-  const bool sequences = c.head == Head::sequence_classification;
+  const bool sequences = reads_sequences(c.head);
   for (int64_t i = 0; i < c.layers; ++i) {
     const bool few = sequences && !style.after_layer && i + 1 == c.layers;
     const std::string at =
@@ -313,6 +318,7 @@ std::vector<HeadOffer> encoder_heads() {
 
 Family encoder_family(Family f, const EncoderStyle& style) {
   if (f.heads.empty()) f.heads = encoder_heads();
+  if (style.multiple_choice) f.heads.push_back({Head::multiple_choice, "ForMultipleChoice"});
   f.body_prefix = *style.prefix == 0 ? f.name + "." : std::string(style.prefix);
   for (const char* key :
        {style.keys.dropout, style.keys.attention_dropout, style.keys.classifier_dropout})

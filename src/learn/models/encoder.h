@@ -55,6 +55,7 @@ struct EncoderStyle {
       "encoder.layer.";  // a layer's name begins with it, then its number and a dot
   // Names layers, where not by number: "encoder.albert_layer_groups.0.albert_layers.0.".
   std::string (*layer_name)(const ModelConfig& c, int64_t layer) = nullptr;
+  bool multiple_choice = false;  // Transformers has the family's class ForMultipleChoice
   // Replaces attention up to its output layer, x [T,C] -> [T,C]; `at` names the layer.
   std::function<ValueId(int64_t layer, const std::string& at, ValueId x)> attend = nullptr;
   // Replaces the first part of the MLP, x [N,C] -> [N,F].
@@ -99,6 +100,8 @@ ValueId encoder_decoder_matrix(ModelGraph& g, const EncoderStyle& style);
 // Its bias [V]. Transformers reads `tied_name` or, of a decoder tied to nothing, `own_name`.
 ValueId encoder_decoder_bias(ModelGraph& g, const char* tied_name, const char* own_name);
 
+// tanh of a linear layer over first tokens, dropout and the last layer of a classifier, x [S,C].
+HeadLayer pooled_classifier(ModelGraph& g, const std::string& at, ValueId x, double drop);
 // The last layer of a classifier, [N,C] -> [N,labels].
 HeadLayer encoder_classifier(ModelGraph& g, const std::string& at, ValueId x);
 // RoBERTa's classifier of sequences, x [S,C]: dropout, dense layer, activation, dropout, out_proj.

@@ -1,7 +1,11 @@
 #include "learn/models/experts.h"
 
+#include <cmath>
+#include <set>
+
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
+#include "learn/models/router_loss.h"
 
 namespace hone {
 namespace {
@@ -30,13 +34,21 @@ class Experts {
 
   ValueId mix(ValueId x) {
     if (style_.is_gpt_oss) return mix_with_biases(x);
-    const ops::TopK top = ops::top_k(b_, ops::softmax(b_, scores(x)), k_);
+    const ValueId given = scores(x);
+    const ops::TopK top = ops::top_k(b_, ops::softmax(b_, given), k_);
+    keep_router(g_, given, top.columns);
     const ops::Groups groups = grouped(top, x);
     const ValueId sorted = ops::gather_rows(b_, x, groups.rows);  // [T*k,C]
-    const ValueId gate = multiplied(sorted, gate_weight(), groups.starts);
-    const ValueId up = multiplied(sorted, up_weight(), groups.starts);
+    ValueId gate = multiplied(sorted, gate_weight(), groups.starts);
+    ValueId up = multiplied(sorted, up_weight(), groups.starts);
+    if (const auto a = adapter_of(kGateUp, C_, 2 * F_)) {
+      const ValueId low = a->low(b_, sorted, groups.starts);
+      gate = ops::add(b_, gate, a->up(b_, low, groups.starts, 0, F_));
+      up = ops::add(b_, up, a->up(b_, low, groups.starts, F_, 2 * F_));
+    }
     const ValueId inner = ops::gate(b_, gate, up, activation_kind(style_.act));
-    const ValueId out = multiplied(inner, down_weight(), groups.starts);
+    ValueId out = multiplied(inner, down_weight(), groups.starts);
+    if (const auto a = adapter_of(kDown, F_, C_)) out = a->added(b_, out, inner, groups.starts);
     return ops::combine_rows(b_, out, groups.places, shares(top.values));
   }
 
@@ -48,9 +60,10 @@ class Experts {
     const ValueId weight = g_.weight(std::move(router)), bias = g_.zeros(at_ + "router.bias", E_);
     const ValueId scores = ops::linear(b_, x, weight, {.bias = bias, .trans_w = true});
     const ops::TopK top = ops::top_k(b_, scores, k_);
+    keep_router(g_, scores, top.columns);
     const ops::Groups groups = grouped(top, x);
     const ValueId sorted = ops::gather_rows(b_, x, groups.rows);
-    const ValueId both = multiplied_with_bias(sorted, "gate_up_proj", 2 * F_, groups);
+    const ValueId both = multiplied_with_bias(sorted, kGateUp, 2 * F_, groups);
     const int64_t rows = b_.type(sorted).shape[0];
     const ValueId pairs = ops::reshape(b_, both, {rows * F_, 2});
     const auto part = [&](int64_t i) {
@@ -62,7 +75,7 @@ class Experts {
     const ValueId up = ops::maximum(b_, ops::minimum(b_, part(1), number(limit)), number(-limit));
     const ValueId open = ops::mul(b_, gate, sigmoid(b_, ops::mul(b_, gate, number(alpha))));
     const ValueId inner = ops::mul(b_, ops::add(b_, up, number(1)), open);
-    const ValueId out = multiplied_with_bias(inner, "down_proj", C_, groups);
+    const ValueId out = multiplied_with_bias(inner, kDown, C_, groups);
     return ops::combine_rows(b_, out, groups.places, ops::softmax(b_, top.values));
   }
 
@@ -80,6 +93,52 @@ class Experts {
   }
 
  private:
+  static constexpr const char *kGateUp = "gate_up_proj", *kDown = "down_proj";
+
+  // The LoRA of a stacked matrix: for each expert scale (x A^T) B^T.
+  struct LowRank {
+    ValueId first, second;  // [E,r,in], [E,out,r]
+    double scale;
+    ValueId low(Builder& b, ValueId x, ValueId starts) const {  // [T*k,r]
+      const ValueId y = ops::grouped_matmul(b, x, first, starts, true);
+      return scale == 1 ? y : ops::mul(b, y, ops::constant(b, scale, {DType::f32, {}}));
+    }
+    // Columns [begin, end) of what the adapter adds.
+    ValueId up(Builder& b, ValueId low, ValueId starts, int64_t begin, int64_t end) const {
+      const bool all = end - begin == b.type(second).shape[1];
+      return ops::grouped_matmul(b, low, all ? second : ops::slice(b, second, 1, begin, end),
+                                 starts, true);
+    }
+    ValueId added(Builder& b, ValueId y, ValueId x, ValueId starts) const {
+      return ops::add(b, y, up(b, low(b, x, starts), starts, 0, b.type(second).shape[1]));
+    }
+  };
+  // PEFT wraps the module once for each adapted parameter, the first one innermost, and keeps A of all experts one
+  // after the other, B with the expert as the last index.
+  std::optional<LowRank> adapter_of(const std::string& parameter, int64_t in, int64_t out) {
+    const Adapter* adapter = g_.config.adapter.get();
+    const std::string module = merged_at() + "experts";
+    const auto adapts = [&](const std::string& name) {
+      return adapter != nullptr && adapter->adapts_parameter(module + "." + name);
+    };
+    if (!adapts(parameter)) return std::nullopt;
+    const std::string at =
+        kAdapterPrefix + module + (parameter == kGateUp && adapts(kDown) ? ".base_layer" : "");
+    const std::string name = module + "." + parameter;
+    const int64_t rank = adapter->rank_of(name);
+    const auto added = [&](const char* which, Shape shape, ParamSpec::Init init) {
+      ParamSpec spec{at + which, std::move(shape), init};
+      spec.std = 1 / std::sqrt(static_cast<double>(in));  // as ModelGraph::adapted
+      spec.part = ParamSpec::Part::added;
+      return g_.weight(std::move(spec));
+    };
+    const ValueId a = added(".lora_A.weight", {rank * E_, in}, ParamSpec::Init::uniform);
+    const ValueId b = added(".lora_B.weight", {out, rank * E_}, ParamSpec::Init::zeros);
+    return LowRank{ops::reshape(b_, a, {E_, rank, in}),
+                   ops::transpose(b_, ops::reshape(b_, b, {out, rank, E_}), {2, 0, 1}),
+                   adapter->scale_of(name)};
+  }
+
   ValueId number(double value) { return ops::constant(b_, value, {DType::f32, {}}); }
   ops::Groups grouped(const ops::TopK& top, ValueId x) {
     const int64_t rows = b_.type(x).shape[0] * k_;
@@ -93,8 +152,10 @@ class Experts {
     spec.std = g_.init_std;
     const ValueId w = g_.weight(std::move(spec));
     const ValueId bias = g_.weight({at + "_bias", {E_, out}, ParamSpec::Init::zeros, 0, false});
-    return ops::add(b_, ops::grouped_matmul(b_, x, w, groups.starts),
-                    ops::gather_rows(b_, bias, groups.groups));
+    const ValueId y = ops::add(b_, ops::grouped_matmul(b_, x, w, groups.starts),
+                               ops::gather_rows(b_, bias, groups.groups));
+    const auto a = adapter_of(name, b_.type(x).shape[1], out);
+    return a ? a->added(b_, y, x, groups.starts) : y;
   }
 
   // A router is not one of the layers that adapters take.
@@ -159,9 +220,6 @@ Status check_experts(const ModelConfig& c, const ExpertStyle& style) {
       check_range(fmt::format("'{}'", style.chosen), HONE_TRY(c.integer(style.chosen)), 1, count));
   HONE_TRY(check_range(fmt::format("'{}'", style.inner), HONE_TRY(c.integer(style.inner)), 1,
                        kLargestSize));
-  if (c.flag("output_router_logits", false))
-    return refuse("output_router_logits", true,
-                  "set it to false, its usual value: the router is then trained by the loss alone");
   if (c.real("router_jitter_noise", 0) != 0)
     return refuse("router_jitter_noise", c.config.at("router_jitter_noise"), "0 works");
   return Ok{};
@@ -173,6 +231,17 @@ bool is_dense_in_qwen(const ModelConfig& c, int64_t layer) {
       if (one == layer) return true;
   const int64_t step = c.integer("decoder_sparse_step", 1).value();
   return step < 1 || (layer + 1) % step != 0;
+}
+
+std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const ParamSpec& p : params) {
+    if (p.shape.size() != 3 || p.of_adapter()) continue;
+    const std::string& name = p.merged.name.empty() ? p.name : p.merged.name;
+    if (name.find(".experts.") != name.npos && seen.insert(name).second) names.push_back(name);
+  }
+  return names;
 }
 
 ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x) {

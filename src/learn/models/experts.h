@@ -30,11 +30,14 @@ struct ExpertStyle {
 // Gives the count of experts the name that the style has, if the config has its other name. Call it before the
 // defaults of the type are added.
 void name_expert_count(ModelConfig& c, const ExpertStyle& style);
-// Sizes are in range, and no key asks for something that hone does not compute, such as a loss of the router or
-// noise. H2302, H2303.
+// Sizes are in range, and no key asks for something that hone does not compute, such as noise of the router.
+// H2302, H2303.
 Status check_experts(const ModelConfig& c, const ExpertStyle& style);
 // Whether the layer has a usual MLP by the keys of Qwen: mlp_only_layers, decoder_sparse_step.
 bool is_dense_in_qwen(const ModelConfig& c, int64_t layer);
+// The matrices of experts among the weights, by the names of Transformers' stacked parameters:
+// "model.layers.3.mlp.experts.down_proj", ...
+std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params);
 // The experts of the layer `h` ("model.layers.3.") for x [T,C] -> [T,C].
 ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x);
 

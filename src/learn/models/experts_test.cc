@@ -45,8 +45,6 @@ TEST(Experts, TheirNumberHasTwoNames) {
 
 TEST(Experts, ConfigsThatAskForMoreAreRefused) {
   EXPECT_EQ(refusal_of(small_config("mixtral")), "");
-  EXPECT_THAT(refusal_of(small_config("mixtral", "output_router_logits=true")),
-              HasSubstr("'output_router_logits' is true"));
   EXPECT_THAT(refusal_of(small_config("mixtral", "router_jitter_noise=0.1")),
               HasSubstr("'router_jitter_noise' is 0.1"));
   EXPECT_THAT(refusal_of(small_config("mixtral", "num_experts_per_tok=9")),
@@ -83,6 +81,21 @@ TEST(Experts, AnAdapterOfThemAloneIsRefused) {
   a.saved = {"experts"};
   EXPECT_THAT(refused("qwen3_moe", a), HasSubstr("does not train whole"));
   a.saved.clear();
+  a.targets.clear();
+  a.parameters = {"mlp.experts.gate_up_proj", "experts.down_proj"};
+  EXPECT_EQ(refused("mixtral", a), "");
+  EXPECT_EQ(refused("gpt_oss", a), "");
+  EXPECT_THAT(refused("llama", a), HasSubstr("no matrices of experts are named"));
+  a.dropout = 0.1;
+  EXPECT_THAT(refused("mixtral", a), HasSubstr("dropout 0.1"));
+  a.dropout = 0;
+  a.dora = true;
+  EXPECT_THAT(refused("mixtral", a), HasSubstr("DoRA"));
+  a.dora = false;
+  a.targets = {Adapter::kNoLayers};
+  EXPECT_EQ(refused("mixtral", a), "");
+  a.parameters.clear();
+  EXPECT_THAT(refused("mixtral", a), HasSubstr("no layer of the model is named none"));
   a.targets.clear();
   a.pattern = Adapter::kAllLinear;
   EXPECT_EQ(refused("qwen3_moe", a), "");

@@ -87,6 +87,7 @@ bool class_has_head(const std::string& name, Head h) {
       {Head::sequence_classification, {"ForSequenceClassification"}},
       {Head::token_classification, {"ForTokenClassification"}},
       {Head::question_answering, {"ForQuestionAnswering"}},
+      {Head::multiple_choice, {"ForMultipleChoice"}},
       {Head::seq2seq_lm, {"ForConditionalGeneration", "MTModel"}},
       {Head::image_classification, {"ForImageClassification"}},
       {Head::none, {"Model"}}};
@@ -201,6 +202,7 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
       HONE_TRY(check_common(c, f));
       c.head = head_of_config(c, f);
       if (classifies(c.head)) c.labels = config_labels(c);
+      if (c.head == Head::multiple_choice) c.labels = 1;
       return c;
     }
   }
@@ -276,7 +278,7 @@ Status set_head(ModelConfig& c, Head head, int64_t labels) {
         .todo(fmt::format("heads of {}: {}", f.name, join(offered, ", ")));
   HONE_BUG_IF(classifies(head) != (labels > 0), "head {} with {} labels", name_of(head), labels);
   c.head = head;
-  c.labels = labels;
+  c.labels = head == Head::multiple_choice ? 1 : labels;
   return Ok{};
 }
 

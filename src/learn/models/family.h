@@ -71,6 +71,10 @@ struct Family {
   // The layout of a file by its names of weights (ModelConfig::layout); nullptr: the family knows
   // Transformers' names alone.
   std::string (*layout)(const std::function<bool(const std::string& name)>& has) = nullptr;
+  // Child modules that Transformers' classes make in another order than the graph uses them, in their order. A
+  // module has its own weights first, then those of these children, then of the others in the order of the graph
+  // (module_order.h). nullopt: the order is not known.
+  std::optional<std::vector<std::string>> module_order = {};
   // Whether activations stay in the range of f16 in the models that people have. If not, --fp16
   // keeps those beyond it as the largest value of f16, as Transformers clamps them.
   bool safe_in_f16 = true;

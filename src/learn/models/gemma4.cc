@@ -310,6 +310,7 @@ Family family_gemma4() {
           .unread = {".rotary_emb.inv_freq", ".self_attn.k_proj.weight", ".self_attn.v_proj.weight",
                      ".self_attn.k_norm.weight"},
           .separate_head = "lm_head.weight",
+          .module_order = {{"embed_tokens", "layers", "norm", "self_attn", "mlp"}},
           .safe_in_f16 = false};
 }
 

@@ -56,7 +56,9 @@ Family family_glm4() {
       {.name = "glm4",
        .model_types = {{"glm4", "Glm4", kUsualGlm4, {"q_proj", "v_proj"}, gguf_of_glm4()},
                        {"glm", "Glm", kUsualGlm4, {"q_proj", "v_proj"}}},
-       .read_config = read_glm4_config});
+       .read_config = read_glm4_config,
+       .module_order = {{"self_attn", "mlp", "input_layernorm", "post_attention_layernorm",
+                         "post_self_attn_layernorm"}}});
 }
 
 }  // namespace hone

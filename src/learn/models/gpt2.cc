@@ -142,7 +142,8 @@ Family family_gpt2() {
           // The first GPT-2 checkpoints were saved from the bare model.
           .body_prefix = "transformer.",
           .unread = {".attn.bias", ".attn.masked_bias"},
-          .separate_head = kGpt2Head};
+          .separate_head = kGpt2Head,
+          .module_order = std::vector<std::string>()};
 }
 
 }  // namespace hone

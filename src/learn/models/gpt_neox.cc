@@ -104,7 +104,8 @@ Family family_gpt_neox() {
           .dropouts = {"attention_dropout", "hidden_dropout"},
           .body_prefix = "gpt_neox.",
           .unread = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
-          .separate_head = kNeoxHead};
+          .separate_head = kNeoxHead,
+          .module_order = {{"input_layernorm", "post_attention_layernorm", "attention", "mlp"}}};
 }
 
 }  // namespace hone

@@ -177,6 +177,12 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   // place in it. As Transformers', whose L is the length of the padded batch.
   ValueId with_noise(ValueId x);
 
+  // Routers of layers with experts, in training with a loss of routers (router_loss.h).
+  struct Router {
+    ValueId scores, chosen;  // [T,E], i32[T,k]
+  };
+  std::vector<Router> routers;
+
   // Whether the graph is built to list its weights. It is never computed then, so a family may name
   // weights in the order of its checkpoints, even if it uses them in another order.
   bool declaring() const { return declared_ != nullptr; }

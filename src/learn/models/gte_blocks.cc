@@ -113,8 +113,7 @@ HeadLayer gte_head(ModelGraph& g, ValueId x) {
   }
   if (c.head == Head::token_classification)
     return encoder_classifier(g, "classifier", g.dropout(x, classifier_dropout_of(c)));
-  x = encoder_pooled(g, encoder_prefix(c) + "pooler.dense", x);
-  return encoder_classifier(g, "classifier", g.dropout_of_sequences(x, classifier_dropout_of(c)));
+  return pooled_classifier(g, encoder_prefix(c) + "pooler.dense", x, classifier_dropout_of(c));
 }
 
 }  // namespace

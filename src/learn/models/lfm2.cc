@@ -112,7 +112,8 @@ Family family_lfm2() {
   return llama_family<lfm2_style>({.name = "lfm2",
                                    .model_types = {{"lfm2", "Lfm2", kUsualLfm2}},
                                    .read_config = read_lfm2_config,
-                                   .carries_states = true});
+                                   .carries_states = true,
+                                   .module_order = {{"self_attn", "conv", "feed_forward"}}});
 }
 
 }  // namespace hone

@@ -124,6 +124,7 @@ Family llama_family(Family f) {
   if (f.head == nullptr) f.head = llama_head;
   if (f.dropouts.empty()) f.dropouts = {"attention_dropout"};
   f.body_prefix = "model.";
+  if (!f.module_order) f.module_order = {"self_attn", "mlp"};
   f.unread = {".rotary_emb.inv_freq"};
   f.separate_head = "lm_head.weight";
   return f;

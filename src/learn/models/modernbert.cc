@@ -33,7 +33,8 @@ EncoderStyle modern_style() {
           .token_types = false,
           .norm_eps = 1e-5,
           .usual_dropout = 0,
-          .prefix = "model."};
+          .prefix = "model.",
+          .multiple_choice = true};
 }
 
 // Whether the layer sees the whole text: config.json's layer_types, or every n-th.
@@ -148,7 +149,7 @@ struct ModernBody {
       x = layer(i, x);
     }
     x = modern_norm(g, body + "final_norm", x);
-    if (c.head != Head::sequence_classification) return x;
+    if (!reads_sequences(c.head)) return x;
     Builder::Scope s(b, "pooling");  // [S,C]
     return c.text("classifier_pooling", "cls") == "mean" ? mean_of_sequences(g, x)
                                                          : g.first_tokens(x);
@@ -159,9 +160,8 @@ HeadLayer modern_head(ModelGraph& g, ValueId x) {
   const ModelConfig& c = g.config;
   g.of_head = true;
   const LinearLayer::Rows rows = c.head == Head::masked_lm ? LinearLayer::Rows::labels
-                                 : c.head == Head::sequence_classification
-                                     ? LinearLayer::Rows::sequences
-                                     : LinearLayer::Rows::tokens;
+                                 : reads_sequences(c.head) ? LinearLayer::Rows::sequences
+                                                           : LinearLayer::Rows::tokens;
   x = g.linear("head.dense", x, c.hidden, {.bias = c.flag("classifier_bias", false), .rows = rows});
   x = modern_norm(g, "head.norm", activate(g.b, x, c.text("classifier_activation", "gelu")));
   if (c.head == Head::masked_lm) {
@@ -169,8 +169,7 @@ HeadLayer modern_head(ModelGraph& g, ValueId x) {
     return {x, matrix, c.flag("decoder_bias", true) ? g.zeros("decoder.bias", c.vocab) : kNoValue};
   }
   const double drop = c.real("classifier_dropout", 0);
-  x = c.head == Head::sequence_classification ? g.dropout_of_sequences(x, drop)
-                                              : g.dropout(x, drop);
+  x = reads_sequences(c.head) ? g.dropout_of_sequences(x, drop) : g.dropout(x, drop);
   return encoder_classifier(g, "classifier", x);
 }
 

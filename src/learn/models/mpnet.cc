@@ -28,7 +28,8 @@ EncoderStyle mpnet_style() {
                     .attended = "attention.attn.o",
                     .attended_norm = "attention.LayerNorm"},
           .token_types = false,
-          .usual_padding = kPadding};
+          .usual_padding = kPadding,
+          .multiple_choice = true};
 }
 
 int64_t table_rows(const ModelConfig& c) {
@@ -77,6 +78,8 @@ HeadLayer mpnet_head(ModelGraph& g, ValueId x) {
   const double drop = c.real("hidden_dropout_prob", 0.1);
   if (c.head == Head::token_classification)
     return encoder_classifier(g, "classifier", g.dropout(x, drop));
+  if (c.head == Head::multiple_choice)
+    return pooled_classifier(g, encoder_prefix(c) + "pooler.dense", x, drop);
   return dense_classifier(g, x, drop, "tanh");
 }
 

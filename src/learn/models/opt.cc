@@ -124,7 +124,10 @@ Family family_opt() {
           .dropouts = {"dropout", "attention_dropout"},
           // The first OPT checkpoints were saved from the bare model.
           .body_prefix = "model.",
-          .separate_head = kOptHead};
+          .separate_head = kOptHead,
+          .module_order = {{"embed_tokens", "embed_positions", "project_out", "project_in",
+                            "k_proj", "v_proj", "q_proj", "self_attn", "self_attn_layer_norm",
+                            "fc1", "fc2", "final_layer_norm", "layers"}}};
 }
 
 }  // namespace hone

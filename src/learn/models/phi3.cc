@@ -56,7 +56,8 @@ Family family_phi3() {
       {.name = "phi3",
        .model_types = {{"phi3", "Phi3", kUsualPhi3, {"qkv_proj"}, gguf_of_phi3()}},
        .read_config = read_phi3_config,
-       .dropouts = {"resid_pdrop", "embd_pdrop", "attention_dropout"}});
+       .dropouts = {"resid_pdrop", "embd_pdrop", "attention_dropout"},
+       .module_order = {{"self_attn", "mlp", "o_proj", "qkv_proj"}}});
 }
 
 }  // namespace hone

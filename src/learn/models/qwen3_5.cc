@@ -146,10 +146,13 @@ Status read_qwen35_config(ModelConfig& c) {
 }  // namespace
 
 Family family_qwen3_5() {
-  return llama_family<qwen35_style>({.name = "qwen3_5",
-                                     .model_types = {{"qwen3_5_text", "Qwen3_5", kUsualQwen35}},
-                                     .read_config = read_qwen35_config,
-                                     .carries_states = true});
+  return llama_family<qwen35_style>(
+      {.name = "qwen3_5",
+       .model_types = {{"qwen3_5_text", "Qwen3_5", kUsualQwen35}},
+       .read_config = read_qwen35_config,
+       .carries_states = true,
+       .module_order = {{"linear_attn", "self_attn", "mlp", "conv1d", "out_proj", "in_proj_qkv",
+                         "in_proj_z", "in_proj_b", "in_proj_a"}}});
 }
 
 }  // namespace hone

@@ -54,6 +54,9 @@ HeadLayer roberta_head(ModelGraph& g, ValueId x) {
   const double drop = classifier_dropout_of(c);
   if (c.head == Head::token_classification)
     return encoder_classifier(g, "classifier", g.dropout(x, drop));
+  if (c.head == Head::multiple_choice)
+    return pooled_classifier(g, encoder_prefix(c, roberta_style(c)) + "pooler.dense", x,
+                             c.real("hidden_dropout_prob", 0.1));
   return dense_classifier(g, x, drop, "tanh");
 }
 
@@ -69,7 +72,7 @@ Family family_roberta() {
        .body = roberta_body,
        .head = roberta_head,
        .count_positions = number_tokens_of_text},
-      {.decoder = kRobertaDecoder});
+      {.decoder = kRobertaDecoder, .multiple_choice = true});
 }
 
 }  // namespace hone

@@ -262,6 +262,7 @@ Family family_t5() {
           .unread = {".EncDecAttention.relative_attention_bias.weight"},
           .separate_head = kT5Head,
           .head_of_file = true,
+          .module_order = std::vector<std::string>(),
           // The residual stream of what Google trained leaves the range of f16
           // (github.com/huggingface/transformers, issue 4586); products in bf16 are safe.
           .safe_in_f16 = false};

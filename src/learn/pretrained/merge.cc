@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "learn/checkpoint/safetensors/convert.h"
+#include "learn/models/errors.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 
@@ -91,6 +92,9 @@ Status merge_adapter(Pretrained& model) {
   HONE_BUG_IF(!model.weights || !model.adapter, "an adapter without weights is merged");
   HONE_TRY(check_adapter_weights(*model.adapter, model));
   HONE_TRY(check_weights(*model.weights, model.config));
+  if (!model.config.adapter->parameters.empty())
+    return Error(err::kBadAdapter, "an adapter of matrices of experts cannot be merged into them")
+        .todo("use the adapter's folder beside its model");
   std::map<std::string, Change> changes;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (spec.part == ParamSpec::Part::added) continue;

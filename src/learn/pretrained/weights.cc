@@ -241,7 +241,7 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
         spec.shape.size() == 2 && t->type.shape == Shape{spec.shape[1], spec.shape[0]};
     // A head that fits another number of labels than the data's.
     const bool counts_labels =
-        config.head == Head::sequence_classification || config.head == Head::image_classification;
+        reads_sequences(config.head) || config.head == Head::image_classification;
     const bool labels = counts_labels && spec.of_head && !t->type.shape.empty() &&
                         spec.shape[0] == config.labels && t->type.shape[0] != config.labels;
     if (labels)
