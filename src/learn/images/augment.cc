@@ -224,6 +224,13 @@ Mix random_mix(const MixSettings& s, int64_t width, int64_t height, PhiloxStream
   return mix;
 }
 
+EvaluationTransform evaluation_transform(const ImageProcessor& p, double crop_pct, Filter filter) {
+  const auto wider = [&](int64_t side) {
+    return static_cast<int64_t>(std::floor(static_cast<double>(side) / crop_pct));
+  };
+  return {p.width, p.height, wider(p.edge), wider(p.resize_width), wider(p.resize_height), filter};
+}
+
 Status training_pixels(std::string_view bytes, const TrainingTransform& t,
                        const DecodeLimits& limits, PhiloxStream random, Image& to,
                        std::optional<Box>& erased, TransformMemory& memory) {

@@ -7,6 +7,7 @@
 
 #include "base/core/philox.h"
 #include "learn/images/decode.h"
+#include "learn/images/processor.h"
 #include "learn/images/resample.h"
 
 namespace hone {
@@ -61,6 +62,9 @@ struct EvaluationTransform {
   int64_t edge = 0, resize_width = 224, resize_height = 224;
   Filter filter = Filter::bilinear;
 };
+
+// Those of a processor; `crop_pct`: the side of the cut by the resized side.
+EvaluationTransform evaluation_transform(const ImageProcessor& p, double crop_pct, Filter filter);
 
 // The steps from the bytes of a file to the pixels of a training row.
 struct TrainingTransform {

@@ -1,23 +1,28 @@
 #include "learn/data/images/image_folder.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/core/text.h"
+#include "base/store/places/in_parallel.h"
 #include "base/store/store.h"
 #include "learn/data/images/errors.h"
 
 namespace hone {
 namespace {
 
+constexpr int64_t kFoldersAtATime = 64;
+
 Error bad_folder(const std::string& folder, const std::string& why) {
   return Error(err::kImageFolder, fmt::format("'{}' {}", folder, why));
 }
 
-Status add_class(const std::string& folder, int32_t label, ImageRows& to) {
+Status add_class(const std::string& folder, const std::vector<Store::Entry>& entries, int32_t label,
+                 ImageRows& to) {
   const int32_t number = to.add_folder(folder);
   const int64_t before = to.size();
-  for (const Store::Entry& e : HONE_TRY(file_store().list(folder))) {
+  for (const Store::Entry& e : entries) {
     if (e.name.starts_with('.')) continue;
     if (e.folder)
       return bad_folder(folder, fmt::format("holds a folder, '{}'", e.name))
@@ -30,7 +35,33 @@ Status add_class(const std::string& folder, int32_t label, ImageRows& to) {
   return Ok{};
 }
 
+// Adds the images of folders in `folder`, in this order, with the labels. Folders of a store are listed many at a time.
+Status add_folders(const std::string& folder, const std::vector<std::string>& names,
+                   const std::function<int32_t(const std::string&)>& label_of, ImageRows& to) {
+  const auto count = std::ssize(names);
+  for (int64_t first = 0; first < count; first += kFoldersAtATime) {
+    const int64_t part = std::min(kFoldersAtATime, count - first);
+    std::vector<std::vector<Store::Entry>> entries(static_cast<size_t>(part));
+    const auto path = [&](int64_t i) {
+      return folder + "/" + names[static_cast<size_t>(first + i)];
+    };
+    HONE_TRY(in_parallel(part, threads_to_list(folder), [&](int64_t i) -> Status {
+      entries[static_cast<size_t>(i)] = HONE_TRY(file_store().list(path(i)));
+      return Ok{};
+    }));
+    for (int64_t i = 0; i < part; ++i)
+      HONE_TRY(add_class(path(i), entries[static_cast<size_t>(i)],
+                         label_of(names[static_cast<size_t>(first + i)]), to));
+  }
+  return Ok{};
+}
+
 }  // namespace
+
+int threads_to_list(std::string_view path) {
+  constexpr int kRequests = 16;  // each of which waits for the store
+  return path.find("://") == path.npos ? 1 : kRequests;
+}
 
 bool is_image_name(std::string_view name) {
   const size_t dot = name.find_last_of('.');
@@ -63,8 +94,9 @@ Result<LabelledImages> list_classes(const std::string& given,
       return bad_folder(folder, fmt::format("has a class '{}' that is not among the {} classes",
                                             name, names.size()))
           .todo("the folders of all splits have the names of the same classes");
-    HONE_TRY(add_class(folder + "/" + name, id->second, out.rows));
   }
+  HONE_TRY(add_folders(
+      folder, found, [&](const std::string& name) { return ids.find(name)->second; }, out.rows));
   return out;
 }
 
@@ -80,8 +112,8 @@ Result<ImageRows> list_images(const std::string& given) {
     else if (is_image_name(e.name))
       rows.add_file(number, e.name, e.bytes, ImageRows::kNoLabel);
   }
-  for (const std::string& name : folders)
-    HONE_TRY(add_class(folder + "/" + name, ImageRows::kNoLabel, rows));
+  HONE_TRY(add_folders(
+      folder, folders, [](const std::string&) { return ImageRows::kNoLabel; }, rows));
   if (rows.size() == 0)
     return bad_folder(folder, "holds no image")
         .todo("images are .jpg, .jpeg, .png and .webp files");

@@ -12,6 +12,9 @@ struct LabelledImages {
   std::vector<std::string> names;  // of the classes, by label; empty: labels are not known
 };
 
+// Threads that list folders or archives at a path: several for a URL, since they wait for the store.
+int threads_to_list(std::string_view path);
+
 // True for .jpg, .jpeg, .png and .webp in any case.
 bool is_image_name(std::string_view name);
 

@@ -67,59 +67,25 @@ std::string pax_value(std::string_view records, std::string_view key) {
   return found;
 }
 
-class TarReader {
- public:
-  TarReader(Reader& file, const std::string& name) : file_(file), name_(name) {}
+}  // namespace
 
-  Result<std::vector<TarEntry>> list() {
-    std::vector<TarEntry> entries;
-    Block b{};
-    int64_t at = 0;
-    while (at + kBlock <= file_.bytes()) {
-      HONE_TRY(file_.read(at, std::as_writable_bytes(std::span(b))));
-      if (std::all_of(b.begin(), b.end(), [](char c) { return c == 0; })) return entries;
-      if (!has_its_checksum(b)) return bad(at, "the checksum of a header is wrong");
-      int64_t bytes = number_field(b, 124, 12);
-      const char type = b[156];
-      const bool is_file = type == '0' || type == '\0' || type == '7';
-      if (is_file && size_ >= 0) bytes = size_;
-      if (bytes < 0 || bytes > file_.bytes() - at - kBlock)
-        return bad(at, "a file in it ends after the archive");
-      if (type == 'L' || type == 'x')
-        HONE_TRY(read_header(type, at + kBlock, bytes));
-      else
-        take(b, is_file, at + kBlock, bytes, entries);
-      at += kBlock + (bytes + kBlock - 1) / kBlock * kBlock;
-    }
-    if (entries.empty()) return bad(at, "it holds no file");
-    return entries;
-  }
-
- private:
-  Error bad(int64_t at, const std::string& why) const {
-    return Error(err::kTar, fmt::format("'{}' is not a whole tar archive: {}", name_, why))
-        .at(fmt::format("byte {}", at))
-        .todo("get the file again from its source");
-  }
-
-  Status read_header(char type, int64_t at, int64_t bytes) {
-    if (bytes > kMostHeaderBytes) return bad(at, "a name has more than 1 MiB");
-    std::string text(static_cast<size_t>(bytes), '\0');
-    HONE_TRY(file_.read(at, std::as_writable_bytes(std::span(text))));
-    if (type == 'L') {
-      long_name_ = text.substr(0, text.find('\0'));
-      return Ok{};
-    }
-    if (std::string path = pax_value(text, "path"); !path.empty()) long_name_ = std::move(path);
-    const std::string size = pax_value(text, "size");
-    if (size.empty()) return Ok{};
-    const auto [end, failed] = std::from_chars(size.data(), size.data() + size.size(), size_);
-    if (failed != std::errc() || size_ < 0) return bad(at, "a size is not a number");
-    return Ok{};
-  }
-
-  void take(const Block& b, bool is_file, int64_t at, int64_t bytes,
-            std::vector<TarEntry>& entries) {
+Result<std::optional<TarEntry>> TarWalk::next() {
+  Block b{};
+  while (at_ + kBlock <= file_.bytes()) {
+    HONE_TRY(file_.read(at_, std::as_writable_bytes(std::span(b))));
+    if (std::all_of(b.begin(), b.end(), [](char c) { return c == 0; })) break;
+    if (!has_its_checksum(b)) return bad("the checksum of a header is wrong");
+    int64_t bytes = number_field(b, 124, 12);
+    const char type = b[156];
+    const bool is_file = type == '0' || type == '\0' || type == '7';
+    if (is_file && size_ >= 0) bytes = size_;
+    if (bytes < 0 || bytes > file_.bytes() - at_ - kBlock)
+      return bad("a file in it ends after the archive");
+    const int64_t content = at_ + kBlock;
+    const bool is_header = type == 'L' || type == 'x';
+    if (is_header) HONE_TRY(read_header(type, content, bytes));
+    at_ = content + (bytes + kBlock - 1) / kBlock * kBlock;
+    if (is_header) continue;
     std::string name(field(b, 0, 100));
     const std::string_view prefix = field(b, 345, 155);
     if (field(b, 257, 5) == "ustar" && b[262] == '\0' && !prefix.empty())
@@ -127,19 +93,39 @@ class TarReader {
     if (!long_name_.empty()) name = std::move(long_name_);
     long_name_.clear();
     size_ = -1;
-    if (is_file) entries.push_back({std::move(name), at, bytes});
+    if (is_file) return std::optional(TarEntry{std::move(name), content, bytes});
   }
+  return std::optional<TarEntry>();
+}
 
-  Reader& file_;
-  const std::string& name_;
-  std::string long_name_;  // of the next entry
-  int64_t size_ = -1;      // of the next entry, by pax
-};
+Error TarWalk::bad(const std::string& why) const {
+  return Error(err::kTar, fmt::format("'{}' is not a whole tar archive: {}", name_, why))
+      .at(fmt::format("byte {}", at_))
+      .todo("get the file again from its source");
+}
 
-}  // namespace
+Status TarWalk::read_header(char type, int64_t at, int64_t bytes) {
+  if (bytes > kMostHeaderBytes) return bad("a name has more than 1 MiB");
+  std::string text(static_cast<size_t>(bytes), '\0');
+  HONE_TRY(file_.read(at, std::as_writable_bytes(std::span(text))));
+  if (type == 'L') {
+    long_name_ = text.substr(0, text.find('\0'));
+    return Ok{};
+  }
+  if (std::string path = pax_value(text, "path"); !path.empty()) long_name_ = std::move(path);
+  const std::string size = pax_value(text, "size");
+  if (size.empty()) return Ok{};
+  const auto [end, failed] = std::from_chars(size.data(), size.data() + size.size(), size_);
+  if (failed != std::errc() || size_ < 0) return bad("a size is not a number");
+  return Ok{};
+}
 
 Result<std::vector<TarEntry>> list_tar(Reader& file, const std::string& name) {
-  return TarReader(file, name).list();
+  TarWalk walk(file, name);
+  std::vector<TarEntry> entries;
+  while (std::optional<TarEntry> e = HONE_TRY(walk.next())) entries.push_back(std::move(*e));
+  if (entries.empty() && walk.at() + kBlock > file.bytes()) return walk.bad("it holds no file");
+  return entries;
 }
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // The files in a tar archive (POSIX ustar with pax headers, GNU's long names), without reading their contents.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,27 @@ namespace hone {
 struct TarEntry {
   std::string name;
   int64_t offset = 0, bytes = 0;  // of the content in the archive
+};
+
+// Reads an archive entry by entry, so that contents can be read on the way.
+class TarWalk {
+ public:
+  // `file` must outlive it. `name` appears in messages. `at`: the end of an entry, of an earlier walk.
+  TarWalk(Reader& file, std::string name, int64_t at = 0)
+      : file_(file), name_(std::move(name)), at_(at) {}
+  // The next regular file; none: the archive ends. Folders and links are left out. Errors: those of list_tar().
+  Result<std::optional<TarEntry>> next();
+  int64_t at() const { return at_; }  // the end of the last entry
+  Error bad(const std::string& why) const;
+
+ private:
+  Status read_header(char type, int64_t at, int64_t bytes);
+
+  Reader& file_;
+  std::string name_;
+  int64_t at_;
+  std::string long_name_;  // of the next entry
+  int64_t size_ = -1;      // of the next entry, by pax
 };
 
 // Regular files, in their order; folders and links are left out. `name` appears in messages. Errors: H2966 a damaged or

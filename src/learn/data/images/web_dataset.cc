@@ -1,9 +1,11 @@
 #include "learn/data/images/web_dataset.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "base/store/places/in_parallel.h"
 #include "base/store/store.h"
 #include "learn/data/images/errors.h"
 #include "learn/data/images/tar_index.h"
@@ -13,6 +15,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostLabelBytes = 1 << 20;
+constexpr int64_t kArchivesAtATime = 64;
 
 // The stem ends at the first dot of the last part of the name.
 size_t end_of_stem(const std::string& name) {
@@ -20,22 +23,43 @@ size_t end_of_stem(const std::string& name) {
   return std::min(name.find('.', slash == std::string::npos ? 0 : slash + 1), name.size());
 }
 
+struct WebRow {
+  std::string name;
+  TarEntry image;
+  std::optional<Cell> label;
+};
+
 class WebReader {
  public:
   explicit WebReader(bool labelled) : labelled_(labelled) {}
 
-  Status add(const std::string& path) {
+  // The rows of an archive. Several threads may call it.
+  Result<std::vector<WebRow>> rows_of(const std::string& path) const {
     const std::unique_ptr<Reader> file = HONE_TRY(file_store().open(path));
     const std::vector<TarEntry> entries = HONE_TRY(list_tar(*file, path));
-    const int32_t folder = rows_.add_folder(path);
+    std::vector<WebRow> rows;
     for (size_t begin = 0; begin < entries.size();) {
       const std::string stem = entries[begin].name.substr(0, end_of_stem(entries[begin].name));
       size_t end = begin + 1;
       while (end < entries.size() &&
              entries[end].name.substr(0, end_of_stem(entries[end].name)) == stem)
         ++end;
-      HONE_TRY(add_row(*file, folder, path + "/" + stem, {entries.data() + begin, end - begin}));
+      rows.push_back(
+          HONE_TRY(row_of(*file, path + "/" + stem, {entries.data() + begin, end - begin})));
       begin = end;
+    }
+    return rows;
+  }
+
+  Status add(const std::string& path, std::span<const WebRow> rows) {
+    const int32_t folder = rows_.add_folder(path);
+    for (const WebRow& x : rows) {
+      if (labelled_) {
+        Row row;
+        row.file = x.name;
+        numbers_.push_back(HONE_TRY(seen_.add(*x.label, row, "cls")));
+      }
+      rows_.add_range(folder, x.image.name, x.image.offset, x.image.bytes, 0);
     }
     return Ok{};
   }
@@ -60,8 +84,8 @@ class WebReader {
         .todo("each row is an image (.jpg, .jpeg, .png or .webp) and its label (.cls or .json)");
   }
 
-  Status add_row(Reader& file, int32_t archive, const std::string& name,
-                 std::span<const TarEntry> entries) {
+  Result<WebRow> row_of(Reader& file, const std::string& name,
+                        std::span<const TarEntry> entries) const {
     const TarEntry* image = nullptr;
     std::optional<Cell> label;
     for (const TarEntry& e : entries) {
@@ -73,13 +97,7 @@ class WebReader {
     }
     if (!image) return bad(name, "a row has no image");
     if (labelled_ && !label) return bad(name, "a row has no label");
-    if (labelled_) {
-      Row row;
-      row.file = name;
-      numbers_.push_back(HONE_TRY(seen_.add(*label, row, "cls")));
-    }
-    rows_.add_range(archive, image->name, image->offset, image->bytes, 0);
-    return Ok{};
+    return WebRow{name, *image, std::move(label)};
   }
 
   static Result<Cell> read_label(Reader& file, const TarEntry& e, const std::string& row,
@@ -114,7 +132,19 @@ bool is_web_dataset(std::string_view file) { return file.ends_with(".tar"); }
 Result<LabelledImages> read_web_dataset(const std::vector<std::string>& files, bool labelled,
                                         const std::vector<std::string>& names) {
   WebReader reader(labelled);
-  for (const std::string& file : files) HONE_TRY(reader.add(file));
+  // A part of the archives at a time, so that their names do not fill the memory twice.
+  const auto count = std::ssize(files);
+  for (int64_t first = 0; first < count; first += kArchivesAtATime) {
+    const int64_t part = std::min(kArchivesAtATime, count - first);
+    std::vector<std::vector<WebRow>> rows(static_cast<size_t>(part));
+    HONE_TRY(in_parallel(part, threads_to_list(files[0]), [&](int64_t i) -> Status {
+      rows[static_cast<size_t>(i)] =
+          HONE_TRY(reader.rows_of(files[static_cast<size_t>(first + i)]));
+      return Ok{};
+    }));
+    for (int64_t i = 0; i < part; ++i)
+      HONE_TRY(reader.add(files[static_cast<size_t>(first + i)], rows[static_cast<size_t>(i)]));
+  }
   return reader.finish(names);
 }
 
