@@ -32,6 +32,12 @@ class RunRanks {
   ~RunRanks();
 
   const Share& share() const { return share_; }
+  // The two axes of a mesh: ranks of `tensor` divide products and share rows; ranks of `data` have rows of their
+  // own. The rank of the run is data().rank * tensor().ranks + tensor().rank.
+  Share data() const { return {share_.rank / tensor_ranks_, share_.ranks / tensor_ranks_}; }
+  Share tensor() const { return {share_.rank % tensor_ranks_, tensor_ranks_}; }
+  // The number of the run's ranks is a multiple.
+  void set_tensor_ranks(int64_t ranks) { tensor_ranks_ = ranks; }
   // Ranks of the whole run, which decide the rows of a step; more than share().ranks while machines
   // are missing.
   int64_t full_ranks() const { return full_ranks_; }
@@ -66,6 +72,7 @@ class RunRanks {
 
   Share share_;
   std::string host_;
+  int64_t tensor_ranks_ = 1;
   int64_t local_ranks_ = 1, full_ranks_ = 1, epoch_ = 1, calls_ = 0;
   KeyValues* messages_ = nullptr;
   Group* group_ = nullptr;

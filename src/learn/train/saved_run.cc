@@ -39,7 +39,18 @@ Status add_files_of_run(CheckpointWriter& w, TrainTask& task, const SavedRun& sa
   return Ok{};
 }
 
-// The tensors that this rank writes: its rows of those that are cut between the ranks, and its share of
+// Whether this rank writes what it has of a tensor that ranks divide: not the second one with the same elements.
+bool writes(const RunRanks& ranks, const Session& session, const std::string& name) {
+  if (session.parts_of(name) == nullptr) return ranks.tensor().rank == 0;
+  return cut_rows(session, name) || ranks.data().rank == 0;
+}
+void add_held(const RunRanks& ranks, const Session& session, const std::string& name,
+              std::vector<TensorData>& mine) {
+  if (!writes(ranks, session, name)) return;
+  for (TensorData& t : held_tensors(session, name)) mine.push_back(std::move(t));
+}
+
+// The tensors that this rank writes: its elements of those that are cut between the ranks, and its share of
 // those that other ranks hold too. Rules for whole tensors give each to one rank.
 Result<std::vector<TensorData>> part_of(RunRanks& ranks, TrainTask& task,
                                         const std::vector<TensorData>& tensors) {
@@ -47,8 +58,8 @@ Result<std::vector<TensorData>> part_of(RunRanks& ranks, TrainTask& task,
   std::vector<TensorData> mine, whole;
   Json names = Json::array();  // as hashes: there may be many
   for (const TensorData& t : tensors) {
-    if (const auto rows = cut_rows(session, t.name)) {
-      mine.push_back(rows_tensor(session, t.name, *rows));
+    if (is_divided(session, t.name)) {
+      add_held(ranks, session, t.name, mine);
       continue;
     }
     whole.push_back(t);
@@ -92,11 +103,16 @@ Result<std::vector<PartFile>> write_weights(RunRanks& ranks, const std::string& 
   std::vector<std::unique_ptr<WeightSource>> sources;
   std::unique_ptr<WeightSource> joined;
   std::vector<TensorData> own;
+  bool any = false;  // equal on all ranks
   for (const TensorData& t : tensors)
-    if (const auto rows = cut_rows(task.session(), t.name))
-      own.push_back(rows_tensor(task.session(), t.name, *rows));
-  if (!own.empty()) {
-    cut = HONE_TRY(gather_parts(ranks, write_part(folder, ranges, ranks.share(), own)));
+    if (is_divided(task.session(), t.name)) {
+      any = true;
+      add_held(ranks, task.session(), t.name, own);
+    }
+  if (any) {
+    Result<PartFile> mine = PartFile();
+    if (!own.empty()) mine = write_part(folder, ranges, ranks.share(), own);
+    cut = HONE_TRY(gather_parts(ranks, mine));
     for (const PartFile& part : cut)
       sources.push_back(HONE_TRY(open_safetensors(folder + "/" + part.file.name)));
     joined = HONE_TRY(join_ranges(std::move(sources)));
@@ -181,7 +197,7 @@ Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder,
 Status write_model(RunRanks& ranks, const std::string& folder, TrainTask& task) {
   const std::vector<TensorData> weights = saved_tensors(task, {}).weights;
   const bool cut = std::any_of(weights.begin(), weights.end(), [&](const TensorData& t) {
-    return cut_rows(task.session(), t.name).has_value();
+    return is_divided(task.session(), t.name);
   });
   if (!cut && !ranks.leads()) return Ok{};
   if (!cut)

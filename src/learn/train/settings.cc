@@ -13,11 +13,11 @@ TrainSettings& TrainSettings::operator=(const TrainSettings&) = default;
 TrainSettings::~TrainSettings() = default;
 
 int64_t TrainSettings::batch_rows() const {
-  return per_device_train_batch_size * ranks->full_ranks();
+  return per_device_train_batch_size * ranks->full_ranks() / ranks->tensor().ranks;
 }
 
 int64_t TrainSettings::rank_rows() const {
-  const int64_t here = ranks->share().ranks;
+  const int64_t here = ranks->data().ranks;
   return (batch_rows() + here - 1) / here;
 }
 

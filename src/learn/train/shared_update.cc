@@ -75,22 +75,27 @@ class SharedUpdate {
  private:
   bool is_cut(size_t i) const { return options_.stage >= 1 && !splits_[i].whole; }
 
-  // The sums of this rank's loss and stop flag over all ranks.
+  // The sums of this rank's loss and stop flag over all ranks. Ranks that divide products have one loss, which
+  // counts on the first of them.
   void sum_losses(ValueId loss, ValueId stop) {
     ValueId gathered = kNoValue;
     b_.set_scope("loss");
+    const bool counts = options_.tensor.rank == 0;
+    const Share world = options_.world();
     const auto start = [&] {
-      const ValueId both = ops::concat(b_,
-                                       {ops::reshape(b_, ops::cast(b_, loss, DType::f64), {1, 1}),
-                                        ops::reshape(b_, stop, {1, 1})},
-                                       1);
-      gathered = gather(both, share_);
+      const ValueId both = ops::concat(
+          b_, {ops::reshape(b_, own_loss(loss, counts), {1, 1}), ops::reshape(b_, stop, {1, 1})},
+          1);
+      gathered = gather(both, world);
     };
     exchanges_.add({loss}, start, [&] {
       const ValueId sums = ops::reduce_sum(b_, ops::wait(b_, gathered), {0});
       loss_ = ops::reshape(b_, ops::slice(b_, sums, 0, 0, 1), {});
       stops_ = ops::reshape(b_, ops::slice(b_, sums, 0, 1, 2), {});
     });
+  }
+  ValueId own_loss(ValueId loss, bool counts) {
+    return counts ? ops::cast(b_, loss, DType::f64) : ops::constant(b_, 0.0, kDouble);
   }
   // The losses of all units, in their order: unit k is on rank k mod ranks.
   void gather_losses(ValueId stop) {
@@ -208,12 +213,13 @@ class SharedUpdate {
     return split;
   }
 
-  // The sum of the squares of this rank's rows of a group, f64[1]. Tensors that every rank has count
-  // on rank 0.
+  // The sum of the squares of this rank's rows of a group, f64[1]. Tensors that several ranks have count
+  // on the first of them.
   void add_squares(const WeightGroup& g) {
     b_.set_scope("clip");
     Values mine;
     for (size_t i = g.begin; i < g.end; ++i) {
+      if (!weights_[i].in_parts && options_.tensor.rank != 0) continue;
       if (splits_[i].whole) {
         if (share_.rank == 0) mine.push_back(reduced_[i]);
       } else if (held_[i].count() > 0) {
@@ -269,7 +275,8 @@ class SharedUpdate {
       squares = squares_of_units(begins);
     } else {
       const ValueId mine = groups == 1 ? squares_[0] : ops::concat(b_, squares_, 0);
-      const ValueId all = ops::wait(b_, gather(ops::reshape(b_, mine, {1, groups}), share_));
+      const ValueId all =
+          ops::wait(b_, gather(ops::reshape(b_, mine, {1, groups}), options_.world()));
       squares = ops::reduce_sum(b_, all, {0});
       for (int64_t k = 0; k <= groups; ++k) begins.push_back(k);
     }
@@ -307,7 +314,7 @@ class SharedUpdate {
     if (options_.ema_decay == 0) return;
     Values scales;
     for (const WeightGroup& g : groups_) scales.resize(g.end, scale_of_.at(g.begin));
-    emit_averages(b_, weights_, options_.ema_decay, scalars.step, scales);
+    emit_averages(b_, weights_, options_, scalars.step, scales);
   }
 
   State& state(size_t weight) { return p.states[state_of_.at(weights_[weight].name)]; }

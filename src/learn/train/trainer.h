@@ -97,6 +97,12 @@ class TrainTask {
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
   // Names that other programs may give to a weight, best first, by its name.
   virtual std::map<std::string, std::vector<std::string>> other_names() const { return {}; }
+  // The trained weights in the order in which PyTorch's optimizers number them; nullopt: it is not known.
+  struct NumberedWeight {
+    std::string name;
+    bool decays = true;  // weight decay applies
+  };
+  virtual std::optional<std::vector<NumberedWeight>> numbered_weights() const { return {}; }
   // The place of the next step's rows in streamed data; null if a step's rows follow from its
   // number. Saved with a checkpoint and given back by seek(); `name` (the checkpoint) appears in
   // messages.

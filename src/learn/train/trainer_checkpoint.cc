@@ -249,15 +249,11 @@ Status Trainer::load_states(const ResumeState& from, const std::string& checkpoi
   return Ok{};
 }
 
-// H2405: the checkpoint has weights alone, or states that cannot be given to weights.
+// H2405: the checkpoint has weights alone.
 static Error no_states(const std::string& checkpoint) {
-  const bool numbered = path_exists(checkpoint + "/optimizer.pt");
   return Error(err::kResumeMismatch,
-               numbered ? "the states in optimizer.pt are numbered, and nothing in the checkpoint "
-                          "says which weights the numbers mean, so the run cannot be continued "
-                          "from it"
-                        : "the checkpoint has weights but no optimizer state, so the run cannot "
-                          "be continued from it")
+               "the checkpoint has weights but no optimizer state, so the run cannot be continued "
+               "from it")
       .at(checkpoint)
       .todo("begin a new run from its weights: --model_name_or_path " + checkpoint);
 }

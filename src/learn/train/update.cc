@@ -70,7 +70,7 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
   if (options.ema_decay > 0) {
     Values scales;
     for (const WeightGroup& g : groups) scales.resize(g.end, scale_of.at(g.begin));
-    emit_averages(b, weights, options.ema_decay, step, scales);
+    emit_averages(b, weights, options, step, scales);
   }
   program.outputs.push_back({"grad_norm", norm});
 }
@@ -88,9 +88,12 @@ std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weigh
     for (OptimizerState& one : states_of(weights, which, rule_of(options, own)))
       states.push_back(std::move(one));
   }
-  if (options.ema_decay > 0)
+  if (options.ema_decay > 0) {
     for (const UpdateWeight& w : weights)
       states.push_back({fmt::format("{}.{}", kAverageState, w.name), w.type});
+    for (const auto& [name, shape] : options.statistics)
+      states.push_back({fmt::format("{}.{}", kAverageState, name), {DType::f32, shape}});
+  }
   return states;
 }
 

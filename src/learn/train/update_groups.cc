@@ -194,26 +194,36 @@ ops::UpdateLists lists_of(const std::vector<UpdateWeight>& weights, const Update
   return lists;
 }
 
-void emit_averages(Builder& b, const std::vector<UpdateWeight>& weights, double decay, ValueId step,
-                   const Values& scales) {
+void emit_averages(Builder& b, const std::vector<UpdateWeight>& weights,
+                   const UpdateOptions& options, ValueId step, const Values& scales) {
   Program& program = b.program();
   std::unordered_map<std::string, ValueId> updated;
-  for (const State& s : program.states) updated[s.name] = s.next;
+  for (const State& s : program.states) updated[s.name] = s.next == kNoValue ? s.value : s.next;
   const auto number = [&](double v) { return ops::constant(b, v, {DType::f64, {}}); };
   const ValueId first = ops::compare(b, ops::cast(b, step, DType::f64), number(1), "le");
-  const ValueId fresh = ops::select(b, first, number(1), number(1 - decay));
+  const ValueId fresh = ops::select(b, first, number(1), number(1 - options.ema_decay));
   b.set_scope(kAverageState);
-  for (size_t i = 0; i < weights.size(); ++i) {
+  const auto average = [&](const std::string& name, const Type& type, ValueId scale) {
     State s;
     s.role = Role::moment;
-    s.name = fmt::format("{}.{}", kAverageState, weights[i].name);
+    s.name = fmt::format("{}.{}", kAverageState, name);
     const size_t at = program.states.size();
-    const ValueId old = program.add_state(std::move(s), weights[i].type);
-    const ValueId finite = ops::compare(b, ops::sub(b, scales[i], scales[i]), number(0), "eq");
-    const ValueId share =
-        ops::cast(b, ops::select(b, finite, fresh, number(0)), weights[i].type.dtype);
-    const ValueId change = ops::sub(b, updated.at(weights[i].name), old);
+    const ValueId old = program.add_state(std::move(s), type);
+    const ValueId finite = ops::compare(b, ops::sub(b, scale, scale), number(0), "eq");
+    const ValueId share = ops::cast(b, ops::select(b, finite, fresh, number(0)), type.dtype);
+    const ValueId change = ops::sub(b, updated.at(name), old);
     program.states[at].next = ops::add(b, old, ops::mul(b, change, share));
+  };
+  for (size_t i = 0; i < weights.size(); ++i) average(weights[i].name, weights[i].type, scales[i]);
+  if (weights.empty()) return;
+  for (const auto& [name, shape] : options.statistics) {
+    const Type type{DType::f32, shape};
+    if (!updated.contains(name)) {  // moved by another program
+      State s;
+      s.name = name;
+      updated[name] = program.add_state(std::move(s), type);
+    }
+    average(name, type, scales[0]);
   }
 }
 

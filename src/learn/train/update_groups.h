@@ -69,9 +69,10 @@ Attrs known_attrs(const std::string& op, const Attrs& attrs);
 
 // Adds a state kAverageState for each weight: the weight after the first update, then
 //   average' = decay average + (1 - decay) weight'
-// and nothing if the scale of the weight's gradients is not finite. `scales`: by weight. Weights are whole.
-void emit_averages(Builder& b, const std::vector<UpdateWeight>& weights, double decay, ValueId step,
-                   const Values& scales);
+// and nothing if the scale of the weight's gradients is not finite; the same for options.statistics, by the first
+// weight's scale (timm's ModelEmaV3). `scales`: by weight. Weights are whole.
+void emit_averages(Builder& b, const std::vector<UpdateWeight>& weights,
+                   const UpdateOptions& options, ValueId step, const Values& scales);
 
 // The outputs "grad.<weight>" of a program, which are outputs no longer.
 Values take_gradients(Program& program, const std::vector<UpdateWeight>& weights);

@@ -18,17 +18,25 @@ struct UpdateOptions {
   uint64_t seed = 42;                // of the rule's random numbers, and of rounding
   bool stochastic_rounding = false;  // of weights in bf16
   double ema_decay = 0;              // of the averages of weights (kAverageState); 0: none
-  double loraplus_lr_ratio = 1;      // times the rate of weights for which is_faster() is true
+  // Running statistics in f32, which forward passes move: averaged too.
+  std::vector<std::pair<std::string, Shape>> statistics = {};
+  double loraplus_lr_ratio = 1;  // times the rate of weights for which is_faster() is true
   int64_t group_bytes = int64_t{64} << 20;
   DType gradients = DType::f32;  // type of gradients that are states (differentiate)
   Share share = {};              // this process among those that train the weights together
-  int stage = 0;                 // of ZeRO, 0 to 3: shared_update.h
+  Share tensor =
+      {};         // and among those that divide products: each weight, or a part, is on all of them
+  int stage = 0;  // of ZeRO, 0 to 3: shared_update.h
   // Sums whose order no number of ranks changes: micro-batches are units of fixed rows, unit k of a
   // step on rank k mod ranks. Stage 2 or 3, also with one rank.
   bool split_invariant = false;
   int64_t units = 1;  // of a step, at most
   int64_t units_per_rank() const { return (units + share.ranks - 1) / share.ranks; }
-  bool is_shared() const { return split_invariant || !share.alone(); }
+  // All ranks of the run.
+  Share world() const {
+    return {share.rank * tensor.ranks + tensor.rank, share.ranks * tensor.ranks};
+  }
+  bool is_shared() const { return split_invariant || !world().alone(); }
 };
 
 // A value of --optim that the schema has accepted; any other is a Bug.

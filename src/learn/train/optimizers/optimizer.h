@@ -48,6 +48,8 @@ struct UpdateWeight {
   bool decay = true;       // weight decay applies
   bool looked_up = false;  // a table that ids index, as torch.nn.Embedding
   bool is_target = false;  // a linear layer's that --optim_target_modules names
+  bool in_parts =
+      false;  // `type` is that of a part: other ranks have other parts (UpdateOptions::tensor)
 };
 
 // A state of one weight of that type in a list of states: the name before the dot and the weight's
