@@ -1,5 +1,7 @@
 #include "learn/harness/token_graph.h"
 
+#include "learn/models/router_loss.h"
+
 namespace hone {
 
 int64_t label_tokens(const BatchShape& shape) {
@@ -42,13 +44,28 @@ TokenGraph::TokenGraph(const ModelConfig& config, const BatchShape& shape, const
   add_model_states(model, train);
 }
 
+namespace {
+
+// The share of the labels that this micro-batch has of its optimizer step's, whose number is 1 / scale.
+ValueId share_of_labels(TokenGraph& g) {
+  const Type type = g.b.type(g.labels);
+  const ValueId there = ops::compare(g.b, g.labels, ops::constant(g.b, 0, Type(type)), "ge");
+  const ValueId count = ops::reduce_sum(g.b, ops::cast(g.b, there, DType::f32), {0});
+  return ops::mul(g.b, count, g.scale);
+}
+
+}  // namespace
+
 Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing) {
   const HeadLayer layer = model_head(g.model);
   Builder::Scope head(g.b, "head");
   const ops::CrossEntropy loss =
       cross_entropy_of(g.b, layer, g.labels, g.scale, train, label_smoothing);
   if (train) {
-    g.program.outputs.push_back({"loss", loss.loss});
+    ValueId total = loss.loss;
+    if (const ValueId routers = router_loss(g.model); routers != kNoValue)
+      total = ops::add(g.b, total, ops::mul(g.b, routers, share_of_labels(g)));
+    g.program.outputs.push_back({"loss", total});
   } else {
     g.program.outputs.push_back({"nll", loss.nll});
     g.program.outputs.push_back({"correct", loss.correct});

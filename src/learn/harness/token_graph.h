@@ -31,8 +31,8 @@ ValueId add_token_inputs(ModelGraph& g, const BatchShape& shape, const Type* lab
 int64_t label_tokens(const BatchShape& shape);
 
 // Adds body, head and the loss of predicting `labels`, one for each row of the head. Training has
-// the output `loss` = scale * sum of nll; evaluation `nll` f32 (0 without a label) and `correct`
-// i32 of each label.
+// the output `loss` = scale * sum of nll, + router_loss times the micro-batch's share of the step's labels;
+// evaluation `nll` f32 (0 without a label) and `correct` i32 of each label.
 Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing);
 // The whole program, for labels i32[T], one for each token of the only side.
 Program token_loss_program(const ModelConfig& config, const BatchShape& shape,

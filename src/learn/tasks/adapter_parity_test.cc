@@ -267,6 +267,10 @@ TEST_P(AdapterParity, ConfigIsThatOfPeft) {
 TEST_P(AdapterParity, MergedWeightsGiveTheSameLogits) {
   if (facts.contains("quantization"))
     GTEST_SKIP() << "the file has the weights before they are quantized";
+  if (!model.config.adapter->parameters.empty()) {
+    EXPECT_EQ(merge_adapter(model).error().code(), std::string(err::kBadAdapter.id));
+    return;
+  }
   ASSERT_TRUE(merge_adapter(model).ok());
   EXPECT_EQ(model.config.adapter, nullptr);
   Session s = logits_session();
@@ -281,6 +285,7 @@ std::filesystem::path pattern_folder() {
 // The same adapter, where layers of one name have a larger rank, with zeros, and an alpha of their own.
 TEST_P(AdapterParity, PatternsGiveLayersTheirRanks) {
   const Adapter& a = *model.config.adapter;
+  if (!a.parameters.empty()) GTEST_SKIP() << "its golden has such a pattern";
   const std::string layer = adapted_layers(model.config)[0];
   const std::string ending = layer.substr(layer.rfind('.') + 1);
   const int64_t rank = a.r + 2;
@@ -388,10 +393,24 @@ TEST(AdapterConfig, RefusesWhatChangesTheResult) {
     EXPECT_EQ(refusal(key, value), std::string(err::kBadAdapter.id)) << key;
 }
 
-const std::vector<std::string> kAdapters = {
-    "gpt2_lora",  "llama_lora", "bert_lora",       "t5_lora",        "gpt2_dora",
-    "llama_dora", "bert_dora",  "t5_dora",         "llama_qlora",    "llama_qdora",
-    "gpt2_qlora", "t5_qlora",   "llama_saved_nf4", "gpt2_saved_fp4", "qwen2_moe_lora"};
+const std::vector<std::string> kAdapters = {"gpt2_lora",
+                                            "llama_lora",
+                                            "bert_lora",
+                                            "t5_lora",
+                                            "gpt2_dora",
+                                            "llama_dora",
+                                            "bert_dora",
+                                            "t5_dora",
+                                            "llama_qlora",
+                                            "llama_qdora",
+                                            "gpt2_qlora",
+                                            "t5_qlora",
+                                            "llama_saved_nf4",
+                                            "gpt2_saved_fp4",
+                                            "qwen2_moe_lora",
+                                            "mixtral_experts_lora",
+                                            "gpt_oss_experts_lora",
+                                            "qwen3_moe_experts_lora"};
 INSTANTIATE_TEST_SUITE_P(All, AdapterParity,
                          testing::ValuesIn(cases_on_backends(kAdapters, {"cpu", "reference"},
                                                              {"llama_lora", "t5_qlora"})),

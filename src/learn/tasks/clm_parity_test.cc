@@ -233,6 +233,40 @@ TEST_P(ClmParity, TenLosses) {
   expect_ten_losses(g, g.facts["train"], backend(), {}, 1e-4);
 }
 
+// Transformers' loss of routers: golden_router_loss.py, whose batches are one micro-batch each.
+TEST_P(ClmParity, LossOfRouters) {
+  const std::string name = std::get<0>(GetParam());
+  const json all = json::parse(
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/router_loss.json"));
+  if (!all.contains(name)) GTEST_SKIP() << "no golden of " << name;
+  const json& want = all[name];
+  Golden g = open_golden("models/" + name);
+  json config = g.config.config;
+  config["output_router_logits"] = true;
+  config["router_aux_loss_coef"] = want["coef"];
+  g.config = read_model_config(config).value();
+  const auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
+  const BatchShape shape = tokens_shape(64, 4);
+  const double labels = g.facts["label_tokens"];
+  {
+    Session s = make_session(g, backend(), shape, {});
+    const float first = run_rows(s, "grad_first", shape, {rows[0]}, 1 / labels);
+    const float rest = run_rows(s, "grad_add", shape, {rows.begin() + 1, rows.end()}, 1 / labels);
+    EXPECT_NEAR(first + rest, want["split_loss"].get<double>(), 1e-4);
+    EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(),
+                1e-4);
+    expect_gradient_sums(s, want["gradients"], 1e-4);
+  }
+  json t = g.facts["train"];
+  for (const char* list : {"losses", "grad_norms"}) t[list] = want[list];
+  for (json& micro : t["micro"]) {
+    json together = json::array();
+    for (const json& batch : micro) together.insert(together.end(), batch.begin(), batch.end());
+    micro = json::array({together});
+  }
+  expect_ten_losses(g, t, backend(), {}, 1e-4);
+}
+
 TEST_P(ClmParity, TenLossesUnderAutocast) {
   if (std::get<0>(GetParam()) != "gpt2_tiny") GTEST_SKIP() << "the golden is of gpt2_tiny";
   Golden g = open_golden("models/gpt2_tiny");

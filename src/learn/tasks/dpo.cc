@@ -11,6 +11,7 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/token_graph.h"
+#include "learn/models/router_loss.h"
 #include "learn/preference/preference_loss.h"
 #include "learn/tasks/preference_data.h"
 #include "learn/tasks/preference_parts.h"
@@ -451,6 +452,7 @@ Task task_dpo() {
     if (s->streaming)
       return Error(err::kStreaming, "preference tuning reads its rows into memory")
           .todo("leave --streaming out");
+    HONE_TRY(refuse_router_loss(config, "dpo"));
     return set_head(config, Head::causal_lm);
   };
   t.form = [s](const Pretrained& model) -> Result<RunForm> {

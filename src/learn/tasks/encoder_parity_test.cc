@@ -298,10 +298,6 @@ std::vector<BackendCase> encoder_cases() {
   std::vector<BackendCase> cases = cases_on_backends(
       all, {"reference", "cpu"},
       {"bert_masked_lm", "deberta_v3_regression", "modernbert_mean_sequence_classification"});
-  // There the gradient of its table of positions, which all layers add to, takes no old one's place.
-  std::erase_if(cases, [](const BackendCase& c) {
-    return std::get<0>(c).starts_with("deberta_v3") && std::get<1>(c) == "reference";
-  });
   for (const std::string& name : all)
     if (named_backends().empty() &&
         (tests_whole() || name.starts_with("bert_") || name.starts_with("roberta_")))

@@ -15,6 +15,7 @@
 #include "learn/tasks/classification_metrics.h"
 #include "learn/tasks/image_classification_check.h"
 #include "learn/tasks/image_classification_data.h"
+#include "learn/tasks/image_loss.h"
 #include "learn/tasks/image_pixels.h"
 #include "learn/train/ledger.h"
 
@@ -35,7 +36,7 @@ Program image_program(const ImageSettings& s, const ImageProcessor& size, const 
   const int64_t images = shape[kImages];
   const Status fits = add_image_inputs(g, images, size.height, size.width);
   HONE_BUG_IF(!fits.ok(), "{}", fits.error().text());  // processor_of() asks for the same
-  const bool soft = train && s.mixes();
+  const bool soft = train && s.has_shares();
   ValueId labels = kNoValue, scale = kNoValue, present = kNoValue;
   if (soft)
     labels = p.add_input("shares", {DType::f32, {images, config.labels}});
@@ -51,6 +52,10 @@ Program image_program(const ImageSettings& s, const ImageProcessor& size, const 
     p.outputs.push_back({"logits", logits_of(b, head)});
     const ValueId none = ops::constant(b, 0, {DType::f32, {}});
     p.outputs.push_back({"present", ops::maximum(b, none, present)});
+  } else if (soft && s.bce_loss) {
+    p.outputs.push_back(
+        {"loss", binary_cross_entropy(b, logits_of(b, head), labels, scale,
+                                      {.threshold = s.bce_target_thresh, .sums = s.bce_sum})});
   } else if (soft) {
     p.outputs.push_back(
         {"loss", ops::soft_cross_entropy(b, logits_of(b, head), labels, scale).loss});
@@ -142,7 +147,9 @@ class ImageEvaluation : public EvalMetrics {
     examples->add(
         row, {{"image", run_->pixels->eval().name(row)},
               {"prediction", run_->names[static_cast<size_t>(best)]},
+              {"probability", std::exp(-nll(logits, best))},
               {"reference", run_->names[static_cast<size_t>(label)]},
+              {"reference_probability", std::exp(-nll(logits, label))},
               {"scores",
                {{"accuracy", best == label ? 1 : 0}, {"nll", nll(logits, label)}, {"tokens", 1}}}});
   }
@@ -269,6 +276,10 @@ Status settle_images(ImageSettings& s) {
     return Error(err::kSettingChoice, "the smallest random part is larger than the largest")
         .at("--crop_least_area, --crop_most_area, --crop_least_ratio, --crop_most_ratio")
         .todo("give least values that are not above the most");
+  if (!s.bce_loss && (s.bce_sum || s.bce_target_thresh > 0))
+    return Error(err::kSettingChoice, "these belong to --bce_loss, which is not given")
+        .at("--bce_sum, --bce_target_thresh")
+        .todo("give --bce_loss too, or leave them out");
   return Ok{};
 }
 

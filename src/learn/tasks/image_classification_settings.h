@@ -15,6 +15,7 @@ struct ImageClassificationSettings : TaskSettings {
   void bind_own(Schema& schema) { bind(schema); }
 
   bool mixes() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
+  bool has_shares() const { return mixes() || bce_loss; }  // labels are shares of all classes
   DecodeLimits limits() const { return {.apply_orientation = apply_exif_orientation}; }
   TrainingTransform training(const ImageProcessor& p) const;
   EvaluationTransform evaluation(const ImageProcessor& p) const;

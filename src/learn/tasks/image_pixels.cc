@@ -161,7 +161,7 @@ void ImagePixels::fill_mixed(const LoadedImage& image, const LoadedImage* other,
 }
 
 void ImagePixels::fill_labels(std::span<const int64_t> rows, Batch& to) const {
-  if (!s_.mixes()) {
+  if (!s_.has_shares()) {
     const auto labels = to.get<int32_t>("labels");
     std::fill(labels.begin(), labels.end(), kIgnoreLabel);
     for (size_t q = 0; q < rows.size(); ++q)

@@ -17,8 +17,8 @@ class ImagePixels {
 
   // Begins to make the pixels of this step, unless that was done, and of the next one. `rows`: those of all ranks.
   void begin_step(TaskRun& run, int64_t step, std::span<const int64_t> rows);
-  // Inputs: pixels f32[B,H,W,3]; in training image_ids i64[B], image_count i32[], and labels i32[B] (-100: none) or, if images are
-  // mixed, shares f32[B,classes] (0: none); in evaluation present f32[B] (0: no image). Errors: those of decode.h with the
+  // Inputs: pixels f32[B,H,W,3]; in training image_ids i64[B], image_count i32[], and labels i32[B] (-100: none) or, with
+  // has_shares(), shares f32[B,classes] (0: none); in evaluation present f32[B] (0: no image). Errors: those of decode.h with the
   // name of the file, unless unreadable images are skipped; those of the store.
   Result<bool> collate(const CollatedRows& rows, Batch& to);
 

@@ -1,12 +1,13 @@
 // Times optimizer steps of models of images from random weights, on random pixels, for bench/image_step.py.
 //
-//   learn_tasks_bench CONFIG.json IMAGES SIDE STEPS THREADS [PROFILE]
+//   learn_tasks_bench CONFIG.json IMAGES SIDE STEPS THREADS [f32|bf16] [PROFILE]
 //
-// Prints {"seconds": median of STEPS after a first one, "planned_bytes", "loss": of the last step}; with PROFILE
-// also the profile of one step.
+// Prints {"seconds": median of STEPS after a first one, "cpu_seconds": the same of the processor's time, "planned_bytes",
+// "loss": of the last step}; with PROFILE also the profile of one step.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "base/core/clock.h"
 #include "engine/backends/backends.h"
@@ -36,8 +37,16 @@ Program image_step(const ModelConfig& config, int64_t images, int64_t side) {
   return p;
 }
 
+// The processor's time of all threads.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
 int run(const std::string& file, int64_t images, int64_t side, int steps, int threads,
-        bool profiles) {
+        Precision precision, bool profiles) {
   OpenOptions options;
   options.config_name = file;
   options.need_weights = options.need_tokenizer = false;
@@ -52,7 +61,9 @@ int run(const std::string& file, int64_t images, int64_t side, int steps, int th
     append_update(p, weights, update);
     return true;
   };
-  if (const auto passed = run_passes(programs[0], step_pipeline(append), {}); !passed)
+  if (const auto passed =
+          run_passes(programs[0], step_pipeline(append, {.precision = precision}), {});
+      !passed)
     throw BuildError(passed.error());
   const auto backend = open_backend("cpu", {.threads = threads}).value();
   Session s = Session::compile(std::move(programs), *backend).value();
@@ -68,18 +79,19 @@ int run(const std::string& file, int64_t images, int64_t side, int steps, int th
     s.input<int32_t>(0, "image_count")[0] = static_cast<int32_t>(images);
   s.input<float>(0, "scale")[0] = 1.0F / static_cast<float>(images);
   s.input<double>(0, "lr")[0] = 1e-4;
-  std::vector<double> seconds;
+  std::vector<double> seconds, cpu;
   for (int step = 0; step <= steps; ++step) {
     s.input<int64_t>(0, "step")[0] = step + 1;
-    const double begin = system_clock().seconds();
+    const double begin = system_clock().seconds(), used = cpu_seconds();
     s.run(0);
-    if (step > 0) seconds.push_back(system_clock().seconds() - begin);
+    if (step == 0) continue;
+    seconds.push_back(system_clock().seconds() - begin);
+    cpu.push_back(cpu_seconds() - used);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + steps / 2, seconds.end());
-  std::printf("{\"seconds\": %.4f, \"planned_bytes\": %lld, \"loss\": %.4f}\n",
-              seconds[static_cast<size_t>(steps / 2)],
-              static_cast<long long>(s.plan().arena_bytes(Space::device)),
-              static_cast<double>(s.output<float>(0, "loss")[0]));
+  std::printf(
+      "{\"seconds\": %.4f, \"cpu_seconds\": %.4f, \"planned_bytes\": %lld, \"loss\": %.4f}\n",
+      median(seconds), median(cpu), static_cast<long long>(s.plan().arena_bytes(Space::device)),
+      static_cast<double>(s.output<float>(0, "loss")[0]));
   if (!profiles) return 0;
   Profile profile;
   s.profile_into(&profile);
@@ -94,10 +106,13 @@ int run(const std::string& file, int64_t images, int64_t side, int steps, int th
 }  // namespace hone
 
 int main(int argc, char** argv) {
-  if (argc < 6) {
-    std::fputs("learn_tasks_bench CONFIG.json IMAGES SIDE STEPS THREADS [PROFILE]\n", stderr);
+  const std::string precision = argc > 6 ? argv[6] : "f32";
+  if (argc < 6 || std::atoi(argv[4]) < 1 || (precision != "f32" && precision != "bf16")) {
+    std::fputs("learn_tasks_bench CONFIG.json IMAGES SIDE STEPS THREADS [f32|bf16] [PROFILE]\n",
+               stderr);
     return 2;
   }
   return hone::run(argv[1], std::atoll(argv[2]), std::atoll(argv[3]), std::atoi(argv[4]),
-                   std::atoi(argv[5]), argc > 6);
+                   std::atoi(argv[5]),
+                   precision == "bf16" ? hone::Precision::bf16 : hone::Precision::f32, argc > 7);
 }

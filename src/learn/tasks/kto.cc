@@ -9,6 +9,7 @@
 #include "base/store/store.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
+#include "learn/models/router_loss.h"
 #include "learn/preference/preference_loss.h"
 #include "learn/tasks/preference_data.h"
 #include "learn/tasks/preference_parts.h"
@@ -312,6 +313,7 @@ Task task_kto() {
     if (s->streaming)
       return Error(err::kStreaming, "preference tuning reads its rows into memory")
           .todo("leave --streaming out");
+    HONE_TRY(refuse_router_loss(config, "kto"));
     return set_head(config, Head::causal_lm);
   };
   t.form = [s](const Pretrained& model) -> Result<RunForm> {

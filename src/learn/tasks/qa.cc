@@ -170,7 +170,8 @@ Result<OrderedJson> answer(const std::shared_ptr<const QaRows>& rows, const QaSp
                      {"reference", e.answers},
                      {"scores", {{"exact_match", score.exact}, {"f1", score.f1}}}});
     }
-  OrderedJson values = score_answers(*rows->s, split, answers);
+  OrderedJson values =
+      score_answers(split.examples, answers.predictions, rows->s->version_2_with_negative);
   values["samples"] = std::ssize(split.parts);
   return values;
 }

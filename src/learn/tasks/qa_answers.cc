@@ -113,14 +113,15 @@ QaAnswers find_answers(const QaSettings& s, const QaSplit& split,
   return out;
 }
 
-OrderedJson score_answers(const QaSettings& s, const QaSplit& split, const QaAnswers& answers) {
+OrderedJson score_answers(const std::vector<QaExample>& examples, const OrderedJson& predictions,
+                          bool negatives) {
   struct Sum {
     double exact = 0, f1 = 0, count = 0;
     void add(const AnswerScore& score) { exact += score.exact, f1 += score.f1, count += 1; }
   } all, with, without;
-  for (const QaExample& example : split.examples) {
-    const AnswerScore score = score_answer(answers.predictions.at(example.id).get<std::string>(),
-                                           example.answers, s.version_2_with_negative);
+  for (const QaExample& example : examples) {
+    const AnswerScore score =
+        score_answer(predictions.at(example.id).get<std::string>(), example.answers, negatives);
     all.add(score);
     (example.answers.empty() ? without : with).add(score);
   }
@@ -129,7 +130,7 @@ OrderedJson score_answers(const QaSettings& s, const QaSplit& split, const QaAns
     out[before + exact] = 100 * sum.exact / std::max(sum.count, 1.0);
     out[before + "f1"] = 100 * sum.f1 / std::max(sum.count, 1.0);
   };
-  if (!s.version_2_with_negative) {
+  if (!negatives) {
     put("", all, "exact_match");
     return out;
   }

@@ -22,8 +22,9 @@ struct QaAnswers {
 // version_2_with_negative a question has no answer if the first tokens of its rows score higher.
 QaAnswers find_answers(const QaSettings& s, const QaSplit& split, std::span<const QaScores> scores);
 
-// exact_match and f1 of SQuAD 1.1's script; with version_2_with_negative the values of 2.0's.
-OrderedJson score_answers(const QaSettings& s, const QaSplit& split, const QaAnswers& answers);
+// exact_match and f1 of SQuAD 1.1's script; with `negatives` the values of 2.0's. `predictions`: texts by id.
+OrderedJson score_answers(const std::vector<QaExample>& examples, const OrderedJson& predictions,
+                          bool negatives);
 
 // Writes <prefix>_predictions.json, <prefix>_nbest_predictions.json and with version_2_with_negative
 // <prefix>_null_odds.json.

@@ -7,6 +7,7 @@
 #include "learn/data/rows/token_rows.h"
 #include "learn/harness/prepared_source.h"
 #include "learn/harness/task.h"
+#include "learn/tasks/qa_questions.h"
 
 namespace hone {
 
@@ -18,11 +19,6 @@ struct QaSettings : TaskSettings {
   int64_t row_tokens(const ModelConfig& config) const {
     return std::min(max_seq_length, config.max_positions);
   }
-};
-
-struct QaExample {
-  std::string id, context;
-  std::vector<std::string> answers;  // references; empty: none
 };
 
 // A question with a part of its context: a row of tokens.

@@ -33,7 +33,7 @@ Status choose_seq2seq_head(const Seq2Seq& q, ModelConfig& config) {
   HONE_TRY(set_head(config, Head::seq2seq_lm));
   HONE_TRY(q.check());
   if (q.settings->streaming)
-    return Error(err::kStreaming, "summarization and translation read their rows into memory")
+    return Error(err::kStreaming, q.name + " reads its rows into memory")
         .todo("leave --streaming out");
   return Ok{};
 }
@@ -122,6 +122,27 @@ Result<Examples> seq2seq_examples(const Seq2Seq& q, Pretrained& model,
   return x;
 }
 
+// For hone check of a task that reads its rows itself.
+RowsReport check_own_rows(const Seq2Seq& q, const CheckRequest& request, Findings& findings) {
+  RowsReport report;
+  const auto read = [&]() -> Status {
+    const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(q, request.model));
+    const Seq2SeqData data =
+        HONE_TRY(read_seq2seq(q, request.model.config, tokenizers, request.pool));
+    request.notes = data.notes;
+    for (const auto& [rows, to] :
+         {std::pair(&data.train, &report.train), {&data.eval, &report.eval}}) {
+      if (!*rows) continue;
+      to->rows = to->sequences = (*rows)->size();
+      to->counts.tokens_read = (*rows)->sources.tokens();
+      to->counts.rows_cut = (*rows)->counts.sources_cut;
+    }
+    return Ok{};
+  };
+  if (const Status done = read(); !done.ok()) findings.add(done.error());
+  return report;
+}
+
 }  // namespace
 
 Task seq2seq_task(Seq2Seq q) {
@@ -147,10 +168,10 @@ Task seq2seq_task(Seq2Seq q) {
   t.examples = [q](Pretrained& model, const ExampleSource& source) {
     return seq2seq_examples(q, model, source);
   };
-  t.prepared = seq2seq_source(q);
+  if (!q.read) t.prepared = seq2seq_source(q);
   t.predicts = true;
   t.check_rows = [q](const CheckRequest& r, Findings& findings) {
-    return check_pairs(q, r, findings);
+    return q.read ? check_own_rows(q, r, findings) : check_pairs(q, r, findings);
   };
   t.check_settings = [q](const Pretrained& model, const auto&, Findings& findings) {
     check_pair_settings(q, model, findings);

@@ -1,5 +1,5 @@
-// Tasks that learn to generate a target from a source with an encoder-decoder: summarization and
-// translation.
+// Tasks that learn to generate a target from a source with an encoder-decoder: summarization,
+// translation and answers to questions.
 #pragma once
 
 #include "learn/tasks/seq2seq_settings.h"

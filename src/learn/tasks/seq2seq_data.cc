@@ -24,7 +24,7 @@ OrderedJson seq2seq_shard_settings(const Seq2Seq& q, const ModelConfig& config,
   q.settings->TaskSettings::bind(schema);
   q.bind(schema);
   OrderedJson j;
-  j["task"] = wanted.source_lang.empty() ? "summarization" : "translation";
+  j["task"] = q.name;
   j["tokenizer"] = tokenizer_hash(tokenizers.sources);
   j["target_tokenizer"] = tokenizer_hash(tokenizers.targets);
   add_row_settings(schema,
@@ -65,6 +65,7 @@ class Seq2SeqReader {
                                   describe(rows, max_source_, target_limit(q_, config_, split))));
       return rows;
     }
+    if (q_.read) return read_own(split, limit, notes);
     columns_wanted_.target = split != "test";
     options_.predict = !columns_wanted_.target;
     PairReader reader = HONE_TRY(open_pairs(q_, sources_, split, columns_wanted_));
@@ -87,6 +88,19 @@ class Seq2SeqReader {
   }
 
  private:
+  // By the task's own reader.
+  Result<PairRows> read_own(const std::string& split, int64_t limit,
+                            std::vector<std::string>& notes) {
+    const int64_t max_target = target_limit(q_, config_, split);
+    options_.target = encode_side_with(tokenizers_.targets, pool_, max_target);
+    options_.predict = split == "test";
+    const std::vector<std::string> files = HONE_TRY(expand_files(files_of(sources_, split), split));
+    PairRows rows =
+        HONE_TRY(q_.read({.split = split, .files = files, .limit = limit, .options = options_}));
+    notes.push_back(fmt::format("{}: {}", split, describe(rows, max_source_, max_target)));
+    return rows;
+  }
+
   const Seq2Seq& q_;
   const LabelSources& sources_;
   const ModelConfig& config_;

@@ -23,6 +23,14 @@ struct Seq2SeqSettings : TaskSettings {
   }
 };
 
+// The files of a split, and the functions that make tokens of their texts.
+struct PairSource {
+  std::string split;  // "train", "validation", "test"
+  std::vector<std::string> files;
+  int64_t limit = -1;  // rows at most; < 0: all
+  const PairOptions& options;
+};
+
 // Differences of the tasks; the functions are called after the flags were read.
 struct Seq2Seq {
   std::string name, summary;
@@ -37,6 +45,10 @@ struct Seq2Seq {
   std::string compared_by;  // the value of it that compares models
   std::optional<SampleProject> sample;
   std::function<std::string()> nltk_folder = [] { return std::string(); };
+  // Replaces the columns of `wanted`: rows in another form. Null: columns.
+  std::function<Result<PairRows>(const PairSource&)> read = nullptr;
+  // Replaces `metric` for generated texts, those of the rows to evaluate or to predict in their order. Null: the metric.
+  std::function<OrderedJson(bool predicted, std::span<const std::string> texts)> score = nullptr;
   // The key of config.json's task_specific_params, and the words that T5 knows the task by.
   std::function<std::string()> task_key, usual_prefix;
 

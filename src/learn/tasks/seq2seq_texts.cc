@@ -120,6 +120,7 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
   options.sentences = sentences_.get();
   const auto metric = HONE_TRY(make_metric(q_.metric, options));
   GeneratedLengths lengths(generation_.pad_token_id.value_or(-1));
+  std::vector<std::string> answers;  // for q_.score
   Progress bar("writing", end - begin);
   const HostWork work(run.ranks().control(), "writing texts", end - begin);
   // A few batches of each rank at a time, so that a stop need not wait for all.
@@ -138,7 +139,8 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
       const std::string text = targets_.decode(g.tokens, true);
       lengths.add(prompts[g.prompt].tokens, g.tokens);
       texts.push_back(prediction_line(text, targets_));
-      if (!compared) continue;
+      if (q_.score) answers.emplace_back(trim(text));
+      if (!compared || q_.score) continue;
       const auto wanted = data.axes[1].row(from + static_cast<int64_t>(g.prompt));
       const std::string reference = targets_.decode(wanted, true);
       const std::string_view references[] = {trim(reference)};
@@ -151,7 +153,8 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
     work.update(to - begin);
   }
   bar.finish();
-  for (const MetricValue& v : compared ? HONE_TRY(metric->values()) : MetricValues())
+  if (q_.score && compared) metrics.update(q_.score(begin >= run.examples().evaluated, answers));
+  for (const MetricValue& v : compared && !q_.score ? HONE_TRY(metric->values()) : MetricValues())
     metrics[v.name] = std::round(v.value * metric_scale() * 1e4) / 1e4;
   metrics["gen_len"] = lengths.mean();
   return true;

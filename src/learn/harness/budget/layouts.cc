@@ -1,21 +1,13 @@
 #include "learn/harness/budget/layouts.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
 
 #include "base/core/text.h"
-#include "base/settings/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/train/mesh.h"
 
 namespace hone {
 namespace {
-
-Error bad_mesh(const std::string& text, const std::string& why, const Cluster& cluster) {
-  return Error(err::kSettingChoice, "mesh: " + why)
-      .at("--mesh " + text)
-      .todo(fmt::format("write data=N,tensor=T,pipeline=P with a product of {}", cluster.all()));
-}
 
 Placement with_checkpointing(Placement how) {
   how.gradient_checkpointing = true;
@@ -47,11 +39,20 @@ class LayoutSearch {
                        [](const RankPlan& p) { return p.fits() && !p.layout.by_formula(); });
   }
 
+  // A mesh that is asked for is the one of hone train.
   std::vector<RankLayout> layouts(bool again) const {
     const Placement how = again ? with_checkpointing(base_) : base_;
     std::vector<RankLayout> all;
     if (again && how == base_) return all;
     const Cluster& g = x_.cluster;
+    if (options_.tensor.value_or(1) > 1 && options_.pipeline.value_or(1) == 1) {
+      const int most = x_.cluster.all() > *options_.tensor ? 3 : 0;  // without rows to divide
+      for (int stage = 0; stage <= most; ++stage)
+        if (takes(stage) || most == 0)
+          all.push_back(
+              {.stage = stage, .tensor = *options_.tensor, .by_programs = true, .how = how});
+      return all;
+    }
     if (takes_tensor(1) && options_.pipeline.value_or(1) == 1) {
       for (int stage = 0; stage <= 3; ++stage)
         if (takes(stage)) all.push_back({.stage = stage, .how = how});
@@ -90,6 +91,11 @@ class LayoutSearch {
     return Ok{};
   }
 
+  RankLayout leaving(int stage, const Placement& how) const {
+    const int64_t tensor = options_.pipeline.value_or(1) == 1 ? options_.tensor.value_or(1) : 1;
+    return {.stage = stage, .tensor = tensor, .by_programs = tensor > 1, .how = how};
+  }
+
   Status leave_the_device() {
     const int stage = static_cast<int>(options_.stage.value_or(3));
     const std::vector<std::string> kinds = x_.cluster.device.own_memory
@@ -100,7 +106,7 @@ class LayoutSearch {
       for (std::string Placement::*what :
            {&Placement::optimizer, &Placement::gradient, &Placement::param}) {
         how.*what = kind;
-        HONE_TRY(try_one({.stage = stage, .how = how}));
+        HONE_TRY(try_one(leaving(stage, how)));
         if (any_fits()) return Ok{};
       }
     return Ok{};
@@ -164,7 +170,9 @@ class LayoutSearch {
 
   Status try_scales() {
     if (x_.cluster.all() == 1) return Ok{};
-    for (const Cluster& cluster : groups()) found_.scales.push_back(HONE_TRY(scale(cluster)));
+    const int64_t tensor = found_.tried[*found_.best].layout.tensor;
+    for (const Cluster& cluster : groups())
+      if (cluster.count % tensor == 0) found_.scales.push_back(HONE_TRY(scale(cluster)));
     found_.scales.push_back({x_.cluster, found_.tried[*found_.best]});
     return Ok{};
   }
@@ -181,37 +189,20 @@ class LayoutSearch {
 Result<LayoutOptions> parse_mesh(const std::string& text, const Cluster& cluster) {
   LayoutOptions options;
   if (text.empty()) return options;
-  std::map<std::string, int64_t> axes;
-  for (const std::string& part : split(text, ',')) {
-    const size_t equal = part.find('=');
-    const std::string axis(trim(part.substr(0, equal)));
-    if (axis != "data" && axis != "tensor" && axis != "pipeline")
-      return bad_mesh(text, fmt::format("there is no axis '{}'", axis), cluster);
-    int64_t size = 0;
-    const std::string digits(equal == std::string::npos ? "" : trim(part.substr(equal + 1)));
-    const char* const end = digits.data() + digits.size();
-    if (const auto [at, failed] = std::from_chars(digits.data(), end, size);
-        failed != std::errc() || at != end || size < 1)
-      return bad_mesh(text, fmt::format("'{}' is not a size", digits), cluster);
-    if (!axes.emplace(axis, size).second)
-      return bad_mesh(text, fmt::format("the axis '{}' appears twice", axis), cluster);
-  }
-  const auto size = [&](const char* axis, int64_t otherwise) {
-    return axes.contains(axis) ? axes[axis] : otherwise;
-  };
-  const int64_t tensor = size("tensor", 1), pipeline = size("pipeline", 1);
-  const int64_t ranks = size("data", cluster.all() / (tensor * pipeline)) * tensor * pipeline;
+  const std::string wanted = fmt::format("a product of {}", cluster.all());
+  const MeshAxes mesh = HONE_TRY(read_mesh(text, wanted));
+  const int64_t tensor = mesh.tensor, pipeline = mesh.pipeline;
+  const int64_t ranks = mesh.data.value_or(cluster.all() / (tensor * pipeline)) * tensor * pipeline;
   if (ranks != cluster.all())
-    return bad_mesh(text, fmt::format("{} ranks are not {} devices", ranks, cluster.all()),
-                    cluster);
+    return bad_mesh(text, fmt::format("{} ranks are not {} devices", ranks, cluster.all()), wanted);
   if (tensor > cluster.count || cluster.count % tensor != 0)
     return bad_mesh(text,
                     fmt::format("{} ranks that divide a product are not in one machine of {}",
                                 tensor, cluster.count),
-                    cluster);
+                    wanted);
   if (pipeline > 1 && tensor != cluster.count)
     return bad_mesh(text, "a pipeline is compared with all devices of a machine as tensor ranks",
-                    cluster);
+                    wanted);
   options.tensor = tensor;
   options.pipeline = pipeline;
   return options;

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "engine/device/errors.h"
+#include "engine/device/tpus.h"
 
 namespace hone {
 namespace {
@@ -27,7 +28,15 @@ Error refused_count(int64_t count, const char* of, int64_t most) {
       .todo(fmt::format("give a count from 1 to {}", most));
 }
 
+// All devices of a slice are neighbours, as those of one machine.
+Result<Cluster> cluster_of(const TpuSlice& slice) {
+  if (slice.devices < 1 || slice.devices > kMostDevices)
+    return refused_count(slice.devices, (slice.device->name + " in a slice").c_str(), kMostDevices);
+  return Cluster{.device = *slice.device, .count = slice.devices};
+}
+
 Result<Cluster> cluster_named(const std::string& name, const BackendOptions& options) {
+  if (const TpuSlice slice = tpu_slice(name); slice.device != nullptr) return cluster_of(slice);
   std::string device = name, devices = name;
   Cluster c;
   if (const auto first = take_count(device)) {

@@ -19,7 +19,7 @@ struct PlannedDevices {
   std::unique_ptr<Backend> here;  // the device itself if it is this machine's, else null
 };
 
-// "H100", "8xA100-80GB", "16x8xA100-80GB" in 16 machines, "2xcpu". Errors: H0203 without such a device
+// "H100", "8xA100-80GB", "16x8xA100-80GB" in 16 machines, "2xcpu", "v3-8" (a slice of TPUs). Errors: H0203 without such a device
 // (in the place of H1402); those of opening it.
 Result<PlannedDevices> planned_devices(const std::string& name, int threads);
 

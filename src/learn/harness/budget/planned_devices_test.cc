@@ -36,10 +36,19 @@ TEST(PlannedDevices, RanksShareTheCoresOfACpu) {
   EXPECT_EQ(planned_devices("2x1xcpu", 3).value().cluster.device.threads, 3) << "given";
 }
 
+TEST(PlannedDevices, SlicesOfTpusAreOneMachine) {
+  const Cluster c = cluster("v3-8");
+  EXPECT_EQ(c.device.name, "v3");
+  EXPECT_EQ(c.count, 8);
+  EXPECT_EQ(c.machines, 1);
+  EXPECT_EQ(cluster("v4-8").all(), 4);
+}
+
 TEST(PlannedDevices, BadNamesAreRefused) {
   for (const auto& [name, why] : {std::pair("8xA100-80G", "did you mean A100-80GB?"),
                                   {"0xT4", "a count from 1 to 1024"},
                                   {"0x8xT4", "a count from 1 to 65536"},
+                                  {"v4-7", "there are no 0 v4 in a slice"},
                                   {"2x0xT4", "a count from 1 to 1024"},
                                   {"2x2x2xT4", "there is no device '2xT4'"},
                                   {"0xcpu", "a count from 1 to 1024"},

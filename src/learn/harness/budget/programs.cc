@@ -12,8 +12,10 @@
 #include "learn/models/errors.h"
 #include "learn/models/layer_pattern.h"
 #include "learn/models/quantization.h"
+#include "learn/train/errors.h"
 #include "learn/train/run_ranks.h"
 #include "learn/train/shared_update.h"
+#include "learn/train/update_groups.h"
 
 namespace hone {
 
@@ -105,7 +107,7 @@ RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const Ste
       const StepRows at = steps->rows_of_step(step);
       return in_units ? at.end - at.begin
                       : most_rows_of_rank(at.end - at.begin, m.settings().batch_rows(),
-                                          m.settings().ranks->share().ranks);
+                                          m.settings().ranks->data().ranks);
     };
     const int64_t all = examples.train->size(), r = std::min(rows, most_of_step(0));
     shapes.train = choose_grid(lengths_of(*examples.train, all), r,
@@ -182,7 +184,7 @@ namespace {
 // the copies beside the weights.
 Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
                   const BatchShape& train) {
-  if (how.sharding.any()) return Ok{};  // a copy needs all rows
+  if (how.sharding.any() || how.tensor.any()) return Ok{};  // a copy needs all of a weight
   const Space masters = how.offload.beside_moments();
   const bool resident = masters == Space::device;
   if (how.precision == Precision::f32 || !shapes.copies || !how.in_bf16.empty()) return Ok{};
@@ -275,18 +277,91 @@ void keep_measured_whole(const ModelConfig& config, Sharding& sharding) {
       for (const KeptState& kept : kept_states(spec)) sharding.whole.insert(kept.name);
 }
 
-// Each rank would have its own.
-Status refuse_running_statistics(const ModelConfig& config) {
+// The running statistics that training moves; not the counts of batches.
+std::vector<std::pair<std::string, Shape>> moved_statistics(const ModelConfig& config) {
+  std::vector<std::pair<std::string, Shape>> all;
+  if (config.adapter) return all;
+  for (const ParamSpec& p : family_of(config).params(config))
+    if (p.moves && !p.shape.empty()) all.emplace_back(p.name, p.shape);
+  return all;
+}
+
+// Units are computed one by one: their statistics would be of one unit.
+Status refuse_statistics_of_units(const ModelConfig& config) {
   const std::vector<ParamSpec> params = family_of(config).params(config);
   const auto moves =
       std::find_if(params.begin(), params.end(), [](const auto& p) { return p.moves; });
   if (moves == params.end() || config.adapter) return Ok{};
   return Error(err::kConfigNotOffered,
-               fmt::format("a model with batch norms ('{}') is trained by one rank", moves->name))
-      .todo("start one process without --split_invariant; it uses all cores");
+               fmt::format("a model with batch norms ('{}') is not trained with --split_invariant",
+                           moves->name))
+      .todo(
+          "leave it out: statistics are then those of the rows of all ranks, and losses differ in "
+          "their last bits");
+}
+
+Error not_divided(const TrainSettings& s, const std::string& what, const std::string& todo) {
+  return Error(err::kMeshDoesNotFit,
+               fmt::format("{} does not combine with the axis 'tensor'", what))
+      .at("--mesh " + s.mesh)
+      .todo(todo);
+}
+
+// Rules of an optimizer that look at whole weights.
+Status check_rules(const TrainSettings& s, const std::vector<UpdateWeight>& weights,
+                   const UpdateOptions& update) {
+  for (const UpdateWeight& w : weights) {
+    const Rule rule = rule_of(update, is_own(w, update));
+    const bool has_others =
+        std::any_of(rule.states.begin(), rule.states.end(), [&](const StateList& list) {
+          const std::optional<OptimizerState> one = list(w.type);
+          return one && (one->type != w.type || one->name == kAverageState);
+        });
+    if (works_by_element(rule) && !has_others) continue;
+    return not_divided(s, fmt::format("--optim {}, which looks at whole weights,", s.optim),
+                       "choose another optimizer, such as adamw_torch");
+  }
+  return Ok{};
+}
+
+// Gives the programs of a run on a mesh their parts of weights and their ranks.
+Status divide(const TaskModel& m, const RunShapes& shapes, std::vector<UpdateWeight>& weights,
+              UpdateOptions& update, TrainPasses& how) {
+  const TaskSettings& s = m.settings();
+  const RunRanks& ranks = *s.ranks;
+  update.tensor = ranks.tensor();
+  if (update.tensor.alone()) return Ok{};
+  if (m.task.joint)
+    return not_divided(s, "a loss that compares all rows of a step", "leave the axis out");
+  if (shapes.writes)
+    return not_divided(s, "generating texts in evaluations",
+                       "leave --predict_with_generate or the axis out");
+  how.tensor = HONE_TRY(parts_of_weights(m, shapes));
+  how.data = {ranks.data().ranks, ranks.tensor().rank, ranks.tensor().ranks};
+  HONE_TRY(check_rules(s, weights, update));
+  for (UpdateWeight& w : weights)
+    if (const auto part = how.tensor.weights.find(w.name); part != how.tensor.weights.end()) {
+      w.type = part->second.part(w.type);
+      w.in_parts = true;
+    }
+  if (update.share.alone()) update.stage = 0;
+  return Ok{};
 }
 
 }  // namespace
+
+Result<TensorSplit> parts_of_weights(const TaskModel& m, const RunShapes& shapes) {
+  const RunRanks& ranks = *m.settings().ranks;
+  if (ranks.tensor().alone()) return TensorSplit{};
+  const std::vector<BatchShape> train = shapes.train_shapes(m.form);
+  const bool trains = !train.empty();
+  const Program forward = m.task.program(
+      m.config, trains ? train.front() : shapes.eval.shapes.front(), "parts", trains);
+  Result<TensorSplit> found =
+      find_tensor_split(forward, ranks.tensor(), ranks.data().rank * ranks.tensor().ranks);
+  if (!found.ok()) return std::move(found.error().at("--mesh " + m.settings().mesh));
+  return found;
+}
 
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
   const TaskSettings& s = m.settings();
@@ -300,8 +375,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   how.keeps_narrow = m.keeps_narrow;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   how.in_bf16 = weights_in_bf16(m.config, s);
-  const std::vector<UpdateWeight> weights =
-      update_weights(m.config, s.optim_target_modules, how.in_bf16);
+  std::vector<UpdateWeight> weights = update_weights(m.config, s.optim_target_modules, how.in_bf16);
   UpdateOptions update;
   if (!train.empty()) {
     update = HONE_TRY(update_options(s));
@@ -310,17 +384,21 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     HONE_TRY(check_weight_types(weights, s));
   }
   update.gradients = precision.gradients;
-  update.share = s.ranks->share();
+  update.share = s.ranks->data();
+  update.statistics = moved_statistics(m.config);
   update.stage = static_cast<int>(s.zero_stage);
+  HONE_TRY(divide(m, shapes, weights, update, how));
   if (shapes.units > 0) {
     update.split_invariant = true;
     update.units = shapes.units;
     update.stage = std::max(update.stage, 2);
   }
-  if (!train.empty() && update.is_shared()) HONE_TRY(refuse_running_statistics(m.config));
+  if (!train.empty() && update.split_invariant) HONE_TRY(refuse_statistics_of_units(m.config));
+  how.sync = update.share;
   if (!update.share.alone())
     how.sharding = sharding_of(weights, update, s.offload_persistence_threshold);
   keep_measured_whole(m.config, how.sharding);
+  for (const auto& [name, shape] : update.statistics) how.sharding.whole.insert(name);
   if (!train.empty()) HONE_TRY(add_copies(how, m, shapes, train[0]));
   if (!train.empty() && !shapes.budgets.states.all())
     how.offload.homes =

@@ -62,6 +62,9 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config,
                                          const std::vector<std::string>& targets = {},
                                          const std::set<std::string>& in_bf16 = {});
 
+// The parts of weights on this rank of a mesh. Errors: H1101.
+Result<TensorSplit> parts_of_weights(const TaskModel& model, const RunShapes& shapes);
+
 // A program as the task builds it, and the passes that make it ready for the session.
 struct RunProgram {
   Program program;
@@ -70,7 +73,7 @@ struct RunProgram {
 // Every program of the run: step.<shape>, or train.<shape>, accumulate.<shape> and update, with a JointLoss
 // also embed.<shape> and joint, whose state `embeddings` has become an input and whose output `gradient` is theirs;
 // eval.<shape>, and programs that generate texts (learn/generate/programs.h). Errors: those of the
-// optimizer's settings.
+// optimizer's settings; H1101 and H2432 of a mesh; H2303 a model that several ranks do not train.
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes);
 // The loss of one shape in f32 with the passes that make its gradients, for the tracer, which marks
 // values between two passes.

@@ -1,6 +1,7 @@
 #include "learn/harness/budget/rank_report.h"
 
 #include "base/core/text.h"
+#include "engine/device/tpus.h"
 #include "engine/ops/ops.h"
 
 namespace hone {
@@ -29,6 +30,20 @@ const char* purpose_of(Role role) {
     default:
       return "constants";
   }
+}
+
+RankReport::Tiles tiles_of(const RunPlan& plan) {
+  RankReport::Tiles t;
+  int64_t most = 0;
+  for (const StateSlot& s : plan.states) {
+    const int64_t own = s.type.bytes(), tiled = tiled_bytes(s.type);
+    t.bytes += own;
+    t.tiled += tiled;
+    if (tiled - own <= most) continue;
+    most = tiled - own;
+    t.worst = fmt::format("{} {}", s.name, s.type.text());
+  }
+  return t;
 }
 
 }  // namespace
@@ -81,6 +96,11 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   r.runtime_bytes = r.cluster.device.own_memory ? r.cluster.device.runtime_bytes : kRuntimeBudget;
   r.layouts = HONE_TRY(compare_layouts(subject, layout, options.links));
   r.warnings = layout_warnings(r.layouts, r.cluster);
+  if (r.cluster.device.kernels == "tpu") {
+    r.tiles = tiles_of(r.layouts.shown().fit.plan);
+    r.warnings.push_back(
+        "hone train does not run several ranks on TPUs yet: a run uses one device of a machine");
+  }
   if (!has_collectives(*backend))
     r.warnings.push_back(fmt::format(
         "hone train does not run several ranks on {} yet: its kernels have no collectives",

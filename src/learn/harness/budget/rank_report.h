@@ -18,6 +18,12 @@ struct RankReport : PlanSubject {
   int64_t runtime_bytes = 0;  // of a rank, beside its arena
   Links links;
   Layouts layouts;
+  // States of a rank on a TPU, which stores them in tiles.
+  struct Tiles {
+    int64_t bytes = 0, tiled = 0;
+    std::string worst;  // the state that wastes most: "wte.weight f32[50257,768]"; "": none
+  };
+  std::optional<Tiles> tiles;  // of TPUs
   std::vector<std::string> warnings;
 
   bool fits() const { return layouts.best.has_value(); }

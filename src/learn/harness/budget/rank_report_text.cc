@@ -64,6 +64,15 @@ std::string purposes_text(const RankReport& r) {
                                                         : "code, tokenizer, data");
 }
 
+std::string tiles_text(const RankReport::Tiles& t) {
+  std::string text =
+      fmt::format("  {:<16} {:>12}  states in tiles of 8 x 128 elements, {} more", "in tiles",
+                  format_bytes(t.tiled), format_bytes(t.tiled - t.bytes));
+  if (!t.worst.empty())
+    text += fmt::format(" (most by {}): multiples of 128 waste nothing", t.worst);
+  return text + "\n";
+}
+
 std::string traffic_text(const RankReport& r) {
   const RankPlan& p = r.layouts.shown();
   std::string text = fmt::format("sent in a step: {} by each rank to others of its machine",
@@ -71,6 +80,10 @@ std::string traffic_text(const RankReport& r) {
   if (r.cluster.machines > 1)
     text += fmt::format(", {} by each machine to others",
                         bytes_text(p.sent.far_bytes * static_cast<double>(r.cluster.count)));
+  if (p.tensor_bytes > 0)
+    text += fmt::format("; by a rank {} along the axis tensor and {} along data",
+                        bytes_text(p.tensor_bytes),
+                        bytes_text(p.sent.near_bytes + p.sent.far_bytes - p.tensor_bytes));
   return text + fmt::format("; {} by a rank\n",
                             count_of(static_cast<int64_t>(p.sent.messages), "message"));
 }
@@ -98,6 +111,7 @@ OrderedJson plan_json(const RankReport& r, const RankPlan& p) {
           {"peak_bytes", peak_json(p)},
           {"sent_in_machine_bytes", p.sent.near_bytes},
           {"sent_between_machines_bytes", p.sent.far_bytes},
+          {"sent_along_tensor_bytes", p.tensor_bytes},
           {"messages", p.sent.messages},
           {"seconds_per_step", p.seconds},
           {"efficiency", p.efficiency()},
@@ -146,6 +160,7 @@ OrderedJson RankReport::json() const {
                            {"seconds_per_step", s.plan.seconds},
                            {"rows_per_second", s.plan.rows_per_second()},
                            {"efficiency", s.plan.efficiency()}});
+  if (tiles) j["tiles"] = {{"state_bytes", tiles->bytes}, {"tiled_bytes", tiles->tiled}};
   j["warnings"] = warnings;
   return j;
 }
@@ -158,6 +173,7 @@ std::string RankReport::text() const {
   for (const std::string& figure : links.figures) text += fmt::format("  {}\n", figure);
   text += layouts_text(*this);
   text += purposes_text(*this);
+  if (tiles) text += tiles_text(*tiles);
   if (fits()) {
     text += traffic_text(*this);
     text += scales_text(*this);
@@ -173,8 +189,11 @@ std::string RankReport::text() const {
   }
   if (layouts.faster) {
     const RankPlan& p = layouts.tried[*layouts.faster];
-    text += fmt::format("by formula {} would take {:.3g} s a step; hone train does not run it\n",
-                        p.layout.text(cluster), p.seconds);
+    const bool runs = p.layout.tensor > 1 && p.layout.pipeline == 1;
+    text += fmt::format("by formula {} would take {:.3g} s a step; {}\n", p.layout.text(cluster),
+                        p.seconds,
+                        runs ? fmt::format("--mesh {} plans its programs", p.layout.mesh(cluster))
+                             : "hone train does not run it");
   }
   for (const std::string& warning : warnings) text += "warning: " + warning + "\n";
   return text;

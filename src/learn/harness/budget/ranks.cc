@@ -33,13 +33,14 @@ void add_up(std::initializer_list<double*> speeds, int64_t devices) {
 }
 Speeds speeds_of(const RankSubject& x, const RankLayout& l) {
   Speeds s = x.speeds;
-  add_up({&s.f32_flops, &s.bf16_flops, &s.bytes_per_second, &s.host_bytes_per_second}, l.tensor);
+  add_up({&s.f32_flops, &s.bf16_flops, &s.bytes_per_second, &s.host_bytes_per_second},
+         l.tensor_by_formula());
   return s;
 }
 LinkSpeeds links_of(const RankSubject& x, const RankLayout& l) {
   LinkSpeeds s = x.links;
-  add_up({&s.near_bytes_per_second, &s.far_bytes_per_second}, l.tensor);
-  s.near_ranks = std::max<int64_t>(1, x.cluster.count / l.divided());
+  add_up({&s.near_bytes_per_second, &s.far_bytes_per_second}, l.tensor_by_formula());
+  s.near_ranks = std::max<int64_t>(1, x.cluster.count / l.divided_by_formula());
   return s;
 }
 
@@ -61,6 +62,15 @@ double gradient_rows(const Program& p) {
   for (const Node& n : p.nodes)
     if (n.op->name == "reduce_scatter" || n.op->name == "fold_units")
       for (const ValueId v : n.out) bytes += static_cast<double>(p.type(v).bytes());
+  return bytes;
+}
+
+// The bytes that this rank sends to those that divide its products.
+double tensor_traffic(const Program& p) {
+  double bytes = 0;
+  for (const Node& n : p.nodes)
+    if (n.op->name == "all_reduce" && n.attrs.has("stride") && n.attrs.integer("stride") == 1)
+      bytes += static_cast<double>(n.op->traffic({p, n}));
   return bytes;
 }
 
@@ -97,7 +107,7 @@ class RankPlanner {
     const int64_t wanted = s.per_device_train_batch_size;
     HONE_TRY(shapes(wanted, true));  // reads the rows
     ArenaLimits limits = limits_of(s, x_.backend.spec(), x_.stream_bytes);
-    multiply(limits, layout_.tensor);
+    multiply(limits, layout_.tensor_by_formula());
     const int64_t elsewhere = layout_.pipeline > 1 ? HONE_TRY(states_of_others()) : 0;
     limits.device += elsewhere;
     std::optional<Split> keep;
@@ -108,9 +118,9 @@ class RankPlanner {
     Needs& needs = plan_.needs = needs_of(plan_.fit.plan, x_.backend.spec(), limits);
     needs.device -= elsewhere;
     limits.device -= elsewhere;
-    for (int64_t* n : {&needs.device, &needs.host, &needs.disk}) *n /= layout_.tensor;
+    for (int64_t* n : {&needs.device, &needs.host, &needs.disk}) *n /= layout_.tensor_by_formula();
     for (int64_t* n : {&limits.device, &limits.host, &limits.disk})
-      if (*n != kNoLimit) *n /= layout_.tensor;
+      if (*n != kNoLimit) *n /= layout_.tensor_by_formula();
     if (!plan_.fits()) plan_.why = excess_text(needs, limits);
     return Ok{};
   }
@@ -141,8 +151,9 @@ class RankPlanner {
       plan_.sent += link_traffic_of(p, links.near_ranks).times(runs);
       plan_.flops += runs * flops_of(p);
       gradients += gradient_rows(p);
+      plan_.tensor_bytes += runs * tensor_traffic(p);
     }
-    const auto divided = static_cast<double>(layout_.divided());
+    const auto divided = static_cast<double>(layout_.divided_by_formula());
     plan_.sent.near_bytes /= divided;
     plan_.sent.far_bytes /= divided;
     plan_.flops /= divided;
@@ -150,7 +161,7 @@ class RankPlanner {
         static_cast<double>(data_ranks(x_.cluster, layout_) * s.per_device_train_batch_size *
                             s.gradient_accumulation_steps);
     if (layout_.by_machine) add_machines(gradients);
-    if (layout_.divided() > 1) add_divided(of_run);
+    if (layout_.divided_by_formula() > 1) add_divided(of_run);
     return Ok{};
   }
 
@@ -250,9 +261,13 @@ Task task_of_rank(const RankSubject& x, const RankLayout& l) {
   Task task = placed(x.model.task, l.how);
   TaskSettings& s = *task.settings;
   const int64_t ranks = data_ranks(x.cluster, l);
-  s.ranks = std::make_shared<RunRanks>(Share{ranks - 1, ranks}, x.cluster.count);
+  const int64_t all = l.by_programs ? ranks * l.tensor : ranks;
+  s.ranks = std::make_shared<RunRanks>(Share{all - 1, all}, x.cluster.count);
+  if (l.by_programs) s.ranks->set_tensor_ranks(l.tensor);
   s.zero_stage = l.stage;
-  s.per_device_train_batch_size *= l.divided();
+  // Divided ranks have the same rows: in a mesh that was asked for those of its run, by formula the
+  // rows of all of them.
+  if (!l.by_programs) s.per_device_train_batch_size *= l.divided();
   return task;
 }
 

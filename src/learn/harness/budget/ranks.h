@@ -4,7 +4,8 @@
 // A layout that hone train does not run is compared too, marked by_formula():
 //   by_machine   stage 3 among the ranks of each machine, equal on all machines. The programs are those
 //                of one machine; then each rank adds its shards of gradients over the machines
-//   tensor       t ranks of a machine divide each product, and all else by rows of tokens. The programs
+//   tensor       t ranks of a machine divide each product, and all else by rows of tokens, to compare it with others; a
+//                mesh that is asked for is planned by_programs, as hone train divides them. By formula the programs
 //                are those of n / t ranks with t times the rows; memory, work and their traffic are
 //                divided by t. Twice forward and twice backward in a layer, values of the width of
 //                the residual stream are summed over the t ranks (M. Shoeybi et al., "Megatron-LM",
@@ -24,10 +25,14 @@ struct RankLayout {
   int stage = 0;  // of ZeRO
   bool by_machine = false;
   int64_t tensor = 1, pipeline = 1;
+  bool by_programs = false;  // the axis tensor divides the programs
   Placement how = {};
   int64_t rows = 0;  // of a micro-batch; 0: the most that fit
 
-  bool by_formula() const { return by_machine || divided() > 1; }
+  bool by_formula() const { return by_machine || (divided() > 1 && !by_programs); }
+  // Factors by which a formula divides what the programs say.
+  int64_t tensor_by_formula() const { return by_programs ? 1 : tensor; }
+  int64_t divided_by_formula() const { return tensor_by_formula() * pipeline; }
   int64_t divided() const { return tensor * pipeline; }  // ranks that have the same rows
   // "data=13,tensor=8", for all devices of the cluster.
   std::string mesh(const Cluster& cluster) const;
@@ -37,14 +42,15 @@ struct RankLayout {
 
 struct RankPlan {
   RankLayout layout;
-  Fit fit;               // its plan is that of the programs; rows 0: it does not fit
-  Needs needs;           // of one rank, without its runtime
-  LinkTraffic sent;      // by one rank in a step
-  double seconds = 0;    // of a step
-  double alone = 0;      // of a step without any traffic
-  double flops = 0;      // of one rank in a step
-  double step_rows = 0;  // of all ranks
-  std::string why;       // reason why it does not fit
+  Fit fit;                  // its plan is that of the programs; rows 0: it does not fit
+  Needs needs;              // of one rank, without its runtime
+  LinkTraffic sent;         // by one rank in a step
+  double tensor_bytes = 0;  // of these, to ranks of the axis tensor; by_programs alone
+  double seconds = 0;       // of a step
+  double alone = 0;         // of a step without any traffic
+  double flops = 0;         // of one rank in a step
+  double step_rows = 0;     // of all ranks
+  std::string why;          // reason why it does not fit
 
   bool fits() const { return fit.rows > 0; }
   double efficiency() const { return seconds > 0 ? alone / seconds : 1; }

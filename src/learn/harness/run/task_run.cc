@@ -11,6 +11,7 @@
 #include "base/core/redact.h"
 #include "base/core/signals.h"
 #include "learn/harness/run/not_finite_rows.h"
+#include "learn/models/module_order.h"
 #include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"
@@ -180,7 +181,7 @@ Result<int64_t> TaskRun::evaluate_rows(std::vector<int64_t> rows, EvalMetrics& m
 
 Result<int64_t> TaskRun::evaluate_begun(EvalMetrics& metrics,
                                         FunctionRef<void(int64_t done)> after) {
-  const int64_t chunk = shapes_.eval.max_rows * 4, most = chunk * ranks().share().ranks;
+  const int64_t chunk = shapes_.eval.max_rows * 4, most = chunk * ranks().data().ranks;
   StepPlan plan;
   std::vector<EvalPart> parts;
   int64_t done = 0;
@@ -204,7 +205,7 @@ Result<int64_t> TaskRun::evaluate_begun(EvalMetrics& metrics,
       for (const EvalPart& part : parts) HONE_TRY(evaluate_part(part, metrics));
       continue;
     }
-    const auto together = static_cast<size_t>(ranks().share().ranks);
+    const auto together = static_cast<size_t>(ranks().data().ranks);
     for (size_t at = 0; at < parts.size(); at += together)
       HONE_TRY(evaluate_parts(std::span(parts).subspan(at, std::min(together, parts.size() - at)),
                               metrics));
@@ -219,8 +220,8 @@ Result<OrderedJson> TaskRun::logged() {
   if (!ranks().alone()) {
     const std::vector<Json> all = HONE_TRY(ranks().gather("sums for the log", Json(sums)));
     std::fill(sums.begin(), sums.end(), 0.0);
-    for (const Json& one : all)
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] += one.at(i).get<double>();
+    for (size_t rank = 0; rank < all.size(); rank += ranks_of_rows())
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += all[rank].at(i).get<double>();
   }
   return examples_.log_values(sums);
 }
@@ -344,6 +345,14 @@ Result<std::vector<TensorData>> TaskRun::other_tensors() const {
 
 std::map<std::string, std::vector<std::string>> TaskRun::other_names() const {
   return names_in_modules(model_.config);
+}
+
+std::optional<std::vector<TrainTask::NumberedWeight>> TaskRun::numbered_weights() const {
+  const auto ordered = weights_in_module_order(model_.config);
+  if (!ordered || model_.whole) return {};
+  std::vector<NumberedWeight> weights;
+  for (const ParamSpec& w : *ordered) weights.push_back({w.name, w.decay});
+  return weights;
 }
 
 std::vector<std::string> TaskRun::weight_names() const { return saved_weights(model_.config); }

@@ -41,6 +41,7 @@ class TaskRun final : public TrainTask {
   std::string saved_name(const std::string& name) const override;
   Result<std::vector<TensorData>> other_tensors() const override;
   std::map<std::string, std::vector<std::string>> other_names() const override;
+  std::optional<std::vector<NumberedWeight>> numbered_weights() const override;
   double flops_of_step(const StepSums& sums) const override;
   Json fingerprint() const override;
   Json data_place() const override { return feed_->data_place(); }
@@ -86,6 +87,8 @@ class TaskRun final : public TrainTask {
   RunRanks& ranks() const { return *s_.ranks; }
   // Every program gathers weights, so all ranks run the same ones, as often.
   bool gathers_weights() const;
+  // Ranks one after another that have the same rows.
+  size_t ranks_of_rows() const { return static_cast<size_t>(ranks().tensor().ranks); }
 
  private:
   // The inputs of a program, and its index in the session.
@@ -127,6 +130,7 @@ class TaskRun final : public TrainTask {
   // The rows of all ranks, after plan_part().
   const StepPlan& whole_step() const { return ranks().alone() || in_units() ? plan_ : whole_step_; }
   bool reduces_each_batch() const;  // collectives in each micro-batch
+  bool runs_equally() const;
   bool in_units() const { return shapes_.units > 0; }
   // The update adds the ranks' parts, also of one rank if a step is made of units.
   bool shares_update() const { return in_units() || !ranks().alone(); }

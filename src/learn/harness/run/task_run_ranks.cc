@@ -80,12 +80,17 @@ Status TaskRun::check_ranks() const {
 
 // From ZeRO stage 2 on, gradients are cut between the ranks after each micro-batch.
 bool TaskRun::reduces_each_batch() const {
-  return !ranks().alone() && !in_units() && shapes_.accumulate && s_.zero_stage >= 2;
+  return !ranks().data().alone() && !in_units() && shapes_.accumulate && s_.zero_stage >= 2;
 }
 
 // From stage 3 on. Recompute depends on the shape of a program, and so does when weights are gathered:
 // all ranks run programs of one shape.
-bool TaskRun::gathers_weights() const { return !ranks().alone() && s_.zero_stage >= 3; }
+bool TaskRun::gathers_weights() const { return !ranks().data().alone() && s_.zero_stage >= 3; }
+
+// Programs have collectives, which the control plane counts: all ranks run them as often.
+bool TaskRun::runs_equally() const {
+  return reduces_each_batch() || gathers_weights() || ranks_of_rows() > 1;
+}
 
 Result<bool> TaskRun::on_any_rank(bool mine) {
   const char own = mine ? 1 : 0;
@@ -97,7 +102,7 @@ Result<bool> TaskRun::on_any_rank(bool mine) {
 // By micro-batch the most tokens of a rank, on each axis.
 Result<std::vector<AxisTokens>> TaskRun::most_tokens(const TakenRows& all) {
   std::vector<AxisTokens> most;
-  Share share = ranks().share();
+  Share share = ranks().data();
   for (share.rank = 0; share.rank < share.ranks; ++share.rank) {
     own_rows_.clear();
     add_rows_of_rank(all.rows.rows, s_.batch_rows(), share, own_rows_);
@@ -135,7 +140,7 @@ void TaskRun::find_rows_of(int64_t step, RowsOfStep& rows) {
   rows.mine.clear();
   rows.epoch = feed_->append_rows_of(step, rows.all);
   if (!in_units()) {
-    add_rows_of_rank(rows.all, s_.batch_rows(), ranks().share(), rows.mine);
+    add_rows_of_rank(rows.all, s_.batch_rows(), ranks().data(), rows.mine);
     return;
   }
   const int64_t count = std::ssize(rows.all), n = ranks().share().ranks;
@@ -155,9 +160,9 @@ Result<TakenRows> TaskRun::plan_part(const TakenRows& all) {
   for (size_t a = 0; a < all.data->axes.size(); ++a)
     for (const int64_t row : all.rows.rows) whole_step_.tokens[a] += all.data->axes[a].length(row);
   std::vector<AxisTokens> most(1);
-  if (reduces_each_batch() || gathers_weights()) most = HONE_TRY(most_tokens(all));
+  if (runs_equally()) most = HONE_TRY(most_tokens(all));
   own_rows_.clear();
-  add_rows_of_rank(all.rows.rows, s_.batch_rows(), ranks().share(), own_rows_);
+  add_rows_of_rank(all.rows.rows, s_.batch_rows(), ranks().data(), own_rows_);
   const TakenRows mine{all.data, {own_rows_, all.rows.numbers}};
   HONE_TRY(plan_rows(mine, shapes_.train, plan_));
   add_empty_batches(most.size(), all.data->axes.size(), shapes_.train, plan_);
@@ -196,7 +201,7 @@ Result<std::string> TaskRun::outputs_of_pass(const EvalPart& part, int64_t pass)
 // Each rank runs one of the micro-batches, and all ranks add the outputs of all in their order, so
 // every rank has the metrics, and their bits are those of one rank.
 Status TaskRun::evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics) {
-  const auto own = static_cast<size_t>(ranks().share().rank);
+  const auto own = static_cast<size_t>(ranks().data().rank);
   EvalPart nothing{{parts[0].rows.data, {}}, {}};
   if (in_units()) {
     nothing.batch.shape = parts[0].batch.shape;
@@ -215,7 +220,7 @@ Status TaskRun::evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics) 
     std::string message(kMessageUnit, '\0');
     if (mine)
       message = HONE_TRY(outputs_of_pass(parts[own], pass));
-    else if (gathers_weights())
+    else if (gathers_weights() || ranks_of_rows() > 1)
       HONE_TRY(outputs_of_pass(nothing, 0));
     HONE_TRY(check_device());
     mine = head_of(message).more != 0;
@@ -232,7 +237,7 @@ Status TaskRun::evaluate_parts(std::span<EvalPart> parts, EvalMetrics& metrics) 
     CollatedRows rows = rows_of(part.rows, part.batch, CollatedRows::kEvaluation);
     for (bool again = true; again; ++rows.pass) {
       again = HONE_TRY(examples_.collate(rows, program.inputs));
-      std::string& message = passes[static_cast<size_t>(rows.pass)][rank];
+      std::string& message = passes[static_cast<size_t>(rows.pass)][rank * ranks_of_rows()];
       Batch outputs;
       size_t at = kMessageUnit;
       for (const Named& n : session_->programs()[program.index].outputs) {

@@ -20,6 +20,7 @@
 #include "learn/harness/run/task_run.h"
 #include "learn/models/adapter_config.h"
 #include "learn/pretrained/weights.h"
+#include "learn/train/mesh.h"
 
 namespace hone {
 namespace {
@@ -36,8 +37,10 @@ std::string frozen_text(const ModelConfig& config) {
 // "8", or "4 to 16" of layers that differ.
 std::string ranks_text(const ModelConfig& config) {
   int64_t least = kLargestSize, most = 0;
-  for (const std::string& layer : adapted_layers(config)) {
-    const int64_t rank = config.adapter->rank_of(layer);
+  std::vector<std::string> names = adapted_layers(config);
+  for (const std::string& name : adapted_parameters(config)) names.push_back(name);
+  for (const std::string& name : names) {
+    const int64_t rank = config.adapter->rank_of(name);
     least = std::min(least, rank), most = std::max(most, rank);
   }
   return least < most ? fmt::format("{} to {}", least, most) : fmt::format("{}", most);
@@ -53,6 +56,7 @@ Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained mode
 }
 
 Status TaskRun::start(Pretrained model, bool from_scratch) {
+  HONE_TRY(set_mesh(s_));
   model_ = std::move(model);
   backend_ = HONE_TRY(open_device(s_.device_here(), {.threads = static_cast<int>(s_.threads)}));
   // Must come before the data are in memory: measuring needs some memory.
@@ -66,10 +70,12 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   if (config.adapter) {
     int64_t trained = 0;
     for (const UpdateWeight& w : update_weights(config)) trained += w.type.count();
-    log_info("{:<11} {} of rank {} in {} layers: {:.3f} million parameters are trained{}",
+    const size_t parameters = adapted_parameters(config).size();
+    log_info("{:<11} {} of rank {} in {} layers{}: {:.3f} million parameters are trained{}",
              "adapter", config.adapter->dora ? "DoRA" : "LoRA", ranks_text(config),
-             adapted_layers(config).size(), static_cast<double>(trained) / 1e6,
-             frozen_text(config));
+             adapted_layers(config).size(),
+             parameters == 0 ? "" : fmt::format(" and {} stacked matrices of experts", parameters),
+             static_cast<double>(trained) / 1e6, frozen_text(config));
   }
   const RunForm form = HONE_TRY(task_.form(model_));
   if (const RowLimit& limit = form.limits[0]; limit.given > config.max_positions)
@@ -298,6 +304,7 @@ Status TaskRun::allocate(std::vector<Program> programs, const SaveCopy& copy) {
   const HostWork work(ranks().control(), "compiling");
   backend_->device().set_group(ranks().group());
   session_ = HONE_TRY(Session::compile(std::move(programs), *backend_));
+  session_->set_parts(HONE_TRY(parts_of_weights(*made_, shapes_)).weights);
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
   if (Status taken = session_->allocate(s_.offload_folder()); !taken.ok())
