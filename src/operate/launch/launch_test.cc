@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "base/core/clock.h"
@@ -83,7 +84,8 @@ TEST_F(LaunchTest, EachRankHasItsVariables) {
   EXPECT_NE(content("p0"), "0\n");
 }
 
-TEST_F(LaunchTest, TwoRunsAtTheSameTimeHavePortsOfTheirOwn) {
+// Rule 7: the kernel chooses ports.
+TEST_F(LaunchTest, rule_7_TwoRunsAtTheSameTimeHavePortsOfTheirOwn) {
   std::vector<std::thread> runs;
   for (const char* name : {"a", "b"})
     runs.emplace_back([this, name] {
@@ -96,7 +98,7 @@ TEST_F(LaunchTest, TwoRunsAtTheSameTimeHavePortsOfTheirOwn) {
   EXPECT_NE(content("a"), content("b"));
 }
 
-TEST_F(LaunchTest, APortThatIsTakenIsNamed) {
+TEST_F(LaunchTest, rule_7_APortThatIsTakenIsNamed) {
   const auto other = ControlServer::open({.state = {.ranks = 1}}).value();
   LaunchRequest r = shell(1, "true");
   r.port = other->port();
@@ -261,7 +263,8 @@ TEST_F(LaunchTest, KnowsTheMemoryNearAShareOfTheCores) {
 }
 
 // The words of CUDA_VISIBLE_DEVICES stay as they are: only CUDA knows the order of numbers.
-TEST(ShareGpus, ChoosesFromTheVisibleDevicesAndChangesNone) {
+// Rule 11: visible devices are chosen from, never numbered again.
+TEST(ShareGpus, rule_11_ChoosesFromTheVisibleDevicesAndChangesNone) {
   using Words = std::vector<std::string>;
   const Words two = {"GPU-a", "GPU-b"};
   EXPECT_EQ(share_gpus(std::nullopt, two, 2, false).value(), two);
@@ -286,7 +289,7 @@ TEST(ShareGpus, ReadsTheVariableAsCudaDoes) {
   EXPECT_FALSE(visible_devices());
 }
 
-TEST(ShareGpus, NamesGpusByUuid) {
+TEST(ShareGpus, rule_11_NamesGpusByUuid) {
   ::setenv("HONE_NVML", HONE_FAKE_NVML, 1);
   EXPECT_THAT(gpu_uuids(), ElementsAre("GPU-fake-0", "GPU-fake-1"));
   LaunchRequest r{.command = {"true"}, .ranks = 2, .local_ranks = 2};
@@ -295,6 +298,21 @@ TEST(ShareGpus, NamesGpusByUuid) {
   EXPECT_THAT(rank_line(children[1]), HasSubstr("GPU GPU-fake-1"));
   ::unsetenv("HONE_NVML");
   EXPECT_FALSE(local_ranks(r, 1).value()[0].spec.environment.contains("CUDA_VISIBLE_DEVICES"));
+}
+
+// Rule 12: no rank can hold memory on the device of another.
+TEST(ShareGpus, rule_12_ARankSeesOneDevice) {
+  ::setenv("HONE_NVML", HONE_FAKE_NVML, 1);
+  const LaunchRequest r{.command = {"true"}, .ranks = 2, .local_ranks = 2};
+  std::set<std::string> devices;
+  const auto children = local_ranks(r, 1).value();
+  for (const auto& child : children) {
+    const std::string device = child.spec.environment.at("CUDA_VISIBLE_DEVICES");
+    EXPECT_EQ(device.find(','), device.npos) << device;
+    devices.insert(device);
+  }
+  EXPECT_EQ(devices.size(), 2u);
+  ::unsetenv("HONE_NVML");
 }
 
 TEST_F(LaunchTest, ThreadsOfTheUserStay) {

@@ -63,7 +63,8 @@ TEST_F(RemoteTest, SshStartsALauncherOnEachHost) {
 }
 
 // Each host is asked before the first rank starts, and all that fail are named.
-TEST_F(RemoteTest, HostsAreProbedFirst) {
+// Rule 10: hosts are probed before anything starts there.
+TEST_F(RemoteTest, rule_10_HostsAreProbedFirst) {
   program("ssh",
           "while [ $# -gt 2 ]; do shift; done\n"
           "[ $1 = a ] && { echo 'No route to host' >&2; exit 255; }\n"

@@ -1,6 +1,7 @@
 // A served model through requests, and the parts of the server that need no model.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -212,6 +213,37 @@ TEST(ServedModelTest, CountsTheTextsOfARunOfRows) {
   for (const auto& [sequences, b] : s.batches) texts += sequences * b.infer.count;
   EXPECT_EQ(texts, 3);
   EXPECT_GE(client.facts.tokens_in, 3);
+}
+
+// A context with each of its choices, as pairs: the best one is that of tests/goldens/multiple_choice/swag.json.
+TEST(ServedModelTest, ScoresEachChoiceOfARow) {
+  const std::string folder = std::string(HONE_SOURCE_DIR) + "/tests/goldens/multiple_choice/";
+  const ServedOptions options{.threads = 1, .batch_size = 4, .max_length = 32};
+  const auto model = *ServedModel::load("swag", "1", folder + "swag_bert", options);
+  EXPECT_TRUE(model->scores_pairs());
+  const Json golden = Json::parse(std::ifstream(folder + "swag.json"))["bert"]["choices"];
+  std::ifstream rows(folder + "swag.jsonl");
+  std::string line;
+  for (size_t i = 0; std::getline(rows, line); ++i) {
+    const Json row = Json::parse(line);
+    std::vector<TextQuery> queries;
+    for (int k = 0; k < 4; ++k)
+      queries.push_back({.text = row["sent1"],
+                         .pair = row["sent2"].get<std::string>() + " " +
+                                 row[fmt::format("ending{}", k)].get<std::string>()});
+    OneClient client;
+    std::promise<int> best;
+    ask_all(client, model, std::move(queries), [&](const Result<std::vector<TextAnswer>>& a) {
+      int most = a.ok() ? 0 : -1;
+      for (int k = 1; k < 4 && most >= 0; ++k)
+        if ((*a)[static_cast<size_t>(k)].labels[0][0].score >
+            (*a)[static_cast<size_t>(most)].labels[0][0].score)
+          most = k;
+      best.set_value(most);
+    });
+    EXPECT_EQ(best.get_future().get(), golden[i].get<int>()) << i;
+  }
+  model->join();
 }
 
 // At each of its steps, of which every weight is one.
@@ -523,14 +555,15 @@ TEST(Tensors, TextsShareTheirSettings) {
   const std::vector<InferTensor> inputs{numbers, others, texts};
   const InferTensor* chosen = texts_among(inputs).value();
   EXPECT_EQ(chosen->name, "text_input");
-  const auto queries = queries_of(*chosen, {{"max_new_tokens", 2}}, kNoDeadline).value();
+  const auto model = tiny();
+  const auto queries = queries_of(*model, *chosen, {{"max_new_tokens", 2}}, kNoDeadline).value();
   ASSERT_EQ(queries.size(), 3u);
   EXPECT_EQ(queries[2].text, "c");
   EXPECT_EQ(queries[0].settings, queries[2].settings);
   const auto code = [](const auto& result) { return std::string(result.error().code()); };
   EXPECT_EQ(code(texts_among({numbers})), err::kServeRequest.id);
   const InferTensor many{"y", "BYTES", {kMostTexts + 1}, std::vector<std::string>(kMostTexts + 1)};
-  EXPECT_EQ(code(queries_of(many, {}, kNoDeadline)), err::kServeRequest.id);
+  EXPECT_EQ(code(queries_of(*model, many, {}, kNoDeadline)), err::kServeRequest.id);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "learn/models/adapter_config.h"
+#include "learn/models/image_model.h"
 #include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
 #include "operate/serve/answer_watch.h"
@@ -53,9 +54,12 @@ std::optional<ServedTask> task_of(Head head) {
     case Head::seq2seq_lm:
       return ServedTask::text2text;
     case Head::sequence_classification:
+    case Head::multiple_choice:  // of a context and a choice: its score
       return ServedTask::classification;
     case Head::masked_lm:
       return ServedTask::fill_mask;
+    case Head::image_classification:
+      return ServedTask::image_classification;
     default:
       return {};
   }
@@ -128,6 +132,8 @@ std::string name_of(ServedTask task) {
       return "fill-mask";
     case ServedTask::embedding:
       return "feature-extraction";
+    case ServedTask::image_classification:
+      return "image-classification";
   }
   return "";
 }
@@ -150,6 +156,8 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   HONE_TRY(m->open(source, o));
   if (writes_text(m->task_))
     HONE_TRY(m->load_text(o));
+  else if (m->task_ == ServedTask::image_classification)
+    HONE_TRY(m->load_images(o));
   else
     HONE_TRY(m->load_rows(o));
   m->loaded_at_ = m->clock_->wall_seconds();
@@ -184,8 +192,8 @@ Status ServedModel::open(const std::string& source, const ServedOptions& o) {
                  fmt::format("a model with the head {} is not served", name_of(c.head)))
         .at(source)
         .todo(
-            "serve a causal, masked or encoder-decoder language model, a classifier of texts, or a "
-            "folder of sentence-transformers with its modules.json");
+            "serve a causal, masked or encoder-decoder language model, a classifier of texts or "
+            "images, or a folder of sentence-transformers with its modules.json");
   task_ = *task;
   int64_t usual = writes_text(task_) ? kLongest : kLongestRow;
   // Rows of a classifier are cut where those of its training were.
@@ -257,6 +265,23 @@ Status ServedModel::load_rows(const ServedOptions& o) {
   ask_ = [this, &e = *engine](TextQuery query, const OnPiece&, OnDone on_done) -> Result<uint64_t> {
     HONE_TRY(check_bytes(query));
     return ask_rows(e, std::move(query), std::move(on_done));
+  };
+  engine_ = std::move(engine);
+  return Ok{};
+}
+
+Status ServedModel::load_images(const ServedOptions& o) {
+  if (o.weights != WeightStorage::f32 ||
+      (o.open.quantization && !is_as_stored(o.open.quantization)))
+    return Error(err::kServeModel, "the weights of a model of images are served as f32 alone")
+        .at(model_.name)
+        .todo("leave --dtype and quantization out");
+  images_ = HONE_TRY(ServedImages::make(model_));
+  auto engine = HONE_TRY(
+      ImageEngine::make(model_, images_->processor(), o.batch_size, *backend_, engine_options(o)));
+  ask_ = [this, &e = *engine](const TextQuery& query, const OnPiece&,
+                              OnDone on_done) -> Result<uint64_t> {
+    return ask_images(e, query, std::move(on_done));
   };
   engine_ = std::move(engine);
   return Ok{};
@@ -467,7 +492,10 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
                                                       int64_t count) const {
   const bool masks = task_ == ServedTask::fill_mask;
   const auto width = static_cast<size_t>(masks ? model_.config.vocab : model_.config.labels);
+  const bool images = task_ == ServedTask::image_classification;
   const Json& names = model_.config.config.value("id2label", Json::object());
+  const std::vector<std::string> image_names =
+      images ? label_names(model_.config) : std::vector<std::string>{};
   std::vector<std::vector<Scored>> all;
   for (size_t at = 0; at + width <= logits.size(); at += width) {
     const auto row = logits.subspan(at, width);
@@ -482,7 +510,8 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
     for (const float x : row) sum += std::exp(static_cast<double>(x) - most);
     std::vector<int32_t> order(width);
     for (size_t i = 0; i < width; ++i) order[i] = static_cast<int32_t>(i);
-    const auto keep = static_cast<std::ptrdiff_t>(std::min<int64_t>(count, model_.config.vocab));
+    const auto keep =
+        static_cast<std::ptrdiff_t>(std::min<int64_t>(count, static_cast<int64_t>(width)));
     const auto end = order.begin() + std::min(keep, static_cast<std::ptrdiff_t>(width));
     std::partial_sort(order.begin(), end, order.end(), [&](int32_t a, int32_t b) {
       const float x = row[static_cast<size_t>(a)], y = row[static_cast<size_t>(b)];
@@ -492,6 +521,8 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
       const double p = std::exp(static_cast<double>(row[static_cast<size_t>(*i)]) - most) / sum;
       if (masks)
         best.push_back({tokenizer().decode(std::span(&*i, 1)), p, *i});
+      else if (images)
+        best.push_back({image_names[static_cast<size_t>(*i)], p});
       else
         best.push_back({text_at(names, std::to_string(*i).c_str()), p});
     }
@@ -542,6 +573,31 @@ Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDon
       answer.embedding = std::move(*logits);
     else
       answer.labels = self->best_of(*logits, top_k);
+    watch->answered();
+    on_done(std::move(answer));
+  };
+  watch->ready();
+  return engine.submit(std::move(job));
+}
+
+Result<uint64_t> ServedModel::ask_images(ImageEngine& engine, const TextQuery& query,
+                                         OnDone on_done) {
+  const auto watch = std::make_shared<AnswerWatch>(statistics_, latencies_, *clock_);
+  const int64_t top_k = HONE_TRY(top_k_of(query.settings, 1));
+  if (query.image.empty())
+    return Error(err::kServeRequest, fmt::format("'{}' classifies images, not texts", name_))
+        .todo("send an instance such as {\"b64\": \"...\"}");
+  ImageJob job;
+  job.pixels = HONE_TRY(images_->decode(query.image));
+  job.follows = query.follows;
+  job.deadline = query.deadline;
+  job.begins = [watch] { watch->begins(); };
+  job.done = [self = shared_from_this(), watch, top_k,
+              on_done = std::move(on_done)](Result<std::vector<float>> logits) {
+    if (!logits.ok()) return on_done(std::move(logits.error()));
+    watch->computed();
+    TextAnswer answer;
+    answer.labels = self->best_of(*logits, top_k);
     watch->answered();
     on_done(std::move(answer));
   };

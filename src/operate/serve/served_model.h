@@ -1,4 +1,4 @@
-// A model as requests see it: texts go in; texts, labels, words for a mask or embeddings come out.
+// A model as requests see it: texts or images go in; texts, labels, words for a mask or embeddings come out.
 //
 //   auto model = HONE_TRY(ServedModel::load("t5", "1", "folder", options));
 //   auto ticket = model->ask({.text = "..."}, on_piece, on_done);
@@ -8,7 +8,9 @@
 #include "learn/chat/chat_template.h"
 #include "learn/grammar/token_masks.h"
 #include "learn/pretrained/sentence_modules.h"
+#include "operate/serve/image_engine.h"
 #include "operate/serve/row_engine.h"
+#include "operate/serve/served_image.h"
 #include "operate/serve/text_engine.h"
 
 namespace hone {
@@ -31,7 +33,14 @@ struct ServedOptions {
   std::function<bool()> cancelled = {};
 };
 
-enum class ServedTask { generation, text2text, classification, fill_mask, embedding };
+enum class ServedTask {
+  generation,
+  text2text,
+  classification,
+  fill_mask,
+  embedding,
+  image_classification
+};
 bool writes_text(ServedTask task);     // generation and text2text
 std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
 
@@ -48,6 +57,7 @@ struct TextQuery {
   std::string text;
   std::optional<std::string> pair = {};  // classification of pairs
   std::vector<int32_t> tokens = {};      // replaces the text
+  std::string image = {};  // bytes of a file, for a classifier of images; replaces the text
   // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}. The
   // texts of a request share them. Null: none.
   std::shared_ptr<const Json> settings = {};
@@ -130,6 +140,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   Status load_text(const ServedOptions& options);
   EngineOptions engine_options(const ServedOptions& options);
   Status load_rows(const ServedOptions& options);
+  Status load_images(const ServedOptions& options);
   Result<std::shared_ptr<const Settings>> read_settings(const TextQuery& query);
   Status read_form(GenerationConfig& config, const AnswerForm& form);
   std::shared_ptr<const TokenTrie> token_trie();
@@ -137,6 +148,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   Status check_bytes(const TextQuery& query) const;  // H2503
   Result<uint64_t> ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece, OnDone on_done);
   Result<uint64_t> ask_rows(RowEngine& engine, TextQuery query, OnDone on_done);
+  Result<uint64_t> ask_images(ImageEngine& engine, const TextQuery& query, OnDone on_done);
   std::vector<std::vector<Scored>> best_of(std::span<const float> logits, int64_t count) const;
 
   std::string name_, version_, prefix_, deployed_id_;
@@ -146,7 +158,8 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   int64_t longest_ = 0;
   int64_t source_tokens_ = 0;  // longer sources are cut, as in training; 0: they are refused
   int32_t mask_ = -1;
-  bool sigmoid_score_ = true;  // of a model that scores pairs
+  bool sigmoid_score_ = true;             // of a model that scores pairs
+  std::unique_ptr<ServedImages> images_;  // of a classifier of images
   std::optional<Result<ChatTemplate>> chat_, tool_chat_;
   GenerationConfig defaults_;
   std::mutex settings_mutex_;

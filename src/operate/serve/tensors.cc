@@ -8,6 +8,10 @@
 
 namespace hone {
 
+std::string input_name_of(const ServedModel& model) {
+  return model.task() == ServedTask::image_classification ? "image" : "text_input";
+}
+
 std::vector<TensorForm> outputs_of(const ServedModel& model) {
   if (writes_text(model.task())) return {{"text_output", "BYTES"}};
   if (const int64_t width = model.embedding_width(); width > 0)
@@ -28,7 +32,7 @@ OrderedJson triton_config(const ServedModel& model) {
           {"backend", "hone"},
           {"version_policy", {{"latest", {{"num_versions", 1}}}}},
           {"max_batch_size", model.load().rows},
-          {"input", OrderedJson::array({entry({"text_input", "BYTES"})})},
+          {"input", OrderedJson::array({entry({input_name_of(model), "BYTES"})})},
           {"output", outputs}};
 }
 
@@ -61,13 +65,16 @@ OrderedJson triton_statistics(const ServedModel& model) {
           {"batch_stats", batches}};
 }
 
-Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,
-                                          Deadline deadline) {
+Result<std::vector<TextQuery>> queries_of(const ServedModel& model, const InferTensor& text,
+                                          Json settings, Deadline deadline) {
   HONE_TRY(check_text_count(text.texts.size()));
   const auto shared = std::make_shared<const Json>(std::move(settings));
   std::vector<TextQuery> queries;
-  for (const std::string& t : text.texts)
-    queries.push_back({.text = t, .settings = shared, .deadline = deadline});
+  const bool images = model.task() == ServedTask::image_classification;
+  for (const std::string& t : text.texts) {
+    queries.push_back({.text = images ? "" : t, .settings = shared, .deadline = deadline});
+    if (images) queries.back().image = HONE_TRY(image_bytes_of(t));
+  }
   return queries;
 }
 
@@ -104,7 +111,7 @@ void infer(const ModelSet::Model& model, const TensorRequest& request, Deadline 
            WebClient& client, std::function<void(Result<TensorAnswer>)> done) {
   const Result<const InferTensor*> text = texts_among(request.inputs);
   if (!text.ok()) return done(text.error());
-  Result<std::vector<TextQuery>> queries = queries_of(**text, request.settings, deadline);
+  Result<std::vector<TextQuery>> queries = queries_of(*model, **text, request.settings, deadline);
   if (!queries.ok()) return done(queries.error());
   ask_all(client, model, std::move(*queries),
           [model, id = request.id, wanted = request.wanted, shape = (*text)->shape,

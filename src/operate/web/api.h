@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/core/json.h"
+#include "learn/data/formats/rows.h"
 #include "learn/tokenizers/tokenizer.h"
 #include "operate/http/request.h"
 #include "operate/monitor/run_list.h"
@@ -100,8 +101,9 @@ class ModelsApi {
 };
 
 // /api/data: data sets of the runs, and files that can be shown;
-// /api/data?file=&model=&task=&run=&from=&count=: rows of a file, and the tokens that a task makes
-// of them.
+// /api/data?file=&model=&task=&run=&from=&count=&wrong=: rows of a file or of a folder of images, and the tokens that a task
+// makes of them; with wrong=1 only predictions that differ from their reference;
+// /api/data?file=&row=&column= and /api/data?picture=PATH: an image.
 class DataApi {
  public:
   DataApi(DataPlaces places, RunsApi& runs, ModelsApi& models)
@@ -112,6 +114,11 @@ class DataApi {
  private:
   Result<WebAnswer> list();
   Result<WebAnswer> rows_of(const ApiRequest& request, const std::function<bool()>& stops);
+  Result<std::optional<RunRow>> run_of(const ApiRequest& request);
+  static Result<WebAnswer> image_of(const std::string& path, const RowOptions& options, int64_t row,
+                                    const std::string& column);
+  Result<WebAnswer> folder_rows(const std::string& name, const std::string& path, int64_t from,
+                                int64_t count);
   Result<std::string> model_path(const std::string& model);  // H3502
   Result<std::shared_ptr<Tokenizer>> tokenizer(const std::string& model);
   Result<std::shared_ptr<const TaskView>> view(const std::string& task, const std::string& model,

@@ -11,6 +11,7 @@
 #include "learn/tokenizers/load/load.h"
 #include "operate/monitor/errors.h"
 #include "operate/web/api.h"
+#include "operate/web/data_images.h"
 #include "operate/web/errors.h"
 #include "operate/web/row_json.h"
 
@@ -34,6 +35,14 @@ OrderedJson tasks_json() {
   return tasks;
 }
 
+// Rows of other tasks, of images, have no tokens.
+bool shows_tokens(const std::string& name) {
+  if (name.empty()) return false;
+  for (const Task& task : all_task())
+    if (task.name == name) return task.reads_text;
+  return true;
+}
+
 OrderedJson classes_json(const LabelNames& names) {
   OrderedJson classes = OrderedJson::object();
   for (const auto& [column, of_column] : names)
@@ -41,24 +50,57 @@ OrderedJson classes_json(const LabelNames& names) {
   return classes;
 }
 
-// Rows [from, from + rows.size()) of a file.
+constexpr const char *kPrediction = "prediction", *kReference = "reference";
+
+bool is_wrong(const Row& row, const std::vector<std::string>& columns) {
+  const auto a = place_of(columns, kPrediction), b = place_of(columns, kReference);
+  return a && b && row.cells[*a] != row.cells[*b];
+}
+
+// The cells of a row; one with an image leads to its bytes.
+OrderedJson cells_json(const Row& row, int64_t number, const std::vector<std::string>& columns,
+                       const DataPlaces& places, const std::string& file) {
+  OrderedJson cells = OrderedJson::object();
+  OrderedMembers<OrderedJson> by_column(cells);
+  for (size_t c = 0; c < std::min(columns.size(), row.cells.size()); ++c) {
+    OrderedJson json = shown_cell_json(row.cells[c]);
+    if (const auto* of_file = std::get_if<FileCell>(&row.cells[c])) {
+      if (!of_file->bytes.empty()) json["image"] = {{"row", number}, {"column", columns[c]}};
+    } else if (const auto* text = std::get_if<std::string>(&row.cells[c])) {
+      if (const auto picture = image_named_by(places, file, *text))
+        json = {{"path", *text}, {"picture", *picture}};
+    }
+    by_column[columns[c]] = std::move(json);
+  }
+  return cells;
+}
+
+// Rows of a file from `from` on.
 struct ReadRows {
   std::unique_ptr<RowReader> reader;  // owns texts of the rows
   std::vector<Row> rows;
+  std::vector<int64_t> numbers;  // of the rows in the file, from 1
   bool more = false;
 };
 
+// With `wrong` only rows count whose cells "prediction" and "reference" differ.
 Result<ReadRows> read_page(const std::string& path, const RowOptions& options, int64_t from,
-                           int64_t count) {
+                           int64_t count, bool wrong) {
   ReadRows page;
   page.reader = HONE_TRY(open_rows({path}, options));
   Row row;
-  int64_t bytes = 0;
+  int64_t bytes = 0, number = 0;
   for (int64_t at = 0; HONE_TRY(page.reader->next(row)); ++at) {
+    ++number;
+    if (wrong && !is_wrong(row, page.reader->columns())) {
+      --at;
+      continue;
+    }
     if ((page.more = at >= from + count || (at > from && bytes > kMostAnswerBytes))) break;
     if (at < from) continue;
     for (const Cell& cell : row.cells) bytes += bytes_of_cell(cell);
     page.rows.push_back(std::move(row));
+    page.numbers.push_back(number);
     row = {};
   }
   return page;
@@ -156,25 +198,33 @@ Result<WebAnswer> DataApi::list() {
   return api_answer(j);
 }
 
+// The run whose settings are wanted, if one is named.
+Result<std::optional<RunRow>> DataApi::run_of(const ApiRequest& request) {
+  const std::string id = request.get("run");
+  if (id.empty()) return std::optional<RunRow>();
+  for (RunRow& row : HONE_TRY(runs_.rows()))
+    if (text_at(row.run, "id") == id) return std::optional(std::move(row));
+  return Error(err::kNoRun, fmt::format("no run has the id '{}'", id));
+}
+
 Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::function<bool()>& stops) {
   const std::string file = request.get("file"), model = request.get("model");
   const auto path = places_.find(file);
+  const int64_t from = request.number("from", 0, kMostRowsPassed),
+                count = request.number("count", 20, kMostRows);
+  if (path && is_folder(*path)) return folder_rows(file, *path, from, count);
   if (!path || !is_regular(*path)) return not_below("file", file);
-  std::optional<RunRow> run;
-  if (const std::string id = request.get("run"); !id.empty()) {
-    for (RunRow& row : HONE_TRY(runs_.rows()))
-      if (text_at(row.run, "id") == id) run = std::move(row);
-    if (!run) return Error(err::kNoRun, fmt::format("no run has the id '{}'", id));
-  }
+  const std::optional<RunRow> run = HONE_TRY(run_of(request));
   std::string task = request.get("task", run ? text_at(run->run, "task") : "");
   if (task.empty() && !model.empty())
     task = HONE_TRY(read_trained_task(HONE_TRY(model_path(model)))).task;
   RowOptions options =
       HONE_TRY(row_options_of(run ? places_.row_settings_of(*run) : OrderedJson()));
   options.limits = {.row_bytes = kMostRowBytes, .whole_bytes = kMostWholeBytes, .stops = stops};
-  const int64_t from = request.number("from", 0, kMostRowsPassed),
-                count = request.number("count", 20, kMostRows);
-  const ReadRows page = HONE_TRY(read_page(*path, options, from, count));
+  if (const int64_t row = request.number("row", 0, kMostRowsPassed); row > 0)
+    return image_of(*path, options, row, request.get("column"));
+  const bool wrong = request.number("wrong", 0, 1) == 1;
+  const ReadRows page = HONE_TRY(read_page(*path, options, from, count, wrong));
   const std::vector<std::string>& columns = page.reader->columns();
   const LabelNames names = page.reader->label_names();
   const bool prepared = place_of(columns, kIds).has_value();
@@ -183,7 +233,7 @@ Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::functio
   std::shared_ptr<const TaskView> as_task;
   if (!model.empty() && prepared) {
     of_ids = HONE_TRY(tokenizer(model));
-  } else if (!model.empty() && !task.empty()) {
+  } else if (!model.empty() && shows_tokens(task)) {
     as_task = HONE_TRY(view(task, model, run));
     seen = as_task->see(columns, page.rows, names);
   }
@@ -191,11 +241,9 @@ Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::functio
       of_ids ? prepared_rows_json(page.rows, columns, *of_ids) : OrderedJson();
   OrderedJson rows = OrderedJson::array();
   for (size_t i = 0; i < page.rows.size(); ++i) {
-    OrderedJson cells = OrderedJson::object();
-    OrderedMembers<OrderedJson> by_column(cells);
-    for (size_t c = 0; c < std::min(columns.size(), page.rows[i].cells.size()); ++c)
-      by_column[columns[c]] = shown_cell_json(page.rows[i].cells[c]);
-    OrderedJson row = {{"row", from + static_cast<int64_t>(i) + 1}, {"cells", std::move(cells)}};
+    OrderedJson row = {
+        {"row", page.numbers[i]},
+        {"cells", cells_json(page.rows[i], page.numbers[i], columns, places_, file)}};
     if (of_ids) row["seen"] = from_ids[i];
     if (as_task && seen.rows[i] && as_task->tokenizer())
       row["seen"] = seen_row_json(*seen.rows[i], *as_task->tokenizer(),
@@ -204,21 +252,55 @@ Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::functio
       row["left_out"] = seen.left_out[i];
     rows.push_back(std::move(row));
   }
-  return api_rows_answer({{"file", file},
-                          {"task", task},
-                          {"model", model},
-                          {"run", run ? text_at(run->run, "id") : ""},
-                          {"prepared", prepared},
-                          {"columns", columns},
-                          {"classes", classes_json(names)},
-                          {"notes", seen.notes},
+  return api_rows_answer(
+      {{"file", file},
+       {"task", task},
+       {"model", model},
+       {"run", run ? text_at(run->run, "id") : ""},
+       {"prepared", prepared},
+       {"columns", columns},
+       {"classes", classes_json(names)},
+       {"evaluated", place_of(columns, kPrediction) && place_of(columns, kReference)},
+       {"notes", seen.notes},
+       {"from", from},
+       {"more", page.more}},
+      rows);
+}
+
+Result<WebAnswer> DataApi::folder_rows(const std::string& name, const std::string& path,
+                                       int64_t from, int64_t count) {
+  const OrderedJson read = HONE_TRY(image_folder_rows(places_, path, from, count));
+  return api_rows_answer({{"file", name},
+                          {"task", ""},
+                          {"model", ""},
+                          {"run", ""},
+                          {"prepared", false},
+                          {"columns", read["columns"]},
+                          {"classes", OrderedJson::object()},
+                          {"evaluated", false},
+                          {"notes", read["notes"]},
                           {"from", from},
-                          {"more", page.more}},
-                         rows);
+                          {"more", read["more"]}},
+                         read["rows"]);
+}
+
+// The image in a cell of a data file; rows count from 1.
+Result<WebAnswer> DataApi::image_of(const std::string& path, const RowOptions& options, int64_t row,
+                                    const std::string& column) {
+  ReadRows page = HONE_TRY(read_page(path, options, row - 1, 1, false));
+  const auto at = place_of(page.reader->columns(), column);
+  auto* cell = page.rows.empty() || !at ? nullptr : std::get_if<FileCell>(&page.rows[0].cells[*at]);
+  if (cell == nullptr || cell->bytes.empty())
+    return Error(err::kWebView, fmt::format("row {} has no image in '{}'", row, column))
+        .todo("name a row and column of the file that hold an image");
+  return image_answer(std::move(cell->bytes));
 }
 
 WebAnswer DataApi::answer(const ApiRequest& request, const std::function<bool()>& stops) {
-  Result<WebAnswer> given = request.get("file").empty() ? list() : rows_of(request, stops);
+  const std::string picture = request.get("picture");
+  Result<WebAnswer> given = !picture.empty()              ? image_file_answer(places_, picture)
+                            : request.get("file").empty() ? list()
+                                                          : rows_of(request, stops);
   return given.ok() ? std::move(*given) : api_failure(given.error(), 400);
 }
 

@@ -8,6 +8,7 @@
 #include "learn/data/rows/files.h"
 #include "learn/data/shards/shard_names.h"
 #include "learn/data/shards/shards.h"
+#include "operate/web/image_folders.h"
 
 namespace hone {
 namespace {
@@ -106,6 +107,10 @@ OrderedJson set_json(const DataPlaces& places, const RunRow& run, const std::str
     list_below(*real, kSetLevels, inside);
     set["kind"] = manifest_of(*real) ? "prepared" : "folder";
     set["files"] = names_of(places, inside.files);
+    if (const auto images = image_folders_in(*real); !images.empty()) {
+      set["kind"] = "images";
+      set["files"] = names_of(places, images);
+    }
   }
   return set;
 }
@@ -129,7 +134,8 @@ OrderedJson sets_json(const DataPlaces& places, const std::vector<RunRow>& runs)
   OrderedJson sets = OrderedJson::array();
   for (const RunRow& run : runs) {
     const OrderedJson& settings = value_at(run.run, "settings");
-    for (const char* key : {"train_file", "validation_file", "dataset_name"})
+    for (const char* key :
+         {"train_file", "validation_file", "dataset_name", "train_dir", "validation_dir"})
       for (const std::string& typed : texts_of(value_at(settings, key))) {
         OrderedJson set = set_json(places, run, typed);
         auto to = std::find_if(sets.begin(), sets.end(), [&](const OrderedJson& known) {

@@ -141,11 +141,13 @@ PipelineStep download_step(const RecipeParts& parts) {
       .name = "download", .command = {"hone", "pull"}, .retries = 3, .machine = host_machine(r)};
   for (const auto& [name, place] :
        {std::pair("model", r.model_checkpoint), std::pair("dataset", r.dataset)}) {
+    if (std::string_view(name) == "dataset" && !parts.task.prepares) continue;  // read in place
     const bool known = has_content(place);
     if (known) step.inputs.emplace_back(name, place);
     step.command.push_back(known ? fmt::format("${{inputs.{}}}", name) : place);
   }
-  if (!r.dataset_subset.empty()) append(step.command, {"--dataset_config_name", r.dataset_subset});
+  if (!r.dataset_subset.empty() && parts.task.prepares)
+    append(step.command, {"--dataset_config_name", r.dataset_subset});
   // A document may be a list of sentences, a summary a list of references.
   if (!r.document_column.empty()) append(step.command, {"--text_columns", r.document_column});
   if (!r.summary_column.empty()) append(step.command, {"--first_text_columns", r.summary_column});
@@ -184,9 +186,25 @@ Words on_download(const std::string& command, const RecipeParts& parts) {
           "--task",
           parts.recipe.task,
           "--model_name_or_path",
-          "${steps.download}/model",
-          "--dataset_name",
-          "${steps.download}/data"};
+          "${steps.download}/model"};
+}
+
+// The data set that a step reads as it is: what the step download brought, or the place itself.
+void add_dataset(PipelineStep& step, const RecipeParts& parts) {
+  const Recipe& r = parts.recipe;
+  if (parts.task.prepares)
+    return append(step.command, {"--dataset_name", "${steps.download}/data"});
+  const bool known = has_content(r.dataset);
+  if (known) step.inputs.emplace_back("dataset", r.dataset);
+  append(step.command, {"--dataset_name", known ? "${inputs.dataset}" : r.dataset});
+  if (!r.dataset_subset.empty()) append(step.command, {"--dataset_config_name", r.dataset_subset});
+  append(step.command, parts.flags.reading);
+}
+
+// The rows of a step that learns or evaluates: those of the step preprocess, if there is one.
+void add_rows(PipelineStep& step, const RecipeParts& parts, const char* flag) {
+  if (parts.task.prepares) return append(step.command, {flag, "${steps.preprocess}"});
+  add_dataset(step, parts);
 }
 
 PipelineStep check_step(const RecipeParts& parts) {
@@ -195,8 +213,9 @@ PipelineStep check_step(const RecipeParts& parts) {
                     .retries = 2,
                     .machine = training_machine(parts.recipe)};
   step.machine.node_count = 1;
+  add_dataset(step, parts);
   append(step.command, training_flags(parts));
-  append(step.command, parts.flags.reading);
+  if (parts.task.prepares) append(step.command, parts.flags.reading);
   append_slices(step.command, parts);
   append(step.command, {"--json", "--output_dir", "${out}"});
   return step;
@@ -209,6 +228,7 @@ PipelineStep preprocess_step(const RecipeParts& parts) {
                     .continues = true,
                     .machine = host_machine(parts.recipe)};
   step.after = {"check"};
+  add_dataset(step, parts);
   append(step.command, parts.flags.rows);
   append(step.command, parts.flags.reading);
   append(step.command, parts.flags.preprocess);
@@ -226,8 +246,10 @@ PipelineStep train_step(const RecipeParts& parts) {
                     .machine = training_machine(parts.recipe)};
   step.command.emplace_back(step.command.empty() ? "hone" : "--");
   append(step.command,
-         {"train", "--task", parts.recipe.task, "--model_name_or_path", "${steps.download}/model",
-          "--train_file", "${steps.preprocess}", "--do_train"});
+         {"train", "--task", parts.recipe.task, "--model_name_or_path", "${steps.download}/model"});
+  add_rows(step, parts, "--train_file");
+  step.command.push_back("--do_train");
+  if (!parts.task.prepares) step.after = {"check"};
   append(step.command, training_flags(parts));
   append(step.command, {"--run_name", parts.name, "--output_dir", "${out}"});
   return step;
@@ -236,9 +258,10 @@ PipelineStep train_step(const RecipeParts& parts) {
 PipelineStep evaluate_step(const RecipeParts& parts) {
   PipelineStep step{.name = "evaluate",
                     .command = {"hone", "eval", "--task", parts.recipe.task, "--model_name_or_path",
-                                "${steps.train}", "--validation_file", "${steps.preprocess}"},
+                                "${steps.train}"},
                     .retries = 1,
                     .machine = training_machine(parts.recipe)};
+  add_rows(step, parts, "--validation_file");
   if (parts.task.generates) append(step.command, {"--predict_with_generate"});
   append(step.command, parts.flags.rows);
   append(step.command, parts.flags.generate);
@@ -281,6 +304,15 @@ PipelineStep deploy_step(const RecipeParts& parts) {
   return step;
 }
 
+// The step is left out for tasks whose rows are not prepared, and so are its flags.
+Status check_preprocess(const RecipeParts& parts, const ConfigTree& tree) {
+  if (parts.task.prepares || parts.flags.preprocess.empty()) return Ok{};
+  return Error(err::kPipelineFile,
+               fmt::format("the rows of task {} are not prepared", parts.recipe.task))
+      .at(tree.place("/preprocess"))
+      .todo("move the flags of rows to 'train', and leave the others out");
+}
+
 }  // namespace
 
 Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& find_task) {
@@ -304,9 +336,12 @@ Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& f
   p.dataset = parts.recipe.dataset;
   p.dataset_subset = parts.recipe.dataset_subset;
   p.columns = columns_of(reader, tree, parts);
+  HONE_TRY(check_preprocess(parts, tree));
   p.steps = {download_step(parts), check_step(parts),    preprocess_step(parts),
              train_step(parts),    evaluate_step(parts), register_step(parts),
              decide_step(parts),   deploy_step(parts)};
+  if (!parts.task.prepares)
+    std::erase_if(p.steps, [](const PipelineStep& step) { return step.name == "preprocess"; });
   return p;
 }
 

@@ -19,7 +19,7 @@ namespace hone {
 
 struct ConfigTree;
 
-// Steps download, check, preprocess, train, evaluate, register, should-deploy, deploy. Errors: H3161,
+// Steps download, check, preprocess (unless the task reads its rows as they are), train, evaluate, register, should-deploy, deploy. Errors: H3161,
 // H3162, those of `find_task`, at the key, and of its policy.
 Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& find_task);
 

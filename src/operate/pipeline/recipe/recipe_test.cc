@@ -93,6 +93,32 @@ TEST(Recipe, BothShapesAreTheSamePipeline) {
               HasSubstr("gradient_accumulation_steps\": 32"));
 }
 
+// A task whose rows are not prepared reads the data set in every step.
+TEST(Recipe, ImagesAreReadAsTheyAre) {
+  const std::string text =
+      R"({"task": "pictures", "dataset": "gs://b/pets", "model_checkpoint": "org/vit"})";
+  const auto read = [](const std::string& file) {
+    return read_pipeline(file, "p.json", [](const ConfigTree& tree) {
+      return recipe_pipeline(tree, [](const std::string& name) -> Result<RecipeTask> {
+        RecipeTask task = HONE_TRY(test_task("summarization"));
+        HONE_BUG_IF(name != "pictures", "another task");
+        task.prepares = false;
+        task.reading.erase("summary_column");
+        return task;
+      });
+    });
+  };
+  const Result<Pipeline> made = read(text);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  EXPECT_EQ(made->find("preprocess"), nullptr);
+  for (const char* step : {"check", "train", "evaluate"})
+    EXPECT_THAT(shell_line(made->find(step)->command), HasSubstr("--dataset_name gs://b/pets"));
+  EXPECT_THAT(shell_line(made->find("download")->command), testing::Not(HasSubstr("pets")));
+  EXPECT_THAT(made->find("train")->needs, testing::Contains("check"));
+  EXPECT_THAT(read(with(text, R"("preprocess": {"max_shard_size": "1MiB"})")).error().what(),
+              HasSubstr("are not prepared"));
+}
+
 // The cluster keys say how many ranks train, once the file says what starts them.
 TEST(Recipe, ALauncherStartsARankForEachGpu) {
   const auto train = [](const std::string& more) {

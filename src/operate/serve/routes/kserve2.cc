@@ -152,7 +152,7 @@ OrderedJson metadata_of(const ModelSet& models, const ServedModel& model) {
   return {{"name", model.name()},
           {"versions", versions},
           {"platform", "hone"},
-          {"inputs", {{{"name", "text_input"}, {"datatype", "BYTES"}, {"shape", {-1}}}}},
+          {"inputs", {{{"name", input_name_of(model)}, {"datatype", "BYTES"}, {"shape", {-1}}}}},
           {"outputs", outputs}};
 }
 

@@ -42,6 +42,29 @@ Result<TextQuery> query_of(const Json& instance, size_t i) {
   return bad_instance(i, "the instance has no text");
 }
 
+// Keys of an instance that hold an image: TensorFlow Serving's and Vertex's names.
+constexpr const char* kImageKeys[] = {"b64", "image_bytes", "image", "content"};
+
+// {"b64": TEXT}, {"image_bytes": {"b64": TEXT}}, {"content": TEXT} or the text alone.
+Result<TextQuery> image_query_of(const Json& instance, size_t i) {
+  const Json* found = instance.is_string() ? &instance : nullptr;
+  if (instance.is_object())
+    for (const char* key : kImageKeys)
+      if (const auto it = instance.find(key); it != instance.end() && !found) found = &*it;
+  if (found && found->is_object() && found->contains("b64")) found = &(*found)["b64"];
+  const auto wrong = [&](const std::string& what) {
+    return Error(err::kServeRequest, what)
+        .at(fmt::format("instances[{}]", i))
+        .todo("give {\"b64\": \"...\"}: a JPEG, PNG or WebP file as base64");
+  };
+  if (!found || !found->is_string()) return wrong("the instance has no image");
+  Result<std::string> bytes = image_bytes_of(found->get<std::string>());
+  if (!bytes.ok()) return wrong(bytes.error().what());
+  TextQuery q;
+  q.image = std::move(*bytes);
+  return q;
+}
+
 // Vertex's names of settings, besides the names of generation_config.json.
 constexpr KeyName kNames[] = {{"maxOutputTokens", "max_new_tokens"},
                               {"maxDecodeSteps", "max_new_tokens"},
@@ -121,7 +144,9 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
       std::make_shared<const Json>(settings_of(body.value("parameters", Json()), model->task()));
   std::vector<TextQuery> queries;
   for (size_t i = 0; i < instances->size(); ++i) {
-    queries.push_back(HONE_TRY(query_of((*instances)[i], i)));
+    queries.push_back(HONE_TRY(model->task() == ServedTask::image_classification
+                                   ? image_query_of((*instances)[i], i)
+                                   : query_of((*instances)[i], i)));
     queries.back().settings = settings;
     queries.back().deadline = call.server.deadline();
   }

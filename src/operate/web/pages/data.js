@@ -2,15 +2,15 @@ import {byId, el, get, number, parameter, say, table} from './common.js';
 import {choicesHere, filled, linkTo, pathTo} from './parts.js';
 
 const content = byId('content');
-const FIELDS = ['file', 'model', 'task', 'run', 'count'];
+const FIELDS = ['file', 'model', 'task', 'run', 'count', 'wrong'];
 const LONG_CELL = 1500;
 const shown = (value) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
 const here = (changes) => pathTo('/data', {...choicesHere([...FIELDS, 'from']), ...changes});
 
 // --- the runs' own data sets --------------------------------------------------------------------
 
-const KINDS = {file: 'file', files: 'files', folder: 'folder', prepared: 'prepared rows', elsewhere: 'not in the folders of hone ui'};
-const SETTINGS = {train_file: 'training', validation_file: 'validation', dataset_name: 'data set'};
+const KINDS = {file: 'file', files: 'files', folder: 'folder', prepared: 'prepared rows', images: 'images', elsewhere: 'not in the folders of hone ui'};
+const SETTINGS = {train_file: 'training', validation_file: 'validation', dataset_name: 'data set', train_dir: 'training', validation_dir: 'validation'};
 
 function setRow(set) {
   const reader = set.runs[0];
@@ -56,7 +56,15 @@ function seenPart(row, data) {
     seen.label ? el('p', null, 'Label: ', el('span', {class: 'badge busy'}, seen.label)) : null];
 }
 
+// A cell with an image: the image itself, from the server.
+function picture(value, data) {
+  const address = value.picture ? pathTo('/api/data', {picture: value.picture})
+    : pathTo('/api/data', {file: data.file, run: data.run, row: value.image.row, column: value.image.column});
+  return el('a', {href: address, class: 'picture'}, el('img', {src: address, alt: value.path || 'image', loading: 'lazy', width: 96, height: 96}), el('small', null, (value.path || '').split('/').pop()));
+}
+
 function cell(name, value, data) {
+  if (value && (value.picture || value.image)) return picture(value, data);
   const classes = data.classes[name];
   const text = shown(value);
   if (classes && Number.isInteger(value) && classes[value] !== undefined) return `${text} (${classes[value]})`;
@@ -86,6 +94,7 @@ async function show() {
   const data = await get(pathTo('/api/data', choicesHere([...FIELDS, 'from'])));
   const count = data.rows.length;
   byId('task').value = data.task;
+  byId('wrong-part').hidden = !data.evaluated;
   const hint = data.model && !data.task && !data.prepared ? '. Choose a task to see the rows as its model does' : '';
   say(count ? `Rows ${number(from + 1)} to ${number(from + count)} of ${data.file}${hint}` : `${data.file} has no rows from ${from + 1} on`);
   const step = Number(byId('count').value);
@@ -94,7 +103,7 @@ async function show() {
     data.more ? el('a', {href: here({from: from + step})}, 'Later rows →') : null);
   const asTable = !data.rows.some((r) => r.seen || r.left_out);
   content.replaceChildren(el('section', {class: 'panel', 'aria-label': 'Rows of the file'},
-    data.notes.length ? el('details', null, el('summary', null, `How ${data.task} reads these rows`), el('ul', {class: 'plain'}, data.notes.map((note) => el('li', null, note)))) : null,
+    data.notes.length ? el('details', null, el('summary', null, data.task ? `How ${data.task} reads these rows` : 'About these rows'), el('ul', {class: 'plain'}, data.notes.map((note) => el('li', null, note)))) : null,
     asTable ? table('Rows', [['Row', 'number'], ...data.columns.map((c) => [c, 'text'])], data.rows.map((r) => [r.row, ...data.columns.map((c) => cell(c, r.cells[c], data))]))
       : [legend(data), data.rows.map((row) => rowOf(row, data))], pages()));
 }
@@ -114,6 +123,8 @@ async function start() {
     if (run && run.model && !byId('model').value) byId('model').value = run.model;
   });
   for (const field of FIELDS) if (parameter(field)) byId(field).value = parameter(field);
+  byId('wrong').checked = parameter('wrong') === '1';
+  byId('wrong').value = '1';
   if (parameter('file')) return show();
   showSets(lists);
 }

@@ -5,10 +5,10 @@ import {COMPLETION_TOKENS, FORM_NAMES, curlLine, events, formsOf, refusal, reque
 const answer = byId('answer'), timing = byId('timing'), messages = byId('messages');
 const NUMBERS = ['max_tokens', 'temperature', 'top_p', 'top_k'];
 const PARTS = {system: ['chat'], pair: ['classify'], max_tokens: ['chat', 'complete', 'rewrite'], temperature: ['chat', 'complete'], top_p: ['chat', 'complete'],
-  top_k: ['classify', 'fill'], probabilities: ['chat', 'complete']};
+  top_k: ['classify', 'fill', 'picture'], picture: ['picture'], prompt: ['chat', 'complete', 'rewrite', 'classify', 'fill'], probabilities: ['chat', 'complete']};
 const PROMPTS = {chat: 'Your message', complete: 'Text to continue', rewrite: 'Text', classify: 'Text', fill: 'Text with the mask token of the model, such as [MASK] or <mask>'};
 const FLAG = '--endpoint_url';  // no endpoint of the registry has such a name
-const state = {endpoints: [], models: [], earlier: [], stopping: null, needsKey: false, note: ''};
+const state = {picture: '', endpoints: [], models: [], earlier: [], stopping: null, needsKey: false, note: ''};
 
 const kind = () => byId('kind').value;
 const endpoint = () => state.endpoints.find((e) => e.key === byId('endpoint').value);
@@ -17,7 +17,7 @@ const base = (e) => (e.key === FLAG ? '/api/endpoint' : `/api/endpoints/${encode
 
 function form() {
   const number = (id) => (byId(id).value === '' ? undefined : Number(byId(id).value));
-  return {model: byId('model').value, system: byId('system').value.trim(), prompt: byId('prompt').value, pair: byId('pair').value.trim(),
+  return {model: byId('model').value, system: byId('system').value.trim(), prompt: byId('prompt').value, pair: byId('pair').value.trim(), picture: state.picture,
     probabilities: byId('probabilities').checked, ...Object.fromEntries(NUMBERS.map((id) => [id, number(id)]))};
 }
 
@@ -25,7 +25,7 @@ function showCurl() {
   const at = endpoint();
   if (!at || !byId('model').value) return byId('curl').replaceChildren();
   const x = form();
-  const [route, body] = requestOf(kind(), {...x, prompt: x.prompt || '…'}, state.earlier);
+  const [route, body] = requestOf(kind(), {...x, prompt: x.prompt || '…', picture: '…'}, state.earlier);
   byId('curl').replaceChildren(shellLine('The request as a curl line', curlLine(at.address, state.needsKey, route, body)));
 }
 
@@ -34,6 +34,7 @@ function fit() {
   const chat = kind() === 'chat';
   for (const [part, kinds] of Object.entries(PARTS)) byId(`${part}-part`).hidden = !kinds.includes(kind());
   byId('max_tokens').placeholder = kind() === 'complete' ? COMPLETION_TOKENS : "the model's";
+  byId('prompt').required = kind() !== 'picture', byId('file').required = kind() === 'picture';
   byId('prompt-label').textContent = PROMPTS[kind()] || 'Text';
   byId('talk').hidden = !chat || !messages.children.length;
   byId('answer-part').hidden = chat;
@@ -140,6 +141,25 @@ async function stream(got, to) {
   return {text: text.data, pieces, first};
 }
 
+// Reads the chosen file as base64, and shows it small.
+async function takePicture() {
+  const file = byId('file').files[0], canvas = byId('preview');
+  state.picture = '', canvas.hidden = true;
+  if (!file) return;
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = '';
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  state.picture = btoa(text);
+  try {
+    const image = await createImageBitmap(file), share = Math.min(1, 224 / Math.max(image.width, image.height));
+    canvas.width = Math.max(1, image.width * share), canvas.height = Math.max(1, image.height * share);
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.hidden = false;
+  } catch {
+    say(`${file.name} is not an image that this browser shows; the endpoint may read it`);
+  }
+}
+
 async function send() {
   const x = form(), chat = kind() === 'chat';
   const [route, request] = requestOf(kind(), x, state.earlier);
@@ -204,6 +224,7 @@ byId('form').addEventListener('input', fit);
 byId('form').addEventListener('change', remember);
 byId('form').addEventListener('submit', (event) => { event.preventDefault(); send(); });
 byId('prompt').addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.ctrlKey && !byId('send').disabled) byId('form').requestSubmit(); });
+byId('file').addEventListener('change', () => takePicture().catch((error) => say(error.message, true)));
 byId('stop').addEventListener('click', () => { state.stopping?.abort(); byId('prompt').focus(); });
 byId('again').addEventListener('click', () => { begin(); byId('prompt').focus(); });
 start().catch((error) => say(error.message, true));
