@@ -28,9 +28,25 @@ struct BenchSettings {
 #include "base/settings/fields.inc"
 };
 
+// The ops of a step, the longest first.
+OrderedJson ops_of(const Session& session, const Profile& profile, int64_t steps) {
+  const auto share = 1.0 / static_cast<double>(std::max<int64_t>(1, steps));
+  OrderedJson all = OrderedJson::array();
+  for (const OpTime& op : times_by_op(session, profile))
+    all.push_back({{"phase", op.phase},
+                   {"op", op.op},
+                   {"runs", static_cast<double>(op.runs) * share},
+                   {"launches", static_cast<double>(op.launches) * share},
+                   {"seconds", op.seconds * share},
+                   {"flops", op.flops * share},
+                   {"bytes", op.bytes * share}});
+  return all;
+}
+
 Status report(const ReportSettings& s, const Session& session, const TimedSteps& steps,
               const Backend& backend, bool bf16, const OrderedJson& more) {
   const int64_t peak_bytes = read_memory().rss_peak_bytes;  // before the probe of the limits
+  const int64_t taken_bytes = backend.device().taken_bytes();
   const MachineLimits limits = HONE_TRY(measure_limits(backend, bf16));
   if (s.profile)
     for (const std::string& line :
@@ -48,10 +64,13 @@ Status report(const ReportSettings& s, const Session& session, const TimedSteps&
   for (const auto& [key, value] : more.items()) j[key] = value;
   j["planned_bytes"] = session.plan().arena_bytes();
   j["planned_device_bytes"] = session.plan().arena_bytes(Space::device);
+  if (taken_bytes >= 0) j["taken_device_bytes"] = taken_bytes;
   j["peak_rss_bytes"] = peak_bytes;
   j["backend"] = backend.description();
   j["matmul_gflops"] = limits.flops / 1e9;
   j["memory_gbytes"] = limits.bytes / 1e9;
+  if (s.profile)
+    j["ops"] = ops_of(session, steps.profile, static_cast<int64_t>(steps.seconds.size()) - 1);
   if (s.json) print_out(dump_json(j) + "\n");
   return Ok{};
 }

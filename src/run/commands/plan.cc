@@ -34,7 +34,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   const PlannedDevices devices =
       HONE_TRY(planned_devices(s.device_here(), static_cast<int>(s.threads)));
   if (devices.cluster.all() > 1 && s.do_train) {
-    RankOptions options{.mesh = only.mesh,
+    RankOptions options{.mesh = s.mesh,
                         .links = {only.peer_gbyte, only.network_gbit, only.network_us}};
     if (chosen->schema.given("zero_stage")) options.stage = s.zero_stage;
     return print_report(HONE_TRY(rank_report(task, model, devices, options)), only.json);

@@ -98,6 +98,8 @@ Result<int> prepare(const Task& task, const PrepareOnly& s, const std::vector<st
 }
 
 Result<int> run_prepare(const std::vector<std::string>& args) {
+  if (!args.empty() && args[0] == "imagenet")
+    return run_command_named("prepare-imagenet", {args.begin() + 1, args.end()});
   PrepareOnly s;
   const auto chosen = HONE_TRY(
       choose_task({.name = "hone prepare",

@@ -32,6 +32,7 @@ RecipeTask recipe_task_of(const Task& task) {
     return RecipePolicy{std::move(policy.metric), std::move(policy.slices)};
   };
   out.generates = has_setting(schema, "predict_with_generate");
+  out.prepares = task.text || task.prepared;
   out.caches_shards = task.prepared && task.prepared->splits_by_file;
   return out;
 }

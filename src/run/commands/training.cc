@@ -49,6 +49,7 @@ Result<std::shared_ptr<const Adapter>> new_adapter(const TrainSettings& s) {
   else
     adapter->targets = s.lora_target_modules;
   adapter->saved = s.lora_modules_to_save;
+  adapter->parameters = s.lora_target_parameters;
   adapter->seed = static_cast<uint64_t>(s.seed);
   return std::shared_ptr<const Adapter>(std::move(adapter));
 }
