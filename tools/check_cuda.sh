@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What only a machine with an NVIDIA GPU can show: conformance of the kernels, goldens of every family, steps that
 # neither wait nor allocate, transcripts, compute-sanitizer where it is installed, and times against Transformers.
-# PAIRS (5) of each case; BENCH=no leaves the times out. Results are kept in bench/results.
+# PAIRS (5) of each case; BENCH=no leaves the times out. Results are kept in bench/results; bench/results/<card>.md has
+# times, launches and bytes by op, MFU and memory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build/${PRESET:-cpu}
@@ -54,6 +55,7 @@ if [ "${BENCH:-yes}" != no ]; then
     build/bench-venv/bin/pip install --quiet -r bench/requirements.txt
   fi
   echo "== times"
+  "$python" bench/card.py --device cuda --write
   for each in train_step task_step; do
     "$python" bench/$each.py --device cuda --pairs "${PAIRS:-5}" --write
   done
