@@ -62,6 +62,18 @@ CASES = {
     # Attention, a usual MLP, the shared experts and their gates.
     "qwen2_moe_lora": ("models/qwen2_moe_tiny", transformers.AutoModelForCausalLM,
                        dict(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules="all-linear")),
+    # Stacked matrices of experts, [experts,out,in]; beside layers, and one of the two with a rank of its own.
+    "mixtral_experts_lora": ("models/mixtral_tiny", transformers.AutoModelForCausalLM, dict(
+        task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules=["q_proj"],
+        target_parameters=["mlp.experts.gate_up_proj", "mlp.experts.down_proj"],
+        rank_pattern={"experts.down_proj": 3})),
+    # [experts,in,out], and alone.
+    "gpt_oss_experts_lora": ("models/gpt_oss_tiny", transformers.AutoModelForCausalLM, dict(
+        task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules=[],
+        target_parameters=["experts.gate_up_proj", "experts.down_proj"])),
+    "qwen3_moe_experts_lora": ("models/qwen3_moe_tiny", transformers.AutoModelForCausalLM, dict(
+        task_type="CAUSAL_LM", r=2, lora_alpha=6, use_rslora=True, target_modules=[],
+        target_parameters=["experts.down_proj"])),
 }
 
 
@@ -111,7 +123,9 @@ def make(case):
     options = {}
     if quantization:
         options = dict(quantization_config=transformers.BitsAndBytesConfig(**quantization[0]), device_map="cpu")
-    model = model_class.from_pretrained(ROOT / base, attn_implementation="eager", dtype=torch.float32, **options)
+    model = model_class.from_pretrained(ROOT / base, attn_implementation="eager", dtype=torch.float32,
+                                        **(dict(experts_implementation="eager") if "moe" in case or "experts" in case
+                                           else {}), **options)
     for module in model.modules():  # the plain way of bitsandbytes: no repacking for bfloat16 products
         if hasattr(module, "support_avx512bf16_for_cpu"):
             module.support_avx512bf16_for_cpu = False

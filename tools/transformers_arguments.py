@@ -38,7 +38,11 @@ def known():
     train = page[page.index("# hone train"):]
     train = train[:re.search(r"\n# ", train[2:]).start() + 2] if re.search(r"\n# ", train[2:]) else train
     parts = re.split(r"\n### With --task (\w+):", train)
-    flags = lambda text: set(re.findall(r"^(?:\||-) `--(\w+)`", text, re.M))
+
+    def flags(text):
+        others = re.findall(r"; also ((?:--\w+(?:, )?)+)", text)  # names of the same setting
+        return set(re.findall(r"^(?:\||-) `--(\w+)`", text, re.M)) | set(re.findall(r"--(\w+)", " ".join(others)))
+
     found = {"": flags(parts[0])}
     for task, text in zip(parts[1::2], parts[2::2]):
         found[task] = flags(text) | found[""]
