@@ -153,7 +153,7 @@ class Drawn:
             flags.update(save_steps=2, save_total_limit=1)
         if rng.random() < 0.15:
             flags["device"] = "far"
-        if rng.random() < 0.15:
+        if rng.random() < 0.15 and not flags["optim"].startswith("schedule_free"):
             flags["auto"] = True
         self.draw_numbers(rng, precision)
         self.share = {"device": rng.uniform(0.1, 1.3), "host": rng.uniform(0.1, 1.3)}
@@ -184,13 +184,14 @@ class Drawn:
             flags["activation_memory_budget"] = rng.choice([0, 0.3, 0.5, 0.8])
         homes = ["none", "none", "cpu", "nvme"]
         self.deepspeed = None
-        if rng.random() < 0.15:
+        averages = flags["optim"].startswith("schedule_free")  # its states stay on the device, on one rank
+        if rng.random() < 0.15 and not averages:
             zero = {"stage": 3, "offload_optimizer": {"device": rng.choice(homes[1:])}, "offload_param": {"device": rng.choice(homes[1:])}}
             self.deepspeed = {"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "train_batch_size": "auto",
                               "gradient_clipping": "auto", "zero_optimization": zero}
             flags["deepspeed"] = "ds_config.json"
         elif rng.random() < 0.7:
-            for what in ("optimizer", "param", "gradient", "activation"):
+            for what in ("param", "gradient", "activation") if averages else ("optimizer", "param", "gradient", "activation"):
                 home = rng.choice(homes)
                 if home != "none":
                     flags[f"offload_{what}_device"] = home

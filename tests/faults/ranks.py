@@ -181,6 +181,54 @@ def rule_17_losses_do_not_depend_on_the_world(w):
             shutil.rmtree(w.path("one"))
 
 
+def rule_17_losses_do_not_depend_on_the_mesh(w):
+    """Heads and columns divided between two ranks, with and without rows divided too; dropout's masks are those of one rank. A checkpoint of a mesh
+    continues on one rank and on another mesh, and the folder of the model is whole."""
+    lora = ["--use_peft", "true", "--lora_r", "4", "--lora_target_modules", "all-linear"]
+    for model in ("gpt2", "llama", "bert", "t5"):
+        for kind, flags in (("plain", []), ("lora", lora)):
+            for accumulation in (1, 2) if w.all else (1 if kind == "plain" else 2,):
+                flags = ["--max_steps", "20", "--save_steps", "10", *flags] if w.all else ["--save_steps", "3", *flags]
+                w.run(1, w.command(model, "one", 1, *flags, accumulation=accumulation))
+                wanted = w.losses("one")
+                meshes = [("tensor=2", 2, 0)] + [("data=2,tensor=2", 4, stage) for stage in range(4)]
+                if not w.all:
+                    meshes = {"gpt2": [meshes[0], meshes[4]], "llama": [meshes[0], meshes[2]], "bert": meshes[:1], "t5": [meshes[3]]}[model]
+                for mesh, ranks, stage in meshes:
+                    what = f"{model}, {kind}, {mesh}, ZeRO {stage}, accumulation {accumulation}"
+                    data = ranks // 2
+                    w.run(ranks, w.command(model, "many", data, "--mesh", mesh, "--zero_stage", str(stage), *flags, accumulation=accumulation))
+                    close(w.losses("many"), wanted, what)
+                    middle = "checkpoint-10" if w.all else "checkpoint-3"
+                    for others, more in ((1, []), (2, ["--zero_stage", "3"]), (2, ["--mesh", "tensor=2"])) if w.all or model == "gpt2" else ((1, []),):
+                        shutil.copytree(w.path("many", middle), w.path("then", middle))
+                        data = 1 if "--mesh" in more else others
+                        w.run(others, w.command(model, "then", data, *more, *flags, accumulation=accumulation))
+                        close(w.losses("then"), wanted, f"{what}, then {others} ranks {more}")
+                        shutil.rmtree(w.path("then"))
+                    final = "adapter_model" if kind == "lora" else "model"
+                    shapes = lambda out: {n: len(b) for n, b in w.tensors(out, final).items()}
+                    demand(shapes("many") == shapes("one"), f"{what}: {shapes('many')}, {shapes('one')} of one rank")
+                    demand(not any(n.startswith("ranges") for n in os.listdir(w.path("many"))), "ranges are left")
+                    shutil.rmtree(w.path("many"))
+                shutil.rmtree(w.path("one"))
+
+
+def rule_2_meshes_that_do_not_fit_are_refused(w):
+    """By a code, before the first step."""
+    for model, ranks, flags, code, text in (
+            ("gpt2", 2, ["--mesh", "tensor=3"], "H2432", "does not fit a run of 2 ranks"),
+            ("gpt2", 1, ["--mesh", "tensor=2"], "H2432", "does not fit a run of 1 rank"),
+            ("gpt2", 2, ["--mesh", "tensor=2", "--split_invariant", "2"], "H2432", "--split_invariant"),
+            ("gpt2", 2, ["--mesh", "tensor=2", "--optim", "adafactor"], "H2432", "--optim adafactor"),
+            ("gpt2", 2, ["--mesh", "pipeline=2"], "H2432", "does not divide layers"),
+            ("gpt2", 2, ["--mesh", "rows=2"], "H0203", "there is no axis 'rows'"),
+            ("llama", 4, ["--mesh", "tensor=4"], "H1101", "2 key/value heads are not divided among 4 ranks")):
+        w.wait(w.start(ranks, w.command(model, "refused", 1, *flags)))
+        demand(code in w.log(0) and text in w.log(0), f"{flags}: {w.log(0)}")
+        shutil.rmtree(w.path("refused"), ignore_errors=True)
+
+
 def rule_24_adapters_optimizers_and_types_have_the_losses_of_one_rank(w):
     """LoRA, optimizers whose states are blocks or whole tensors, 16 bits, offload and recompute, with each ZeRO stage that cuts them."""
     kinds = {
@@ -386,6 +434,16 @@ def rule_13_folders_of_several_disks_are_refused(w):
     statuses = w.wait(w.start(2, w.command("gpt2", "apart", 2), folder_of=lambda rank: w.path("disk") if rank == 1 else None))
     demand(all(s != 0 for s in statuses), f"statuses {statuses}")
     demand(any("H2431" in w.log(k) for k in range(2)), f"{w.log(0)}\n{w.log(1)}")
+
+
+def rule_13_a_vanished_output_folder_is_named(w):
+    """The folder is moved away while ranks train into it: the run ends with its name, and no rank waits."""
+    processes = w.start(2, w.command("gpt2", "vanished", 2, "--save_steps", "1", "--max_steps", "400"))
+    w.until(processes, "vanished/checkpoint-2")
+    os.rename(w.path("vanished"), w.path("moved"))
+    statuses = w.wait(processes)
+    demand(all(s not in (0, None) for s in statuses), f"statuses {statuses}")
+    demand(all("'vanished" in w.log(k) for k in range(2)), f"{w.log(0)}\n{w.log(1)}")
 
 
 def rule_15_a_killed_save_leaves_no_checkpoint(w):

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# nightly: --kills 40
+"""Kills hone prepare imagenet at random moments, and demands the bytes of a run that was left alone.
+
+    tests/faults/imagenet_kill.py --hone build/hone [--kills 4] [--seed N]
+
+A miniature of ILSVRC2012 is made: eight classes, 1,300 validation images. It is prepared as folders on disk, and as archives of
+WebDataset in a bucket (tools/fake_buckets.py). A third of the kills are SIGTERM, after which the same command continues too.
+"""
+import argparse
+import atexit
+import filecmp
+import io
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+IDS = [f"n0144{i:04}" for i in range(8)]
+
+
+def archive(path, files, mode="w"):
+    with tarfile.open(path, mode) as tar:
+        for name, data in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+
+
+def miniature(folder):
+    rng = random.Random(5)
+
+    def image():
+        return rng.randbytes(rng.randint(200, 1500))
+
+    classes = []
+    for name in IDS:
+        path = os.path.join(folder, "class.tar")
+        archive(path, [(f"{name}_{i}.JPEG", image()) for i in range(rng.randint(15, 30))])
+        classes.append((name + ".tar", open(path, "rb").read()))
+    archive(os.path.join(folder, "train.tar"), classes)
+    names = [f"ILSVRC2012_val_{i:08}" for i in range(1, 1301)]
+    archive(os.path.join(folder, "val.tar"), [(n + ".JPEG", image()) for n in names])
+    xml = "<annotation><object><name>{}</name></object></annotation>"
+    archive(os.path.join(folder, "boxes.tgz"), [(f"val/{n}.xml", xml.format(rng.choice(IDS)).encode()) for n in names], "w:gz")
+
+
+def differences(a, b):
+    found = []
+
+    def walk(c, path):
+        found.extend(path + name for name in c.left_only + c.right_only + c.funny_files)
+        _, mismatch, errors = filecmp.cmpfiles(c.left, c.right, c.common_files, shallow=False)
+        found.extend(path + name for name in mismatch + errors)
+        for name, sub in c.subdirs.items():
+            walk(sub, path + name + "/")
+
+    walk(filecmp.dircmp(a, b, ignore=[]), "")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hone", required=True)
+    parser.add_argument("--kills", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    options = parser.parse_args()
+    hone, rng = os.path.abspath(options.hone), random.Random(options.seed)
+    print("seed", options.seed)
+    folder = tempfile.mkdtemp(prefix="imagenet_kill_")
+    atexit.register(shutil.rmtree, folder, True)
+    miniature(folder)
+    server = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tools", "fake_buckets.py"), "--bucket", "gs://kills"],
+                              stdout=subprocess.PIPE, text=True)
+    atexit.register(server.kill)
+    os.environ.update(STORAGE_EMULATOR_HOST="http://127.0.0.1:" + server.stdout.readline().split()[1], no_proxy="127.0.0.1",
+                      HONE_CACHE=os.path.join(folder, "cache"))
+
+    def start(out, form):
+        return subprocess.Popen([hone, "prepare", "imagenet", "--train_tar", "train.tar", "--val_tar", "val.tar", "--val_boxes", "boxes.tgz",
+                                 "--expect", "false", "--output_format", form, "--output_dir", out],
+                                cwd=folder, stderr=subprocess.PIPE, text=True)
+
+    for form, place in ("folder", ""), ("webdataset", "gs://kills/"):
+        alone = start("alone_" + form, form)
+        began = time.monotonic()
+        if alone.communicate()[0] or alone.returncode != 0:
+            print("the run alone has status", alone.returncode)
+            return 1
+        seconds, kills = time.monotonic() - began, 0
+        while True:
+            run = start(place + "killed_" + form, form)
+            soft = rng.random() < 0.33
+            try:
+                _, log = run.communicate(timeout=rng.random() * seconds if kills < options.kills else 120)
+                if run.returncode == 0:
+                    break
+            except subprocess.TimeoutExpired:
+                run.send_signal(signal.SIGTERM if soft else signal.SIGKILL)
+                _, log = run.communicate()
+                kills += 1
+                if run.returncode == 0:
+                    break
+                if run.returncode == (128 + signal.SIGTERM if soft else -signal.SIGKILL) or run.returncode == -signal.SIGTERM:
+                    continue
+            print(f"{form}, {kills} kills: status {run.returncode}: {log[-2000:]}")
+            return 1
+        if place:
+            subprocess.run([hone, "store", "cp", "-r", place + "killed_" + form, "."], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+        wrong = differences(os.path.join(folder, "alone_" + form), os.path.join(folder, "killed_" + form))
+        if wrong:
+            print(f"{form}, {kills} kills: {', '.join(wrong[:10])}")
+            return 1
+        print(f"{form}: {kills} kills, equal bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
