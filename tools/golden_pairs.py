@@ -209,4 +209,5 @@ def main():
         golden(name)
 
 
-main()
+if __name__ == "__main__":
+    main()

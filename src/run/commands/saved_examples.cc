@@ -61,8 +61,11 @@ Result<std::vector<std::string>> evaluated_files(const TaskSettings& s) {
 
 // Hashes the evaluated files. For a data set, also how its rows are split, and its name if it is
 // not on this machine.
-Result<std::string> data_hash(const TaskSettings& s) {
+Result<std::string> data_hash(const ChosenTask& chosen) {
+  const TaskSettings& s = *chosen.task->settings;
   if (!s.validation_file.empty()) return hash_files(HONE_TRY(evaluated_files(s)));
+  if (const std::string images = text_at(chosen.schema.dump(), "validation_dir"); !images.empty())
+    return hash_files(HONE_TRY(files_of_folder(images)));
   std::string content = s.dataset_name;
   if (is_file(s.dataset_name)) content = HONE_TRY(hash_files({s.dataset_name}));
   if (is_folder(s.dataset_name))
@@ -89,7 +92,7 @@ Status check_saved_examples(const ChosenTask& chosen,
 Status save_examples(const ChosenTask& chosen, const TaskRun& run, const ExampleScores& scores,
                      const std::vector<std::string>& slice_columns) {
   const TaskSettings& s = *chosen.task->settings;
-  const std::string data = HONE_TRY(data_hash(s));
+  const std::string data = HONE_TRY(data_hash(chosen));
   // Rows that are cut out of a text are other rows for another tokenizer or length.
   std::string prefix = data.substr(data.find(':') + 1, 12);
   if (chosen.task->text && run.examples().eval)

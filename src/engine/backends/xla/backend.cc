@@ -109,6 +109,8 @@ Result<Choice> choose_planned(const NodeView& n) {
   if (writer_of(op) == nullptr)
     return Error(err::kDeclined,
                  op.decompositions.empty() ? "the op is not supported" : "it is decomposed");
+  if (op.traffic && n.attrs().has("stride"))
+    return Error(err::kDeclined, "the replicas of a module are not divided into axes of a mesh");
   return Choice{"xla." + op.name};
 }
 
