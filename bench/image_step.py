@@ -7,8 +7,8 @@ resnet-50   16 images of 224 x 224, against torchvision's resnet50
 vit-base    8 images of 224 x 224, against Transformers' ViTForImageClassification
 
 hone's side is the program learn_tasks_bench (cmake -DHONE_BENCHES=ON; its text is src/learn/tasks/image_step_bench.cc),
-started for each sample. Reading and augmenting images is not in the time of either side. Needs torchvision, so it is not
-among those of run.sh.
+started for each sample. The memory of a peer counts if its --case runs alone. Reading and augmenting images is not in
+the time of either side. Needs torchvision, so it is not among those of run.sh.
 """
 import json
 import time
@@ -102,9 +102,9 @@ def main():
         peer = PeerSteps(name, images, side, options.bf16) if options.only != "hone" else None
 
         def hone_sample():
-            output, _, resident = common.child([options.bench, config, str(images), str(side), str(options.steps),
-                                                str(common.THREADS), "bf16" if options.bf16 else "f32"])
-            return dict(json.loads(output), peak=resident)
+            output, _, _ = common.child([options.bench, config, str(images), str(side), str(options.steps),
+                                         str(common.THREADS), "bf16" if options.bf16 else "f32"])
+            return json.loads(output)
 
         if options.only == "hone":
             print(name, hone_sample())
@@ -120,7 +120,7 @@ def main():
                      "hone s": f"{s['hone_seconds']:.3f}", "speed": f"{s['speedup']:.2f}",
                      "cpu": f"{median_ratio(kept):.2f}",
                      "peer GiB": f"{common.own_peak_bytes() / 2**30:.2f}",
-                     "hone GiB": f"{kept[0]['hone']['peak'] / 2**30:.2f}",
+                     "hone GiB": f"{kept[0]['hone']['peak_bytes'] / 2**30:.2f}",
                      "steady pairs": f"{s['steady_pairs']} of {len(kept)}"})
     if rows:
         common.finish("Steps of models of images", rows, details, options)

@@ -3,13 +3,14 @@
 //   learn_tasks_bench CONFIG.json IMAGES SIDE STEPS THREADS [f32|bf16] [PROFILE]
 //
 // Prints {"seconds": median of STEPS after a first one, "cpu_seconds": the same of the processor's time, "planned_bytes",
-// "loss": of the last step}; with PROFILE also the profile of one step.
+// "peak_bytes": of this process, "loss": of the last step}; with PROFILE also the profile of one step.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
 #include "base/core/clock.h"
+#include "base/core/memory.h"
 #include "engine/backends/backends.h"
 #include "engine/passes/pipelines.h"
 #include "engine/session/profile.h"
@@ -89,8 +90,10 @@ int run(const std::string& file, int64_t images, int64_t side, int steps, int th
     cpu.push_back(cpu_seconds() - used);
   }
   std::printf(
-      "{\"seconds\": %.4f, \"cpu_seconds\": %.4f, \"planned_bytes\": %lld, \"loss\": %.4f}\n",
+      "{\"seconds\": %.4f, \"cpu_seconds\": %.4f, \"planned_bytes\": %lld, \"peak_bytes\": %lld, "
+      "\"loss\": %.4f}\n",
       median(seconds), median(cpu), static_cast<long long>(s.plan().arena_bytes(Space::device)),
+      static_cast<long long>(read_memory().rss_peak_bytes),
       static_cast<double>(s.output<float>(0, "loss")[0]));
   if (!profiles) return 0;
   Profile profile;
