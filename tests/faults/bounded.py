@@ -166,7 +166,7 @@ class Drawn:
             flags["loss_scale"] = rng.choice([0, 1, 1024])
         if precision and rng.random() < 0.3:
             flags["grad_accum_dtype"] = rng.choice(["fp32", precision])
-        if not precision and rng.random() < 0.3 and not flags["optim"].startswith(("adafactor", "lamb", "apollo")):
+        if not precision and rng.random() < 0.3 and not flags["optim"].startswith(("adafactor", "lamb", "apollo", "schedule_free")):
             flags["dtype"] = "bfloat16"
         if rng.random() < 0.3:
             flags["non_finite"] = rng.choice(["skip", "stop", "rollback"])
