@@ -17,6 +17,7 @@ a random --device_memory or --host_memory or both, in a memory group whose limit
 Configuration I of a seed is always the same.
 """
 import argparse
+import glob
 import json
 import os
 import random
@@ -103,6 +104,12 @@ class Features:
 
     def __init__(self, optimizers, settings):
         self.optimizers, self.settings = optimizers, settings
+        self.f32_optimizers = set()  # those that do not update weights in bfloat16
+        for path in glob.glob(os.path.join(SOURCE, "src", "learn", "train", "optimizers", "*.cc")):
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            if ".updates_bf16 = false" in text:
+                self.f32_optimizers.update(re.findall(r'"(\w+)"', re.search(r"\.names = \{(.*?)\}", text, re.S).group(1)))
 
 
 class Drawn:
@@ -155,18 +162,18 @@ class Drawn:
             flags["device"] = "far"
         if rng.random() < 0.15 and not flags["optim"].startswith("schedule_free"):
             flags["auto"] = True
-        self.draw_numbers(rng, precision)
+        self.draw_numbers(rng, precision, features)
         self.share = {"device": rng.uniform(0.1, 1.3), "host": rng.uniform(0.1, 1.3)}
         self.limits = rng.choice([("device",), ("device",), ("host",), ("device", "host")])
 
-    def draw_numbers(self, rng, precision):
+    def draw_numbers(self, rng, precision, features):
         """What numbers are kept as, besides --bf16 and --fp16."""
         flags = self.flags
         if precision == "fp16" and rng.random() < 0.5:
             flags["loss_scale"] = rng.choice([0, 1, 1024])
         if precision and rng.random() < 0.3:
             flags["grad_accum_dtype"] = rng.choice(["fp32", precision])
-        if not precision and rng.random() < 0.3 and not flags["optim"].startswith(("adafactor", "lamb", "apollo", "schedule_free")):
+        if not precision and rng.random() < 0.3 and flags["optim"] not in features.f32_optimizers:
             flags["dtype"] = "bfloat16"
         if rng.random() < 0.3:
             flags["non_finite"] = rng.choice(["skip", "stop", "rollback"])
