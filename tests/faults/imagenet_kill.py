@@ -9,7 +9,6 @@ WebDataset in a bucket (tools/fake_buckets.py). A third of the kills are SIGTERM
 """
 import argparse
 import atexit
-import filecmp
 import io
 import os
 import random
@@ -22,6 +21,9 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from bucket import start_bucket  # noqa: E402
+from folders import differences  # noqa: E402
 IDS = [f"n0144{i:04}" for i in range(8)]
 
 
@@ -51,20 +53,6 @@ def miniature(folder):
     archive(os.path.join(folder, "boxes.tgz"), [(f"val/{n}.xml", xml.format(rng.choice(IDS)).encode()) for n in names], "w:gz")
 
 
-def differences(a, b):
-    found = []
-
-    def walk(c, path):
-        found.extend(path + name for name in c.left_only + c.right_only + c.funny_files)
-        _, mismatch, errors = filecmp.cmpfiles(c.left, c.right, c.common_files, shallow=False)
-        found.extend(path + name for name in mismatch + errors)
-        for name, sub in c.subdirs.items():
-            walk(sub, path + name + "/")
-
-    walk(filecmp.dircmp(a, b, ignore=[]), "")
-    return found
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone", required=True)
@@ -76,11 +64,8 @@ def main():
     folder = tempfile.mkdtemp(prefix="imagenet_kill_")
     atexit.register(shutil.rmtree, folder, True)
     miniature(folder)
-    server = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tools", "fake_buckets.py"), "--bucket", "gs://kills"],
-                              stdout=subprocess.PIPE, text=True)
-    atexit.register(server.kill)
-    os.environ.update(STORAGE_EMULATOR_HOST="http://127.0.0.1:" + server.stdout.readline().split()[1], no_proxy="127.0.0.1",
-                      HONE_CACHE=os.path.join(folder, "cache"))
+    start_bucket("gs://kills")
+    os.environ["HONE_CACHE"] = os.path.join(folder, "cache")
 
     def start(out, form):
         return subprocess.Popen([hone, "prepare", "imagenet", "--train_tar", "train.tar", "--val_tar", "val.tar", "--val_boxes", "boxes.tgz",

@@ -20,18 +20,16 @@ import tempfile
 import urllib.request
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from bucket import start_bucket  # noqa: E402
 GOLDENS = os.path.join(SOURCE, "tests", "goldens")
 DATA = os.environ.get("HONE_DATA", os.path.join(SOURCE, "..", "shared", "data"))
 STEPS = 12
 
 
 def start_store(folder, bucket):
-    server = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tools", "fake_buckets.py"), "--bucket", "gs://" + bucket],
-                              stdout=subprocess.PIPE, text=True)
-    atexit.register(server.kill)
-    address = "http://127.0.0.1:" + server.stdout.readline().split()[1]
-    os.environ.update(STORAGE_EMULATOR_HOST=address, no_proxy="127.0.0.1", HONE_CACHE=os.path.join(folder, "cache"))
-    return address
+    os.environ["HONE_CACHE"] = os.path.join(folder, "cache")
+    return start_bucket("gs://" + bucket)[1]
 
 
 def command(hone, out, *data):

@@ -17,7 +17,6 @@ offloaded to the host or the disk, or computed again, which changes no bit; noth
 folder of what is offloaded. The seed is printed; the same seed chooses the same kinds of moments.
 """
 import argparse
-import atexit
 import json
 import os
 import random
@@ -31,6 +30,9 @@ import urllib.parse
 import urllib.request
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from bucket import start_bucket  # noqa: E402
+
 WORDS = ("the cat sat on mat and dog lay rug for it was late house still when rain came river "
          "rose over fields men of village took boats she read letter twice").split()
 STEPS = 14
@@ -39,14 +41,10 @@ OFFLOADED = "offloaded"  # a folder
 SERVER = ""  # of the bucket, when there is one
 
 
-def start_bucket():
+def use_bucket():
     """Serves gs://kills; what runs from here on finds it."""
     global SERVER
-    server = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tools", "fake_buckets.py"), "--bucket", "gs://kills"],
-                              stdout=subprocess.PIPE, text=True)
-    atexit.register(server.kill)
-    SERVER = "http://127.0.0.1:" + server.stdout.readline().split()[1]
-    os.environ.update(STORAGE_EMULATOR_HOST=SERVER, no_proxy="127.0.0.1")
+    SERVER = start_bucket("gs://kills")[1]
 
 
 def place(out):
@@ -277,7 +275,7 @@ def main():
             seconds = time.monotonic() - began
         log_bytes = os.path.getsize(os.path.join(folder, "whole.log"))
         if options.bucket:
-            start_bucket()
+            use_bucket()
         wanted = result(folder, "whole")
         counts = {}
         number = 0

@@ -13,7 +13,6 @@ must become stale: there a process that is killed also counts as one of another 
 import argparse
 import atexit
 import ctypes
-import filecmp
 import json
 import os
 import random
@@ -25,6 +24,9 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from bucket import start_bucket  # noqa: E402
+from folders import differences  # noqa: E402
 FORMS = {"shards": [], "megatron": ["--output_format", "megatron"],
          "unique": ["--dedup", "exact"],
          "shuffled": ["--dedup", "minhash", "--num_perm", "32", "--ngram", "2", "--shuffle_seed", "3"]}
@@ -66,20 +68,6 @@ def wait_for_orphans(others):
     for pid in family(os.getpid())[1:]:
         if pid not in others:
             os.waitpid(pid, 0)
-
-
-def differences(a, b):
-    found = []
-
-    def walk(c, path):
-        found.extend(path + name for name in c.left_only + c.right_only + c.funny_files)
-        _, mismatch, errors = filecmp.cmpfiles(c.left, c.right, c.common_files, shallow=False)
-        found.extend(path + name for name in mismatch + errors)
-        for name, sub in c.subdirs.items():
-            walk(sub, path + name + "/")
-
-    walk(filecmp.dircmp(a, b, ignore=[]), "")
-    return found
 
 
 def one_round(hone, folder, rng, name, more, others):
@@ -141,12 +129,8 @@ def main():
     adopt_orphans()
     others = []
     if options.bucket:
-        server = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tools", "fake_buckets.py"), "--bucket", "gs://kills"],
-                                  stdout=subprocess.PIPE, text=True)
-        atexit.register(server.kill)
-        others.append(server.pid)
-        os.environ.update(STORAGE_EMULATOR_HOST="http://127.0.0.1:" + server.stdout.readline().split()[1], no_proxy="127.0.0.1",
-                          HONE_CACHE=os.path.join(folder, "cache"))
+        others.append(start_bucket("gs://kills")[0].pid)
+        os.environ["HONE_CACHE"] = os.path.join(folder, "cache")
     for form, more in FORMS.items():
         subprocess.run(command(hone, form, 1, *more), cwd=folder, check=True, stderr=subprocess.DEVNULL)
         for number in range((options.rounds + len(FORMS) - 1) // len(FORMS)):

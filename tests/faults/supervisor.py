@@ -55,7 +55,7 @@ def main():
             seconds = time.monotonic() - began
         wanted = k.result(folder, "whole")
         if options.bucket:
-            k.start_bucket()
+            k.use_bucket()
         killed = rounds = 0
         while killed < options.moments:
             rounds += 1

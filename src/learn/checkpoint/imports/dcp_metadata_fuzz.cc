@@ -1,6 +1,7 @@
 // Any bytes as .metadata: an Error, or every tensor can be read from a file of any content, or is an Error.
 #include "learn/checkpoint/imports/dcp_folder.h"
 #include "learn/checkpoint/imports/dcp_metadata.h"
+#include "learn/checkpoint/imports/import_fuzz.h"
 
 using namespace hone;
 
@@ -19,15 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       HONE_BUG_IF(chunk.place.file.find('/') != std::string::npos, "a file elsewhere");
       (void)store->write("/c/" + chunk.place.file, bytes);
     }
-  const auto run = open_dcp_folder("/c", *store);
-  if (!run.ok()) return 0;
-  for (const WeightSource* source : {run->weights.get(), run->optimizer.get()}) {
-    if (source == nullptr) continue;
-    for (const TensorInfo& t : source->tensors()) {
-      if (t.type.count() > 1 << 16) continue;
-      std::vector<std::byte> out(static_cast<size_t>(t.type.bytes()));
-      (void)source->read(t.name, t.type.dtype, out);
-    }
-  }
+  read_all(open_dcp_folder("/c", *store));
   return 0;
 }

@@ -1,5 +1,5 @@
 // Any bytes as the file of the only rank of a Megatron-LM checkpoint: an Error, or every tensor can be read.
-#include "learn/checkpoint/imports/imports.h"
+#include "learn/checkpoint/imports/import_fuzz.h"
 
 using namespace hone;
 
@@ -8,18 +8,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)store->make_dirs("/c/mp_rank_00");
   (void)store->write("/c/mp_rank_00/model_optim_rng.pt",
                      std::string_view(reinterpret_cast<const char*>(data), size));
-  const auto run = open_import("/c", *store);
-  if (!run.ok()) {
-    HONE_BUG_IF(run.error().text().empty(), "an error without text");
-    return 0;
-  }
-  for (const WeightSource* source : {run->weights.get(), run->optimizer.get()}) {
-    if (source == nullptr) continue;
-    for (const TensorInfo& t : source->tensors()) {
-      if (t.type.count() > 1 << 16) continue;
-      std::vector<std::byte> out(static_cast<size_t>(t.type.bytes()));
-      (void)source->read(t.name, t.type.dtype, out);
-    }
-  }
+  read_all(open_import("/c", *store));
   return 0;
 }

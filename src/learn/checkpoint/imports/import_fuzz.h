@@ -1,0 +1,42 @@
+// Reading of a checkpoint that opened, as the fuzzers of this room do it.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "learn/checkpoint/imports/imports.h"
+
+namespace hone {
+
+// Two files of bytes whose first four are the size of the first one; nullopt: there are fewer.
+inline std::optional<std::pair<std::string_view, std::string_view>> two_files(const uint8_t* data,
+                                                                              size_t size) {
+  uint32_t first = 0;
+  if (size < sizeof first) return {};
+  std::memcpy(&first, data, sizeof first);
+  const std::string_view all(reinterpret_cast<const char*>(data) + sizeof first,
+                             size - sizeof first);
+  const std::string_view one = all.substr(0, first);
+  return std::pair(one, all.substr(one.size()));
+}
+
+// Reads every tensor of at most 65,536 elements; an Error has a text.
+inline void read_all(const Result<ImportedRun>& run) {
+  if (!run.ok()) {
+    HONE_BUG_IF(run.error().text().empty(), "an error without text");
+    return;
+  }
+  for (const WeightSource* source : {run->weights.get(), run->optimizer.get()}) {
+    if (source == nullptr) continue;
+    for (const TensorInfo& t : source->tensors()) {
+      if (t.type.count() > 1 << 16) continue;
+      std::vector<std::byte> out(static_cast<size_t>(t.type.bytes()));
+      (void)source->read(t.name, t.type.dtype, out);
+    }
+  }
+}
+
+}  // namespace hone
