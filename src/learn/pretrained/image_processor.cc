@@ -19,7 +19,8 @@ std::string processor_beside(const std::string& path) {
 
 // The numbers of pretrained_cfg in timm's config.json.
 Result<ImageProcessor> processor_of_timm(const Json& config, const std::string& name) {
-  const Json cfg = config.value("pretrained_cfg", Json::object());
+  Json cfg = config.value("pretrained_cfg", Json::object());
+  if (!cfg.is_object()) cfg = Json::object();
   const Json size = cfg.value("input_size", Json::array({3, 224, 224}));
   if (!size.is_array() || size.size() != 3 || size[1] != size[2])
     return Error(err::kImageProcessor, "'input_size' is not channels, height and an equal width")
