@@ -4,6 +4,11 @@
 
 namespace hone {
 
+bool has_token_types(const ModelConfig& config) {
+  const auto types = config.integer("type_vocab_size", 0);
+  return types.ok() && *types > 1;
+}
+
 int64_t label_tokens(const BatchShape& shape) {
   return shape[shape.has(kTokens) ? kTokens : kTargetTokens];
 }

@@ -27,6 +27,9 @@ struct TokenGraph {
 // Adds these inputs except scale; without a type no labels. Returns the labels.
 ValueId add_token_inputs(ModelGraph& g, const BatchShape& shape, const Type* labels = nullptr);
 
+// Whether the model has an embedding for each type of token, so that its programs have the input token_types.
+bool has_token_types(const ModelConfig& config);
+
 // Tokens that the head sees: of the only side, or of the targets.
 int64_t label_tokens(const BatchShape& shape);
 

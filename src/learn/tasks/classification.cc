@@ -23,11 +23,6 @@ constexpr const char* kManyLabels = "multi_label_classification";
 bool has_many(const ModelConfig& config) { return config.text("problem_type", "") == kManyLabels; }
 bool is_regression(const ModelConfig& config) { return config.labels == 1 && !has_many(config); }
 
-bool has_token_types(const ModelConfig& config) {
-  const auto types = config.integer("type_vocab_size", 0);
-  return types.ok() && *types > 1;
-}
-
 // An encoder-decoder reads each row on both sides.
 BatchShape shape_of_sides(const ModelConfig& config, const BatchShape& shape) {
   if (!family_of(config).encoder) return shape;

@@ -71,7 +71,10 @@ Result<PairRows> read_question_pairs(const GenerativeQaSettings& s, const PairSo
     if (questions.size() > room) questions.resize(room);
     const Row& row = reader.row();
     HONE_TRY(add_questions(questions, source, row.file, row.line, row.line_is_row, out));
-    for (QaQuestion& q : questions) examples.push_back(std::move(q.example));
+    for (QaQuestion& q : questions) {
+      q.example.context = {};  // only the id and the answers are needed again
+      examples.push_back(std::move(q.example));
+    }
   }
   if (examples.empty())
     return Error(err::kNoRows, fmt::format("the {} data has no question", source.split))

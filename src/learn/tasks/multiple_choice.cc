@@ -26,11 +26,6 @@ struct ChoiceState {
 };
 using ChoiceStatePtr = std::shared_ptr<ChoiceState>;
 
-bool has_choice_types(const ModelConfig& config) {
-  const auto types = config.integer("type_vocab_size", 0);
-  return types.ok() && *types > 1;
-}
-
 // -log of the share of label[r] among scores [R,K], smoothed as in Transformers' LabelSmoother, times weight [R].
 ValueId choice_losses(Builder& b, ValueId scores, ValueId label, ValueId weight, double smoothing) {
   const Shape all = b.type(scores).shape;
@@ -57,7 +52,7 @@ Program choice_program(const MultipleChoiceSettings& s, const ChoiceState& state
                        const ModelConfig& config, const BatchShape& shape, const std::string& name,
                        bool train) {
   TextGraph g(config, shape, name, train, state.choices, 1, train);
-  if (has_choice_types(config))
+  if (has_token_types(config))
     g.model.token_types = g.program.add_input("token_types", {DType::i32, {shape[kTokens]}});
   Builder& b = g.b;
   const HeadLayer layer = model_head(g.model);

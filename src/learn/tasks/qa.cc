@@ -17,11 +17,6 @@
 namespace hone {
 namespace {
 
-bool reads_types(const ModelConfig& config) {
-  const auto types = config.integer("type_vocab_size", 0);
-  return types.ok() && *types > 1;
-}
-
 // -log of the share of token label[s] among those of sequence s, [S], by scores [T] and the sequence of
 // each token; 0 without a label.
 ValueId token_choice(Builder& b, ValueId scores, ValueId segments, ValueId label, ValueId weight) {
@@ -47,7 +42,7 @@ Program qa_program(const ModelConfig& config, const BatchShape& shape, const std
   const int64_t tokens = shape[kTokens], rows = shape[kSequences];
   const Type of_tokens{DType::i32, {tokens}}, of_rows{DType::i32, {rows}};
   TokenGraph g(config, shape, name, train, of_rows);
-  if (reads_types(config)) g.model.token_types = g.program.add_input("token_types", of_tokens);
+  if (has_token_types(config)) g.model.token_types = g.program.add_input("token_types", of_tokens);
   Builder& b = g.b;
   const ValueId scores = logits_of(b, model_head(g.model));  // [T,2]
   Builder::Scope head(b, "head");

@@ -58,15 +58,10 @@ struct RerankState {
 };
 using RerankStatePtr = std::shared_ptr<RerankState>;
 
-bool reads_token_types(const ModelConfig& config) {
-  const auto types = config.integer("type_vocab_size", 0);
-  return types.ok() && *types > 1;
-}
-
 Program rerank_program(const RerankSettings& s, const RerankState& state, const ModelConfig& config,
                        const BatchShape& shape, const std::string& name, bool train) {
   TextGraph g(config, shape, name, train, train ? state.texts : 1, train ? state.labels : 1, train);
-  if (reads_token_types(config))
+  if (has_token_types(config))
     g.model.token_types = g.program.add_input("token_types", {DType::i32, {shape[kTokens]}});
   const HeadLayer layer = model_head(g.model);
   Builder::Scope head(g.b, "head");

@@ -1,11 +1,9 @@
 #include "operate/serve/image_engine.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/passes/pipelines.h"
 #include "learn/data/batches/batch.h"
-#include "learn/generate/errors.h"
 #include "learn/models/image_model.h"
 
 namespace hone {
@@ -88,42 +86,16 @@ void ImageEngine::answer(const Bound& b, std::span<Waiting> jobs) {
   }
   const auto logits = b.outputs.get<const float>("logits");
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const auto own = logits.subspan(i * labels_, labels_);
-    if (!std::all_of(own.begin(), own.end(), [](float x) { return std::isfinite(x); }))
-      std::exchange(jobs[i].job.done, {})(
-          Error(err::kLogitsNotFinite, "the outputs for the image are not finite")
-              .todo("the activations overflow, as after a training that diverged: take an "
-                    "earlier checkpoint"));
-    else
-      std::exchange(jobs[i].job.done, {})(std::vector<float>(own.begin(), own.end()));
+    QueuedEngine::answer(jobs[i], logits.subspan(i * labels_, labels_), "image");
   }
 }
 
 void ImageEngine::run() {
-  while (queue_.wait(false)) {
-    (void)queue_.take_cancelled();  // a run is not broken off
-    queue_.end_late(clock_.seconds());
+  const auto take = [&] {
     int64_t taken = 0;
-    std::vector<Waiting> jobs =
-        queue_.take([&](const ImageJob&) { return ++taken <= bound_.back().images; });
-    if (jobs.empty()) continue;
-    for (const Waiting& w : jobs)
-      if (w.job.begins) w.job.begins();
-    load_.running = load_.used_rows = std::ssize(jobs);
-    queue_.tell(load_);
-    const double start = clock_.seconds();
-    try {
-      compute(jobs);
-    } catch (const std::bad_alloc&) {
-      for (Waiting& w : jobs)
-        if (w.job.done) w.job.done(no_memory());
-    }
-    load_.seconds += clock_.seconds() - start;
-    load_.requests += std::ssize(jobs);
-    load_.running = load_.used_rows = 0;
-    queue_.tell(load_);
-  }
-  queue_.end_all();
+    return queue_.take([&](const ImageJob&) { return ++taken <= bound_.back().images; });
+  };
+  compute_until_stop(take, [&](std::vector<Waiting>& jobs) { compute(jobs); });
 }
 
 }  // namespace hone

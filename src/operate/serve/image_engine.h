@@ -50,7 +50,6 @@ class ImageEngine : public QueuedEngine<ImageJob> {
   size_t labels_ = 0;
   std::optional<Session> session_;
   std::vector<Bound> bound_;  // by rising images
-  EngineLoad load_;           // of the engine's thread, which tells the queue
 };
 
 }  // namespace hone

@@ -2,12 +2,17 @@
 // members `deadline`, `follows`, and `done`, a function that takes an Error.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "learn/generate/errors.h"
 #include "operate/serve/engine.h"
 
 namespace hone {
@@ -132,9 +137,46 @@ class QueuedEngine : public Engine {
   void count(const ModelStatistics::Execution& e) {
     if (statistics_ != nullptr) statistics_->add(e);
   }
+  // Answers a job with what was computed for its text or image. Errors: H2505 it is not finite.
+  static void answer(typename JobQueue<Job>::Waiting& w, std::span<const float> own,
+                     const char* input) {
+    const auto done = std::exchange(w.job.done, {});
+    if (std::all_of(own.begin(), own.end(), [](float x) { return std::isfinite(x); }))
+      return done(std::vector<float>(own.begin(), own.end()));
+    done(Error(err::kLogitsNotFinite, fmt::format("the outputs for the {} are not finite", input))
+             .todo("the activations overflow, as after a training that diverged: take an "
+                   "earlier checkpoint"));
+  }
+  // Computes the jobs that take() returns, until stop(); they are not broken off.
+  template <class Take, class Compute>
+  void compute_until_stop(const Take& take, const Compute& compute) {
+    while (queue_.wait(false)) {
+      (void)queue_.take_cancelled();
+      queue_.end_late(clock_.seconds());
+      std::vector<typename JobQueue<Job>::Waiting> jobs = take();
+      if (jobs.empty()) continue;
+      for (const auto& w : jobs)
+        if (w.job.begins) w.job.begins();
+      load_.running = load_.used_rows = std::ssize(jobs);
+      queue_.tell(load_);
+      const double start = clock_.seconds();
+      try {
+        compute(jobs);
+      } catch (const std::bad_alloc&) {
+        for (auto& w : jobs)
+          if (w.job.done) w.job.done(no_memory());
+      }
+      load_.seconds += clock_.seconds() - start;
+      load_.requests += std::ssize(jobs);
+      load_.running = load_.used_rows = 0;
+      queue_.tell(load_);
+    }
+    queue_.end_all();
+  }
   Clock& clock_;
   ModelStatistics* statistics_;
   JobQueue<Job> queue_;
+  EngineLoad load_;  // of the engine's thread, which tells the queue
 };
 
 }  // namespace hone

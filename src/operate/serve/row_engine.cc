@@ -1,7 +1,5 @@
 #include "operate/serve/row_engine.h"
 
-#include <cmath>
-
 #include "engine/passes/pipelines.h"
 #include "learn/data/batches/batch.h"
 #include "learn/generate/errors.h"
@@ -13,11 +11,6 @@
 namespace hone {
 namespace {
 
-bool reads_types(const ModelConfig& config) {
-  const auto types = config.integer("type_vocab_size", 0);
-  return types.ok() && *types > 1;
-}
-
 // Inputs of token_graph.h without labels; token_types i32[T] for models with token types;
 // label_rows i32[S] (-1: none) for masked language models; segments i32[T] (-1: none) for embeddings. Output logits:
 // [S, labels], [S, V], or the embeddings [S, E].
@@ -27,7 +20,7 @@ Result<Program> row_program(const ModelConfig& config, const RowLimits& limits, 
   Builder b(p);
   ModelGraph g(b, config, ModelGraph::Mode::eval);
   add_token_inputs(g, {{{kTokens, tokens}, {kSequences, limits.rows}}});
-  if (reads_types(config)) g.token_types = p.add_input("token_types", {DType::i32, {tokens}});
+  if (has_token_types(config)) g.token_types = p.add_input("token_types", {DType::i32, {tokens}});
   if (config.head == Head::masked_lm)
     g.label_rows = p.add_input("label_rows", {DType::i32, {limits.rows}});
   add_model_states(g, false);
@@ -161,42 +154,17 @@ void RowEngine::answer(const Bound& b, std::span<Waiting> jobs) {
   size_t row = 0;
   for (Waiting& w : jobs) {
     const size_t own_rows = masks ? w.job.places.size() : 1;
-    const auto own = logits.subspan(row * width, own_rows * width);
+    QueuedEngine::answer(w, logits.subspan(row * width, own_rows * width), "text");
     row += own_rows;
-    if (!std::all_of(own.begin(), own.end(), [](float x) { return std::isfinite(x); }))
-      std::exchange(w.job.done, {})(
-          Error(err::kLogitsNotFinite, "the outputs for the text are not finite")
-              .todo("the activations overflow, as after a training that diverged: take an "
-                    "earlier checkpoint"));
-    else
-      std::exchange(w.job.done, {})(std::vector<float>(own.begin(), own.end()));
   }
 }
 
 void RowEngine::run() {
-  while (queue_.wait(false)) {
-    (void)queue_.take_cancelled();  // a run is not broken off
-    queue_.end_late(clock_.seconds());
-    std::vector<Waiting> jobs = take();
-    if (jobs.empty()) continue;
-    for (const Waiting& w : jobs)
-      if (w.job.begins) w.job.begins();
-    load_.running = load_.used_rows = static_cast<int64_t>(jobs.size());
-    queue_.tell(load_);
-    const double start = clock_.seconds();
-    try {
-      compute(jobs);
-    } catch (const std::bad_alloc&) {
-      for (Waiting& w : jobs)
-        if (w.job.done) w.job.done(no_memory());
-    }
-    load_.seconds += clock_.seconds() - start;
-    for (const Waiting& w : jobs) load_.prompt_tokens += static_cast<int64_t>(w.job.ids.size());
-    load_.requests += static_cast<int64_t>(jobs.size());
-    load_.running = load_.used_rows = 0;
-    queue_.tell(load_);
-  }
-  queue_.end_all();
+  compute_until_stop([&] { return take(); },
+                     [&](std::vector<Waiting>& jobs) {
+                       for (const Waiting& w : jobs) load_.prompt_tokens += std::ssize(w.job.ids);
+                       compute(jobs);
+                     });
 }
 
 }  // namespace hone

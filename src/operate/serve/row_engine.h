@@ -60,7 +60,6 @@ class RowEngine : public QueuedEngine<RowJob> {
   ModelConfig config_;
   std::optional<Session> session_;
   std::vector<Bound> bound_;  // by rising tokens
-  EngineLoad load_;           // of the engine's thread, which tells the queue
 };
 
 }  // namespace hone

@@ -277,6 +277,7 @@ Status ServedModel::load_images(const ServedOptions& o) {
         .at(model_.name)
         .todo("leave --dtype and quantization out");
   images_ = HONE_TRY(ServedImages::make(model_));
+  image_names_ = label_names(model_.config);
   auto engine = HONE_TRY(
       ImageEngine::make(model_, images_->processor(), o.batch_size, *backend_, engine_options(o)));
   ask_ = [this, &e = *engine](const TextQuery& query, const OnPiece&,
@@ -492,10 +493,7 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
                                                       int64_t count) const {
   const bool masks = task_ == ServedTask::fill_mask;
   const auto width = static_cast<size_t>(masks ? model_.config.vocab : model_.config.labels);
-  const bool images = task_ == ServedTask::image_classification;
-  const Json& names = model_.config.config.value("id2label", Json::object());
-  const std::vector<std::string> image_names =
-      images ? label_names(model_.config) : std::vector<std::string>{};
+  const Json names = model_.config.config.value("id2label", Json::object());
   std::vector<std::vector<Scored>> all;
   for (size_t at = 0; at + width <= logits.size(); at += width) {
     const auto row = logits.subspan(at, width);
@@ -512,7 +510,7 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
     for (size_t i = 0; i < width; ++i) order[i] = static_cast<int32_t>(i);
     const auto keep =
         static_cast<std::ptrdiff_t>(std::min<int64_t>(count, static_cast<int64_t>(width)));
-    const auto end = order.begin() + std::min(keep, static_cast<std::ptrdiff_t>(width));
+    const auto end = order.begin() + keep;
     std::partial_sort(order.begin(), end, order.end(), [&](int32_t a, int32_t b) {
       const float x = row[static_cast<size_t>(a)], y = row[static_cast<size_t>(b)];
       return x > y || (x == y && a < b);
@@ -521,8 +519,8 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
       const double p = std::exp(static_cast<double>(row[static_cast<size_t>(*i)]) - most) / sum;
       if (masks)
         best.push_back({tokenizer().decode(std::span(&*i, 1)), p, *i});
-      else if (images)
-        best.push_back({image_names[static_cast<size_t>(*i)], p});
+      else if (!image_names_.empty())
+        best.push_back({image_names_[static_cast<size_t>(*i)], p});
       else
         best.push_back({text_at(names, std::to_string(*i).c_str()), p});
     }

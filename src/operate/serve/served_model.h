@@ -160,6 +160,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   int32_t mask_ = -1;
   bool sigmoid_score_ = true;             // of a model that scores pairs
   std::unique_ptr<ServedImages> images_;  // of a classifier of images
+  std::vector<std::string> image_names_;  // of its classes
   std::optional<Result<ChatTemplate>> chat_, tool_chat_;
   GenerationConfig defaults_;
   std::mutex settings_mutex_;
