@@ -60,7 +60,7 @@ class Remaking {
 
   // Whether a node before node i may be after it: no node up to there reads what it makes.
   bool may_move(size_t reader, size_t i) const {
-    if (moved_[reader]) return false;
+    if (moved_[reader] || p.nodes[reader].attrs.flag("remade")) return false;
     const std::vector<ValueId>& made = p.nodes[reader].out;
     return std::all_of(made.begin(), made.end(), [&](ValueId v) {
       const std::vector<size_t>& readers = readers_[at(v)];

@@ -26,7 +26,7 @@ class BatchNormSync {
       const bool norm = n.op->name == "batch_norm";
       if (!norm && n.op->name != "batch_norm_grad") continue;
       any = true;
-      if (const ValueId rows = operand(n, "rows"); rows != kNoValue) rows_.insert(rows);
+      if (const ValueId rows = NodeView{p, n}.input("rows"); rows != kNoValue) rows_.insert(rows);
     }
     if (!any) return false;
     for (Node& n : std::exchange(p.nodes, {})) rewrite(std::move(n));
@@ -37,11 +37,6 @@ class BatchNormSync {
   }
 
  private:
-  static ValueId operand(const Node& n, const char* name) {
-    const size_t slot = slot_of(*n.op, name, n.in.size());
-    return slot < n.in.size() ? n.in[slot] : kNoValue;
-  }
-
   ValueId now(ValueId v) const {
     const auto it = instead_.find(v);
     return it == instead_.end() ? v : it->second;
@@ -76,7 +71,8 @@ class BatchNormSync {
     return c;
   }
   SyncedCounts counts_of_node(const Node& n) {
-    if (const ValueId rows = operand(n, "rows"); rows != kNoValue) return counts_of(rows, kNoValue);
+    if (const ValueId rows = NodeView{p, n}.input("rows"); rows != kNoValue)
+      return counts_of(rows, kNoValue);
     const auto rows = static_cast<double>(p.type(n.in[0]).shape[0]);
     return gathered_counts(ops::constant(b_, rows, {DType::f32, {}}));
   }
@@ -86,7 +82,7 @@ class BatchNormSync {
     const ValueId x = n.in[0];
     const int64_t columns = p.type(x).shape[1];
     const Shape row{1, columns}, table{ranks_.ranks, columns};
-    const auto [mean, variance] = ops::column_moments(b_, x, operand(n, "rows"));
+    const auto [mean, variance] = ops::column_moments(b_, x, NodeView{p, n}.input("rows"));
     const Values all =
         ops::all_gather(b_, {ops::reshape(b_, mean, row), ops::reshape(b_, variance, row)},
                         {ranks_.ranks, ranks_.ranks}, {ranks_});
@@ -108,10 +104,11 @@ class BatchNormSync {
     const SyncedCounts counts = counts_of_node(n);
     Attrs attrs;
     attrs.set("eps", NodeView{p, n}.real("eps"));
-    const Values own = b_.emit("batch_norm_sums",
-                               {n.in[0], operand(n, "mean"), operand(n, "variance"),
-                                operand(n, "dy"), operand(n, "rows"), operand(n, "y")},
-                               attrs);
+    const Values own = b_.emit(
+        "batch_norm_sums",
+        {n.in[0], NodeView{p, n}.input("mean"), NodeView{p, n}.input("variance"),
+         NodeView{p, n}.input("dy"), NodeView{p, n}.input("rows"), NodeView{p, n}.input("y")},
+        attrs);
     const Values all = ops::all_reduce(b_, own, ranks_);
     const ValueId dgamma = ops::wait(b_, all[0]), dbeta = ops::wait(b_, all[1]);
     give(n, {{"dgamma", dgamma}, {"dbeta", dbeta}, {"count", counts.all}});
