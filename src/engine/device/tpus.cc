@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
+
+#include "base/core/text.h"
 
 namespace hone {
 namespace {
@@ -56,9 +57,7 @@ std::span<const DeviceSpec> known_tpus() {
 TpuSlice tpu_slice(std::string_view name) {
   const size_t dash = name.find('-');
   if (dash == name.npos) return {};
-  std::string generation;
-  for (const char c : name.substr(0, dash))
-    generation += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string generation = to_lower(name.substr(0, dash));
   if (generation == "v5litepod") generation = "v5e";
   for (size_t i = 0; i < kTpuSheets.size(); ++i) {
     if (generation != kTpuSheets[i].name) continue;

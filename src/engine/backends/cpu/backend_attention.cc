@@ -8,8 +8,6 @@
 namespace hone::cpu {
 namespace {
 
-int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // Indices of the operands that attention and its gradient share; indices of absent ones are not
 // used.
 struct Slots {
@@ -103,7 +101,7 @@ Kernel forward(const NodeView& n, int threads) {
   const Slots at(n);
   const Attention base = describe(n, s);
   const uint64_t place = s.random ? scope_hash(n.text("key")) : 0;
-  const int64_t samples = round_up(s.sequences * 8);
+  const int64_t samples = whole_lines(s.sequences * 8);
   return {"cpu.attention", samples + attention_workspace_bytes(base, threads),
           [=](const KernelArgs& a) {
             Attention call = base;
@@ -132,7 +130,7 @@ Kernel backward(const NodeView& n, int threads) {
   const size_t saved_out = n.slot("out"), saved_lse = n.slot("lse"), dout = n.slot("dout");
   const Attention base = describe(n, s);
   const uint64_t place = s.random ? scope_hash(n.text("key")) : 0;
-  const int64_t samples = round_up(s.sequences * 8);
+  const int64_t samples = whole_lines(s.sequences * 8);
   return {"cpu.attention_grad", samples + attention_backward_workspace_bytes(base, threads),
           [=](const KernelArgs& a) {
             AttentionBackward call;
@@ -179,7 +177,7 @@ Result<Kernel> paged(const NodeView& n, int threads) {
   base.window = n.integer("window");
   base.softcap = static_cast<float>(n.real("softcap"));
   base.reach = s.reach;
-  const int64_t lengths = round_up(s.sequences * 4), tokens_q = s.tokens_q, heads = s.heads;
+  const int64_t lengths = whole_lines(s.sequences * 4), tokens_q = s.tokens_q, heads = s.heads;
   return Kernel{"cpu.paged_attention", lengths + paged_attention_workspace_bytes(base, threads),
                 [=](const KernelArgs& a) {
                   PagedAttention call = base;

@@ -5,8 +5,6 @@
 namespace hone::cpu {
 namespace {
 
-int64_t round_up_to_line(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // Operands that both have, and what is read of the node once.
 struct DisentangledNode {
   explicit DisentangledNode(const NodeView& n)
@@ -28,7 +26,7 @@ struct DisentangledNode {
     base.scale = static_cast<float>(n.real("scale"));
     base.dropout = n.real("dropout");
     if (base.dropout > 0) place = scope_hash(n.text("key"));
-    samples_bytes = round_up_to_line(base.sequences * 8);
+    samples_bytes = whole_lines(base.sequences * 8);
   }
 
   // The call with its operands; the sample of each sequence, which the op has for each token, goes to

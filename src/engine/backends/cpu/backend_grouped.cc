@@ -50,9 +50,6 @@ int64_t unit_columns(int64_t columns, int64_t groups, int threads) {
   return parts_of(parts_of(columns, parts), kColumnStep) * kColumnStep;
 }
 
-// Bytes of a thread's own part of the workspace.
-int64_t aligned(int64_t bytes) { return parts_of(bytes, 64) * 64; }
-
 // Groups have other numbers of rows in each step. All take the path of their mean, so that the bits of a row
 // depend neither on the rows beside it nor on their number; a few rows in all are multiplied one by one.
 Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
@@ -79,7 +76,7 @@ Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
   int64_t bytes = 0;
   for (const int64_t m : {height, std::min(height, kGemmFewRows)}) {
     sized.m = m;
-    bytes = std::max(bytes, aligned(gemm_workspace_bytes(sized, 1)));
+    bytes = std::max(bytes, whole_lines(gemm_workspace_bytes(sized, 1)));
   }
   sized.m = height;
   const GemmSums sums = gemm_sums(sized);
@@ -125,7 +122,7 @@ Result<Kernel> outer_groups(const NodeView& n, int threads) {
   int64_t bytes = 0;
   for (const int64_t k : {rows, std::min(rows, kGemmBlockK), std::min(rows, kGemmBf16BlockK)}) {
     sized.k = k;
-    bytes = std::max(bytes, aligned(gemm_workspace_bytes(sized, 1)));
+    bytes = std::max(bytes, whole_lines(gemm_workspace_bytes(sized, 1)));
   }
   const GemmSums sums = gemm_sums(sized);
   return Kernel{

@@ -196,7 +196,7 @@ struct WeightParts {
     Gemm g = with(nullptr, nullptr);
     const int64_t most = gemm_columns_workspace_bytes(g);
     if (parts > 1) g.k = images_of(parts - 1) * places();
-    return (std::max(most, gemm_columns_workspace_bytes(g)) + 63) / 64 * 64;
+    return whole_lines(std::max(most, gemm_columns_workspace_bytes(g)));
   }
   Gemm with(const float* dy, const float* x) const {
     Gemm g = product.gemm;

@@ -13,7 +13,6 @@ constexpr const char* kResultType = "as";
 
 bool is_kept_in_half(DType t) { return t == DType::bf16 || t == DType::f16; }
 Half half_type(DType t) { return t == DType::bf16 ? Half::bf16 : Half::f16; }
-int64_t whole_line(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // A node of a program of its own.
 struct OneNode {
@@ -83,12 +82,12 @@ Result<Kernel> between_casts(const NodeView& n, int threads, Make make) {
     if (!one) continue;
     Result<Kernel> inner = make(one->view(), threads);
     if (!inner) continue;
-    int64_t end = whole_line(inner->workspace_bytes);
+    int64_t end = whole_lines(inner->workspace_bytes);
     std::vector<Copied> operands, results;
     const auto copy = [&](std::vector<Copied>& to, size_t at, const Type& kept, const Type& wide) {
       if (kept.dtype == wide.dtype) return;
       to.push_back({at, half_type(kept.dtype), kept.count(), end});
-      end += whole_line(4 * kept.count());
+      end += whole_lines(4 * kept.count());
     };
     for (size_t i = 0; i < n.inputs(); ++i)
       if (n.has(i)) copy(operands, i, n.in(i), one->view().in(i));
@@ -96,7 +95,7 @@ Result<Kernel> between_casts(const NodeView& n, int threads, Make make) {
     if (rounds_bias(n)) {
       const int64_t count = n.in("bias").count();
       bias = {n.slot("bias"), half_type(n.out(0).dtype), count, end};
-      end += whole_line(4 * count) + whole_line(2 * count);
+      end += whole_lines(4 * count) + whole_lines(2 * count);
     }
     for (size_t k = 0; k < n.node.out.size(); ++k) copy(results, k, n.out(k), one->view().out(k));
     return Kernel{inner->id + ".in_16_bits", end,
@@ -115,7 +114,7 @@ Result<Kernel> between_casts(const NodeView& n, int threads, Make make) {
                     if (bias) {
                       float* wide = work(bias->offset);
                       auto* kept = reinterpret_cast<uint16_t*>(
-                          work(bias->offset + whole_line(4 * bias->count)));
+                          work(bias->offset + whole_lines(4 * bias->count)));
                       narrow(bias->half, false, bias->count,
                              static_cast<const float*>(a.in[bias->at]), kept, pool_of(a));
                       widen(bias->half, bias->count, kept, wide, pool_of(a));
@@ -143,8 +142,8 @@ Result<Kernel> with_activation(const NodeView& n, int threads, Make make) {
   const Kernel first = HONE_TRY(between_casts(product.view(), threads, make)),
                second = HONE_TRY(between_casts(act.view(), threads, make));
   const bool saves = n.flag("save_pre");
-  const int64_t pre = whole_line(std::max(first.workspace_bytes, second.workspace_bytes));
-  const int64_t bytes = pre + (saves ? 0 : whole_line(n.out(0).bytes()));
+  const int64_t pre = whole_lines(std::max(first.workspace_bytes, second.workspace_bytes));
+  const int64_t bytes = pre + (saves ? 0 : whole_lines(n.out(0).bytes()));
   return Kernel{fmt::format("{}.{}", first.id, n.text("act")), bytes, [=](const KernelArgs& a) {
                   void* kept = saves ? a.out[1] : static_cast<std::byte*>(a.workspace) + pre;
                   void* const made[] = {kept};

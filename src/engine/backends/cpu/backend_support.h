@@ -42,6 +42,9 @@ inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count
   copy_bytes_if_apart(a, i, k, count * static_cast<int64_t>(sizeof(float)));
 }
 
+// Bytes in whole lines of a cache.
+inline int64_t whole_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 // A maker of kernels that declines a node if an operand of a floating-point type is not f32, and
 // calls `make` for all others.
 template <class Make>

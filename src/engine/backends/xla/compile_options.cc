@@ -1,23 +1,14 @@
 #include "engine/backends/xla/compile_options.h"
 
+#include "base/core/protobuf.h"
+
 namespace hone::xla {
 
-namespace {
-
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value % 128 + 128);
-  return bytes + static_cast<char>(value);
-}
-
-}  // namespace
-
 std::string compile_options(int replicas) {
-  std::string build = "\x08" + varint(~uint64_t{0});  // device_ordinal = -1
-  build += "\x20" + varint(static_cast<uint64_t>(replicas)) +
-           "\x28\x01";                                            // num_replicas, num_partitions
-  const std::string all = "\x1a" + varint(build.size()) + build;  // executable_build_options
-  return replicas > 1 ? all : all + "\x20\x01";                   // compile_portable_executable
+  using namespace protobuf;
+  // executable_build_options: device_ordinal, num_replicas, num_partitions; compile_portable_executable.
+  const std::string all = bytes(3, number(1, -1) + number(4, replicas) + number(5, 1));
+  return replicas > 1 ? all : all + number(4, 1);
 }
 
 pjrt::SourceText source_of(const std::string& text) {

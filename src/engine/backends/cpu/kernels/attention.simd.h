@@ -125,8 +125,7 @@ int64_t attention_workspace_bytes(const Attention& a, int threads) {
 }
 
 void attention(const Attention& a, void* workspace, ThreadPool& pool) {
-  Drop drop = make_drop(a);
-  drop.first_head = a.first_head;
+  const Drop drop = make_drop(a, a.first_head);
   pool.run([&](int thread) {
     float* w = static_cast<float*>(workspace) + thread * forward_floats(a);
     KeyRowsInTurn rows(a, w + forward_floats(a) - 2 * packed_floats(a));

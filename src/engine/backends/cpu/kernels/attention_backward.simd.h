@@ -278,8 +278,7 @@ int64_t attention_backward_workspace_bytes(const Attention& a, int threads) {
 
 void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool& pool) {
   const Attention& a = b.forward;
-  Drop drop = make_drop(a);
-  drop.first_head = a.first_head;
+  const Drop drop = make_drop(a, a.first_head);
   const int64_t group = a.heads / a.kv_heads;
   const int threads = pool.size();
   int64_t total = 0, largest = 0;

@@ -271,8 +271,9 @@ struct Drop {
   int64_t first_head = 0;
 };
 template <class Call>
-Drop make_drop(const Call& a) {
-  return {a.dropout > 0, a.key, set1(dropout_threshold(a.dropout)), set1(dropout_scale(a.dropout))};
+Drop make_drop(const Call& a, int64_t first_head = 0) {
+  return {a.dropout > 0, a.key, set1(dropout_threshold(a.dropout)), set1(dropout_scale(a.dropout)),
+          first_head};
 }
 // Words for keys k0 + j, + 16, + 32, + 48 (k0 a multiple of 64) and queries in lanes.
 HONE_INLINE void drop_words(const Drop& drop, int64_t sample, int64_t head, I q, int64_t k0,

@@ -6,11 +6,6 @@
 
 namespace hone::cuda {
 
-__device__ __forceinline__ float rounded_as(float x, Element type) {
-  return type == Element::bf16  ? wide(to_bf16(x))
-         : type == Element::f16 ? wide(to_f16(x))
-                                : x;
-}
 __device__ __forceinline__ float element_at(const void* from, Element type, int64_t i) {
   return type == Element::bf16  ? wide(static_cast<const bf16*>(from)[i])
          : type == Element::f16 ? wide(static_cast<const f16*>(from)[i])
@@ -71,10 +66,10 @@ __device__ __forceinline__ void add_stored(float (&sums)[kRows], const void* x, 
                                            int64_t column, int lane, const FewRows& f,
                                            const Codes& codes, const Map& map) {
   for (int64_t i = lane; i < f.inner; i += kWarp) {
-    const float weight = rounded_as(stored_at(w, f, column * f.inner + i, codes, map), f.weight);
+    const float weight = kept_as(stored_at(w, f, column * f.inner + i, codes, map), f.weight);
     HONE_UNROLL
     for (int r = 0; r < kRows; ++r)
-      if (r < f.rows) sums[r] += rounded_as(element_at(x, f.x, r * f.inner + i), f.rounded) * weight;
+      if (r < f.rows) sums[r] += kept_as(element_at(x, f.x, r * f.inner + i), f.rounded) * weight;
   }
 }
 
@@ -101,7 +96,7 @@ __device__ __forceinline__ void multiply_few(const void* x, const StoredWeight& 
       float sum = sum_warp(sums[r]);
       if (lane != 0 || r >= f.rows) continue;
       if (f.form == StoredForm::i8) sum *= element_at(w.scales, f.scale, column);
-      if (bias != nullptr) sum += rounded_as(element_at(bias, f.bias, column), f.z);
+      if (bias != nullptr) sum += kept_as(element_at(bias, f.bias, column), f.z);
       const int64_t at = r * f.columns + column;
       if (onto != nullptr) sum += element_at(onto, f.z, at);
       put_element(z, f.z, at, sum);

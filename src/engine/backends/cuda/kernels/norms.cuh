@@ -85,6 +85,10 @@ __device__ __forceinline__ void write(void* to, Element type, int64_t at, const 
 __device__ __forceinline__ float rounded(float x, Element type) {
   return type == Element::bf16 ? wide(to_bf16(x)) : wide(to_f16(x));
 }
+// What a write to memory of this type keeps of x.
+__device__ __forceinline__ float kept_as(float x, Element type) {
+  return type == Element::f32 ? x : rounded(x, type);
+}
 
 // Two sums over the threads of a row, for all of them. `turn` alternates, so that one barrier is enough.
 struct RowSums {
@@ -300,11 +304,6 @@ __device__ __forceinline__ void put_parts(float (&of)[kSums][kEach][kNormed], fl
       write_as(to + static_cast<int64_t>(s) * n.columns, of[s][k], count, whole);
   }
 }
-// What a write to memory of this type keeps of x.
-__device__ __forceinline__ float kept_as(float x, Element type) {
-  return type == Element::f32 ? x : rounded(x, type);
-}
-
 // dx of all rows, and the sums of dgamma, of dbeta and, if kSums is 3, of dx over those of each block.
 template <int kEach, int kSums = 2>
 __device__ __forceinline__ void norm_grad_rows(const NormGrad& a, float* parts, const Norm& n) {
