@@ -39,16 +39,6 @@ StateRange bytes_of_rows(const Type& type, const RowRange& rows) {
 
 }  // namespace
 
-TensorData rows_tensor(const Session& session, const std::string& state, const RowRange& rows) {
-  TensorData t{range_name(state, rows), session.state_type(state), {}, {}};
-  const StateRange range = bytes_of_rows(t.type, rows);
-  t.type.shape[0] = rows.count();
-  t.blocks = [&session, state, range](BlockSink sink) {
-    return session.read_state(state, range, sink);
-  };
-  return t;
-}
-
 bool is_divided(const Session& session, const std::string& state) {
   return session.parts_of(state) != nullptr || cut_rows(session, state).has_value();
 }
@@ -72,7 +62,7 @@ TensorData part_tensor(const Session& session, const std::string& state, std::st
 std::vector<TensorData> held_tensors(const Session& session, const std::string& state) {
   const AxisParts* parts = session.parts_of(state);
   const std::optional<RowRange> cut = cut_rows(session, state);
-  if (parts == nullptr) return {rows_tensor(session, state, *cut)};
+  if (parts == nullptr) return {part_tensor(session, state, range_name(state, *cut), *cut)};
   const RowRange held = cut.value_or(RowRange{0, session.part_type(state).shape[0]});
   if (held.count() == 0) return {};
   if (parts->axis != 0)

@@ -13,8 +13,6 @@ TensorData state_tensor(const Session& session, const std::string& state, std::s
 // The rows of a state's tensor that this session holds, if other ranks hold the others; none: it holds
 // all of them.
 std::optional<RowRange> cut_rows(const Session& session, const std::string& state);
-// These rows as a tensor to write, under the name of its range (ranges.h).
-TensorData rows_tensor(const Session& session, const std::string& state, const RowRange& rows);
 
 // Whether other ranks have other elements of the state's tensor.
 bool is_divided(const Session& session, const std::string& state);

@@ -38,7 +38,6 @@ bool has_rank_folders(const FolderNames& names) {
 Result<bool> is_megatron(const std::string& path, Store& store) {
   const FolderNames names = HONE_TRY(names_of(path, store));
   if (names.has_file(kLatestIteration)) return true;
-  if (!has_rank_folders(names)) return false;
   for (const std::string& folder : names.folders)
     if (folder.starts_with("mp_rank_") &&
         HONE_TRY(names_of(path + "/" + folder, store)).has_file(kRankFile))
@@ -246,7 +245,7 @@ class TransposedWeights final : public DerivedWeights {
   }
 };
 
-// The part of each rank under `prefix`; empty: rank 0 has none.
+// The part of each rank of `tensor`; empty: rank 0 has none.
 Result<std::vector<RankTensor>> parts_of(const std::vector<MegatronRank>& ranks,
                                          const std::vector<const WeightSource*>& from,
                                          const std::string& tensor) {
