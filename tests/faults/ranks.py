@@ -187,8 +187,8 @@ def rule_17_losses_do_not_depend_on_the_mesh(w):
     lora = ["--use_peft", "true", "--lora_r", "4", "--lora_target_modules", "all-linear"]
     for model in ("gpt2", "llama", "bert", "t5"):
         for kind, flags in (("plain", []), ("lora", lora)):
+            flags = ["--max_steps", "20", "--save_steps", "10", *flags] if w.all else ["--save_steps", "3", *flags]
             for accumulation in (1, 2) if w.all else (1 if kind == "plain" else 2,):
-                flags = ["--max_steps", "20", "--save_steps", "10", *flags] if w.all else ["--save_steps", "3", *flags]
                 w.run(1, w.command(model, "one", 1, *flags, accumulation=accumulation))
                 wanted = w.losses("one")
                 meshes = [("tensor=2", 2, 0)] + [("data=2,tensor=2", 4, stage) for stage in range(4)]

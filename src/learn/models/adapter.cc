@@ -56,12 +56,12 @@ bool Adapter::adapts(const ModelConfig& c, const std::string& layer) const {
   if (!pattern.empty()) return matches_layer(pattern, layer);
   const std::vector<std::string> list = targets.empty() ? c.adapted : targets;
   return std::any_of(list.begin(), list.end(),
-                     [&](const std::string& t) { return layer == t || layer.ends_with("." + t); });
+                     [&](const std::string& t) { return ends_in_layer(layer, t); });
 }
 
 bool Adapter::adapts_parameter(const std::string& name) const {
   return std::any_of(parameters.begin(), parameters.end(),
-                     [&](const std::string& p) { return name == p || name.ends_with("." + p); });
+                     [&](const std::string& p) { return ends_in_layer(name, p); });
 }
 
 }  // namespace hone

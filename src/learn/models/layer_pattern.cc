@@ -67,6 +67,11 @@ bool matches_layer(const std::string& pattern, std::string_view name) {
                      PCRE2_ANCHORED | PCRE2_ENDANCHORED, data.get(), nullptr) >= 0;
 }
 
+bool ends_in_layer(std::string_view name, std::string_view end) {
+  return name.ends_with(end) &&
+         (name.size() == end.size() || name[name.size() - end.size() - 1] == '.');
+}
+
 std::optional<std::string> fault_of_pattern(const std::string& pattern) {
   const Compiled& c = kept(pattern);
   return c.code ? std::nullopt : std::optional(c.fault);
