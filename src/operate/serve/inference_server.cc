@@ -193,13 +193,13 @@ void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& 
   RouteCall call{std::move(request), match->names, reply, context_};
   const std::string id = reply->record().id();
   if (match->route->thread == RouteThread::server) return answer(*match->route, call, id);
-  boost::asio::post(pool_, [route = match->route, id, call = std::move(call)]() mutable {
+  boost::asio::post(pool_, [this, route = match->route, id, call = std::move(call)]() mutable {
     answer(*route, call, id);
   });
 }
 
-void InferenceServer::answer(const Route& route, RouteCall& call, const std::string& id) {
-  const ErrorShape shape = error_shape_of(call.request.path);
+void InferenceServer::answer(const Route& route, RouteCall& call, const std::string& id) const {
+  const ErrorShape shape = shape_of(call.request);
   try {
     route.handle(call);
   } catch (const std::bad_alloc&) {

@@ -72,7 +72,7 @@ class InferenceServer {
   ErrorShape shape_of(const WebRequest& request) const;
   std::unique_ptr<RequestRecord> record_of(const WebRequest& request);
   void answer_preflight(const WebRequest& request, RecordedReply& reply) const;
-  static void answer(const Route& route, RouteCall& call, const std::string& id);
+  void answer(const Route& route, RouteCall& call, const std::string& id) const;
   Status ask(TensorRequest& request, WebClient& client, std::function<void(Inferred)> done);
   bool allowed(const WebHeaders& headers) const;
   WebHeaders cors_of(const WebRequest& request) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "operate/serve/error_shape.h"
 #include "operate/serve/openai/model_asked.h"
 #include "operate/serve/protocol/json_body.h"
 
@@ -39,6 +40,7 @@ Result<bool> flag_member(const Json& body, const char* key) {
 // The model that the body names; if it names none, the only one that scores pairs.
 Result<ModelSet::Model> reranker(ServeContext& server, const Json& body) {
   if (text_at(body, "model").empty()) {
+    if (server.models.loading()) return still_loading();
     std::vector<ModelSet::Model> fit;
     for (const std::string& name : server.models.names())
       if (const auto m = server.models.look_up(name); m.ok() && (*m)->scores_pairs())
@@ -90,14 +92,19 @@ std::vector<RankedText> ranked(const RerankAsked& a, const std::vector<TextAnswe
   return all;
 }
 
+WebAnswer rerank_error(const std::string& path, const Error& e) {
+  return shaped_error(error_shape_of(path), e);
+}
+
 void ask_scores(RouteCall& call, const std::shared_ptr<const RerankAsked>& a,
                 std::function<OrderedJson(const std::vector<TextAnswer>&)> answer) {
   std::vector<TextQuery> queries;
   for (const std::string& text : a->texts)
     queries.push_back({.text = a->query, .pair = text, .deadline = call.server.deadline()});
   ask_all(*call.reply, a->model, std::move(queries),
-          [reply = call.reply, a, answer = std::move(answer)](Result<std::vector<TextAnswer>> all) {
-            if (!all.ok()) return reply->send(openai_error(all.error()));
+          [reply = call.reply, path = call.request.path,
+           answer = std::move(answer)](Result<std::vector<TextAnswer>> all) {
+            if (!all.ok()) return reply->send(rerank_error(path, all.error()));
             reply->send({200, dump_json(answer(*all)) + "\n"});
           });
 }
@@ -149,7 +156,8 @@ Status rerank_texts(RouteCall& call) {
 
 template <Status (*answer)(RouteCall&)>
 void answer_rerank(RouteCall& call) {
-  if (const Status s = answer(call); !s.ok()) call.reply->send(openai_error(s.error()));
+  if (const Status s = answer(call); !s.ok())
+    call.reply->send(rerank_error(call.request.path, s.error()));
 }
 
 std::vector<Route> rerank_routes(const ServeContext&) {
