@@ -25,7 +25,8 @@ OrderedJson PipelineOutcome::json() const {
                                            {"endpoint", true},
                                            {"url", true},
                                            {"endpoint_name", true},
-                                           {"model", true}})
+                                           {"model", true},
+                                           {"example", true}})
       if (s.result.contains(key) && (deployed || !of_endpoint)) j[key] = s.result.at(key);
   }
   j["steps"] = list;

@@ -47,24 +47,6 @@ WeightStorage storage_of(const Pretrained& model, const ServedOptions& o, const 
   return keeps_stored(o, backend) ? storage_in_file(*model.weights) : o.weights;
 }
 
-std::optional<ServedTask> task_of(Head head) {
-  switch (head) {
-    case Head::causal_lm:
-      return ServedTask::generation;
-    case Head::seq2seq_lm:
-      return ServedTask::text2text;
-    case Head::sequence_classification:
-    case Head::multiple_choice:  // of a context and a choice: its score
-      return ServedTask::classification;
-    case Head::masked_lm:
-      return ServedTask::fill_mask;
-    case Head::image_classification:
-      return ServedTask::image_classification;
-    default:
-      return {};
-  }
-}
-
 // Reads the settings of a request to a classifier or masked model.
 Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t otherwise) {
   if (!shared || shared->is_null()) return otherwise;
@@ -118,6 +100,24 @@ void wait_for_unloads() { unloader().wait(); }
 
 void ServedModel::unload(ServedModel* m) {
   unloader().start([m] { delete m; });
+}
+
+std::optional<ServedTask> served_task(Head head) {
+  switch (head) {
+    case Head::causal_lm:
+      return ServedTask::generation;
+    case Head::seq2seq_lm:
+      return ServedTask::text2text;
+    case Head::sequence_classification:
+    case Head::multiple_choice:  // of a context and a choice: its score
+      return ServedTask::classification;
+    case Head::masked_lm:
+      return ServedTask::fill_mask;
+    case Head::image_classification:
+      return ServedTask::image_classification;
+    default:
+      return {};
+  }
 }
 
 std::string name_of(ServedTask task) {
@@ -186,7 +186,7 @@ Status ServedModel::open(const std::string& source, const ServedOptions& o) {
   if (o.cancelled) model_.weights = cancellable_weights(std::move(model_.weights), o.cancelled);
   const ModelConfig& c = model_.config;
   const std::optional<ServedTask> task =
-      c.embedding ? std::optional(ServedTask::embedding) : task_of(c.head);
+      c.embedding ? std::optional(ServedTask::embedding) : served_task(c.head);
   if (!task)
     return Error(err::kServeModel,
                  fmt::format("a model with the head {} is not served", name_of(c.head)))

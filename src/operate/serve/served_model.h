@@ -41,6 +41,8 @@ enum class ServedTask {
   embedding,
   image_classification
 };
+// The task of models with this head; nullopt: they are not served.
+std::optional<ServedTask> served_task(Head head);
 bool writes_text(ServedTask task);     // generation and text2text
 std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
 

@@ -13,6 +13,7 @@
 #include "run/commands/endpoint_server.h"
 #include "run/commands/errors.h"
 #include "run/commands/serve_settings.h"
+#include "run/commands/step_results.h"
 
 namespace hone {
 namespace {
@@ -146,18 +147,18 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
   if (!has_server)
     e = HONE_TRY(wait_until_ready(s, registry, e.id, HONE_TRY(start_server(s, registry, e))));
   const DeployedModel& own = e.deployed.back();
-  if (s.json)
-    print_out(dump_json(OrderedJson{{"endpoint", e.id},
-                                    {"endpoint_name", e.display_name},
-                                    {"url", e.address},
-                                    {"model", v.model},
-                                    {"version", v.number},
-                                    {"traffic", own.traffic},
-                                    {"deployed_model", own.id}}) +
-              "\n");
-  else
-    print_out(
-        fmt::format("{}:{} answers at {}\nendpoint={}\n", v.model, v.number, e.address, e.id));
+  OrderedJson j{{"endpoint", e.id},        {"endpoint_name", e.display_name},
+                {"url", e.address},        {"model", v.model},
+                {"version", v.number},     {"traffic", own.traffic},
+                {"deployed_model", own.id}};
+  if (const Json example = example_of_model(e, v.model); !example.is_null())
+    j["example"] = OrderedJson(example);
+  if (s.json) {
+    print_out(dump_json(j) + "\n");
+    return kExitDone;
+  }
+  for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
+  print_out(fmt::format("{}:{} answers at {}\nendpoint={}\n", v.model, v.number, e.address, e.id));
   return kExitDone;
 }
 

@@ -5,6 +5,14 @@
 #include "run/commands/errors.h"
 
 namespace hone {
+namespace {
+
+void add_key(HttpRequest& request) {
+  if (const std::string key = environment("HONE_API_KEY"); !key.empty())
+    request.headers["authorization"] = "Bearer " + key;
+}
+
+}  // namespace
 
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
   const std::string body = dump_json(Json{{"parameters",
@@ -16,8 +24,7 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
   request.url = endpoint.address + "/v2/repository/models/" + url_encoded(version.model) + "/load";
   request.body = std::as_bytes(std::span(body));
   request.idempotent = false;
-  if (const std::string key = environment("HONE_API_KEY"); !key.empty())
-    request.headers["authorization"] = "Bearer " + key;
+  add_key(request);
   HttpClient http({.stall_timeout_seconds = 3600, .least_rate = 0, .retries = 0});
   const HttpResponse answer = HONE_TRY(http.send(request));
   if (answer.status == 200) return Ok{};
@@ -28,6 +35,16 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
                            version.version, said ? text_at(json, "error") : answer.body))
       .at(endpoint.address)
       .todo("the versions deployed before are still served; correct the model and deploy again");
+}
+
+Json example_of_model(const Endpoint& endpoint, const std::string& model) {
+  HttpRequest request{.url = endpoint.address + "/v1/models/" + url_encoded(model)};
+  add_key(request);
+  HttpClient http({.stall_timeout_seconds = 10, .retries = 0});
+  const auto answer = http.send(request);
+  if (!answer.ok() || answer->status != 200) return nullptr;
+  const auto described = parse_json(answer->body, "the answer");
+  return described.ok() ? value_at(*described, "example") : Json();
 }
 
 std::string server_log(const Endpoint& endpoint) {

@@ -8,6 +8,8 @@ namespace hone {
 // Makes the server load a version. HONE_API_KEY is the access key, if the server needs one. H3021
 // quotes the server's answer.
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
+// An instance that the endpoint's server answers with this model; null if the server gives none.
+Json example_of_model(const Endpoint& endpoint, const std::string& model);
 // The variable with EndpointServer::awaited for a server that is started.
 inline constexpr const char* kAwaitedVariable = "HONE_AWAITED_SERVER";
 // The log file of a server that is started.

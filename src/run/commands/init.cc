@@ -11,6 +11,7 @@
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/recipe_task.h"
 #include "run/commands/task_choice.h"
 
 namespace hone {
@@ -97,7 +98,8 @@ Result<int> run_init(const std::vector<std::string>& args) {
                               .hub_model = sample.model.hub,
                               .row = sample.row,
                               .keys = sample.keys,
-                              .flags = sample.flags});
+                              .flags = sample.flags,
+                              .is_served = is_served_task(task)});
   for (auto& [path, text] : tiny_model_files(sample.model))
     files["model/" + path] = std::move(text);
   for (const auto& [path, text] : files) {

@@ -7,6 +7,7 @@
 #include "learn/train/ledger.h"
 #include "operate/pipeline/errors.h"
 #include "operate/registry/policy.h"
+#include "operate/serve/served_model.h"
 
 namespace hone {
 namespace {
@@ -33,6 +34,7 @@ RecipeTask recipe_task_of(const Task& task) {
   };
   out.generates = has_setting(schema, "predict_with_generate");
   out.prepares = task.text || task.prepared;
+  out.is_served = is_served_task(task);
   out.caches_shards = task.prepared && task.prepared->splits_by_file;
   return out;
 }
@@ -50,6 +52,14 @@ Result<RecipeTask> recipe_task(const std::string& name) {
 }
 
 }  // namespace
+
+bool is_served_task(const Task& task) {
+  if (!task.sample) return true;
+  Result<ModelConfig> config = read_model_config(Json(task.sample->model.config));
+  if (!config.ok()) return true;
+  (void)task.choose_head(*config);  // an error of other settings comes after the head is set
+  return served_task(config->head).has_value();
+}
 
 Result<Pipeline> task_recipe(const ConfigTree& tree) { return recipe_pipeline(tree, recipe_task); }
 

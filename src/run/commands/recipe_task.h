@@ -6,6 +6,10 @@
 namespace hone {
 
 struct ConfigTree;
+struct Task;
+
+// Whether hone serve answers with the models of a task. True for a task without a sample project.
+bool is_served_task(const Task& task);
 
 // A task's flags come from its settings and the words that each decides (learn/train/ledger.h).
 // Errors: those of recipe_pipeline; H3161 there is no such task.

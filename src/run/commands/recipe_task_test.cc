@@ -78,6 +78,14 @@ TEST(RecipeTask, TheMetricOfATaskIsOneThatItsRowsGive) {
   }
 }
 
+TEST(RecipeTask, ModelsThatAreNotServedAreNotDeployed) {
+  std::vector<std::string> without;
+  for (const Task& task : all_task())
+    if (recipe_with(task.name, "seed").value().find("deploy") == nullptr)
+      without.push_back(task.name);
+  EXPECT_EQ(without, (std::vector<std::string>{"ner", "qa"}));
+}
+
 TEST(RecipeTask, TheGlueTaskCountsWhereverAModelIs) {
   const auto p = recipe_with("classification", "task_name");
   ASSERT_TRUE(p.ok()) << p.error().text();

@@ -1,5 +1,6 @@
 #include "run/commands/step_results.h"
 
+#include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/registry/metric_interval.h"
@@ -129,9 +130,11 @@ std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
     const std::string key = environment("HONE_API_KEY").empty()
                                 ? ""
                                 : " \\\n  -H \"Authorization: Bearer $HONE_API_KEY\"";
-    lines.push_back(fmt::format(
-        "{:<11} curl {}/v1/models/{}:predict{} \\\n  -d '{{\"instances\": [\"a text\"]}}'", "ask",
-        url, model, key));
+    OrderedJson instances = OrderedJson::array();
+    instances.push_back(outcome.value("example", OrderedJson("a text")));
+    lines.push_back(fmt::format("{:<11} curl {}/v1/models/{}:predict{} \\\n  -d {}", "ask", url,
+                                model, key,
+                                shell_word(dump_json(OrderedJson{{"instances", instances}}))));
   }
   if (!name.empty()) lines.push_back(fmt::format("{:<11} hone endpoints stop {}", "stop", name));
   return lines;

@@ -27,7 +27,7 @@ OrderedJson pipeline_config(const ProjectOf& project) {
 
 constexpr const char* kReadme = R"(# {name}
 
-    hone pipeline run pipeline.json          # data/ and model/ to an endpoint; prints endpoint=...
+    hone pipeline run pipeline.json          # {goal}
     hone pipeline run pipeline.json --dry_run
     hone pipeline schedule pipeline.json --on data    # again whenever data/ changes
 
@@ -74,9 +74,12 @@ jobs:
       - run: hone pipeline run pipeline.json
 )";
 
-std::string filled(std::string text, const std::string& name, const std::string& hub) {
-  for (const auto& [what, value] :
-       {std::pair<std::string, std::string>("{name}", name), {"{hub}", hub}})
+std::string filled(std::string text, const ProjectOf& p) {
+  const std::string goal = p.is_served ? "data/ and model/ to an endpoint; prints endpoint=..."
+                                       : "data/ and model/ to a registered version";
+  for (const auto& [what, value] : {std::pair<std::string, std::string>("{name}", p.name),
+                                    {"{hub}", p.hub_model},
+                                    {"{goal}", goal}})
     for (size_t at; (at = text.find(what)) != std::string::npos;)
       text.replace(at, what.size(), value);
   return text;
@@ -85,7 +88,7 @@ std::string filled(std::string text, const std::string& name, const std::string&
 }  // namespace
 
 std::map<std::string, std::string> project_files(const ProjectOf& p) {
-  const auto text = [&](const char* form) { return filled(form, p.name, p.hub_model); };
+  const auto text = [&](const char* form) { return filled(form, p); };
   return {{"pipeline.json", dump_json(pipeline_config(p), {.indent = 2}) + "\n"},
           {"data/train.jsonl", rows(p, 0, kTrainRows)},
           {"data/validation.jsonl", rows(p, kTrainRows, kTrainRows + kValidationRows)},

@@ -14,6 +14,7 @@ struct ProjectOf {
   std::string hub_model;                // named in README.md
   OrderedJson (*row)(int i) = nullptr;  // of the data
   OrderedJson keys, flags;              // of the recipe, and of its object `train`
+  bool is_served = true;                // the pipeline ends with an endpoint, else with a decision
 };
 // Path below the project's folder -> text. The model of the pipeline is in "model".
 std::map<std::string, std::string> project_files(const ProjectOf& project);

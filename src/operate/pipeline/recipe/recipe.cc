@@ -342,6 +342,13 @@ Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& f
              decide_step(parts),   deploy_step(parts)};
   if (!parts.task.prepares)
     std::erase_if(p.steps, [](const PipelineStep& step) { return step.name == "preprocess"; });
+  if (!parts.task.is_served) {
+    p.steps.pop_back();
+    p.says.push_back(
+        fmt::format("{:<11} left out: hone serve has no answers for the task {}; the run ends with "
+                    "the decision",
+                    "deploy", parts.recipe.task));
+  }
   return p;
 }
 

@@ -19,8 +19,8 @@ namespace hone {
 
 struct ConfigTree;
 
-// Steps download, check, preprocess (unless the task reads its rows as they are), train, evaluate, register, should-deploy, deploy. Errors: H3161,
-// H3162, those of `find_task`, at the key, and of its policy.
+// Steps download, check, preprocess (unless the task reads its rows as they are), train, evaluate, register, should-deploy, deploy (unless
+// the task is not served). Errors: H3161, H3162, those of `find_task`, at the key, and of its policy.
 Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& find_task);
 
 }  // namespace hone

@@ -28,6 +28,7 @@ struct RecipeTask {
   bool generates = false;      // evaluation generates texts (--predict_with_generate)
   bool caches_shards = false;  // hone prepare keeps the shards of each file
   bool prepares = true;        // false: its rows are read as they are, by every step
+  bool is_served = true;       // hone serve answers with its models
   // Reads a policy, a JSON object; `place` is for messages. Errors: those of a policy.
   std::function<Result<RecipePolicy>(const std::string& text, const std::string& place)> policy =
       {};

@@ -119,6 +119,26 @@ TEST(Recipe, ImagesAreReadAsTheyAre) {
               HasSubstr("are not prepared"));
 }
 
+// A task that hone serve has no answers for ends with the decision, and says so.
+TEST(Recipe, WithoutAServerThereIsNoDeployment) {
+  const auto read = [](bool is_served) {
+    const auto find = [is_served](const std::string& name) -> Result<RecipeTask> {
+      RecipeTask task = HONE_TRY(test_task(name));
+      task.is_served = is_served;
+      return task;
+    };
+    return read_pipeline(kFlat, "p.json",
+                         [&](const ConfigTree& tree) { return recipe_pipeline(tree, find); })
+        .value();
+  };
+  const auto says = [](const Pipeline& p) { return fmt::format("{}", fmt::join(p.says, "\n")); };
+  EXPECT_NE(read(true).find("deploy"), nullptr);
+  EXPECT_THAT(says(read(true)), testing::Not(HasSubstr("left out")));
+  EXPECT_EQ(read(false).find("deploy"), nullptr);
+  EXPECT_NE(read(false).find("should-deploy"), nullptr);
+  EXPECT_THAT(says(read(false)), HasSubstr("deploy      left out"));
+}
+
 // The cluster keys say how many ranks train, once the file says what starts them.
 TEST(Recipe, ALauncherStartsARankForEachGpu) {
   const auto train = [](const std::string& more) {

@@ -179,6 +179,13 @@ TEST_F(EmbeddingRoutes, RanksDocuments) {
 }
 
 TEST_F(EmbeddingRoutes, GivesTensorsAndPredictionsToo) {
+  for (const std::string name : {"e", "r", "c"}) {
+    const Json described =
+        Json::parse(http_.get(server_->url() + "/v1/models/" + name).value().body);
+    Json body;
+    body["instances"].push_back(described["example"]);
+    EXPECT_EQ(post("v1/models/" + name + ":predict", body).status, 200) << described;
+  }
   const Json one = ask("v1/embeddings", {{"model", "e"}, {"input", "w1 w2"}});
   const Json predicted = ask("v1/models/e:predict", {{"instances", {"w1 w2"}}});
   const Json tensors = ask(

@@ -93,6 +93,8 @@ TEST_F(ImageRoutes, FormsOfAnImageGiveTheSameAnswer) {
     EXPECT_EQ(one["label"], all[0]["label"]);
     EXPECT_NEAR(one["score"].get<double>(), all[0]["score"].get<double>(), 1e-5);
   }
+  const Json described = Json::parse(http_.get(server_->url() + "/v1/models/vit").value().body);
+  EXPECT_TRUE(predictions(kKserve1, {described["example"]})[0]["label"].is_string()) << described;
   // All classes, best first.
   const Json ranked =
       predictions(kKserve1, {{{"b64", encode_base64(picture("dog/1.png"))}}}, {{"top_k", nullptr}});

@@ -1,5 +1,6 @@
 // OpenAI's completions, chat and models.
 //   https://platform.openai.com/docs/api-reference
+#include "operate/serve/example.h"
 #include "operate/serve/openai/openai_answer.h"
 #include "operate/serve/protocol/json_body.h"
 
@@ -78,7 +79,8 @@ OrderedJson model_json(const ServedModel& m) {
           {"name", m.name()},
           {"ready", true},
           {"task", name_of(m.task())},
-          {"chat", m.chat_template(false).ok()}};
+          {"chat", m.chat_template(false).ok()},
+          {"example", example_instance(m)}};
 }
 
 void list_models(RouteCall& call) {

@@ -111,6 +111,12 @@ TEST_F(ServeRoutes, KserveV1AnswersEveryTask) {
   EXPECT_EQ(tasks, (std::vector<std::string>{"text-generation", "text2text-generation",
                                              "text-classification", "fill-mask"}));
   EXPECT_EQ(models["data"][0]["chat"], false);  // no template
+  for (const Json& m : models["data"]) {
+    Json body;
+    body["instances"].push_back(m["example"]);
+    const std::string name = m["id"];
+    EXPECT_EQ(post("/v1/models/" + name + ":predict", body.dump()).status, 200) << m;
+  }
 }
 
 // Clients whose numbers are all doubles send 4.0 and mean 4. Other numbers are refused in the words

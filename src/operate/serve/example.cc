@@ -1,0 +1,16 @@
+#include "operate/serve/example.h"
+
+namespace hone {
+
+Json example_instance(const ServedModel& model) {
+  // A PNG of one grey pixel.
+  constexpr const char* kPixel =
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAA"
+      "AACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg==";
+  if (model.task() == ServedTask::image_classification) return {{"b64", kPixel}};
+  if (model.task() != ServedTask::fill_mask) return "a text";
+  const int32_t mask = model.tokenizer().mask_id().value_or(0);  // a masked model has one
+  return "a " + model.tokenizer().decode(std::span(&mask, 1)) + " text";
+}
+
+}  // namespace hone

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# nightly: --all
+"""The projects of hone init as their README says: the pipeline runs unchanged, its line for the shell asks the endpoint, and
+its last line stops it. Tasks that hone serve has no answers for end with a decision.
+
+    tests/faults/projects.py --hone build/hone [--all] [--task mlm]
+
+--all: each task; else two, one that is served and one that is not.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def demand(condition, *what):
+    if not condition:
+        sys.exit("\n".join(str(w) for w in what))
+
+
+class Home:
+    """A machine with hone and nothing else of the user."""
+
+    def __init__(self, program, folder):
+        self.folder = folder
+        os.symlink(program, os.path.join(folder, "hone"))
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "HONE_"))}
+        self.environment = {**kept, "HOME": folder, "PATH": folder + os.pathsep + os.environ["PATH"], "NO_PROXY": "*",
+                            "HF_HUB_OFFLINE": "1", "HONE_DRAIN_DELAY": "0"}
+
+    def shell(self, line, status=0, within="."):
+        done = subprocess.run(["sh", "-c", line], cwd=os.path.join(self.folder, within), env=self.environment, capture_output=True,
+                              text=True, timeout=600)
+        demand(done.returncode == status, line, done.returncode, done.stdout, done.stderr)
+        return done.stdout, done.stderr
+
+
+def tasks_of(home):
+    _, said = home.shell("hone init none", status=2)
+    return re.search(r"is not one of (.*)", said)[1].replace(",", "").split()
+
+
+def check(home, task):
+    """What the end of the run says."""
+    _, said = home.shell(f"hone init {task}")
+    home.shell(re.search(r"^project +\S+: (.*)$", said, re.M)[1].replace("pipeline.json", "pipeline.json --dry_run"))
+    told, said = home.shell("hone pipeline run pipeline.json", within=task)
+    shown = json.loads(home.shell(f"hone models show {task}@champion --json")[0])
+    demand(shown["version"] == 1, shown)
+    with open(os.path.join(home.folder, task, "README.md"), encoding="utf-8") as f:
+        promised = "endpoint=..." in f.read()
+    demand(promised == ("endpoint=" in told), "README.md and the run differ", told, said)
+    if not promised:
+        demand("deploy      left out" in said and "stop " not in said, said)
+        return "a decision"
+    ask = re.search(r"^ask +(curl .*?)^stop +(hone .*?)$", said, re.M | re.S)
+    demand(ask, said)
+    answer = json.loads(home.shell(ask[1])[0])
+    demand(len(answer["predictions"]) == 1, answer)
+    home.shell(ask[2])
+    home.shell(ask[1], status=7)  # nobody listens
+    return json.dumps(answer["predictions"][0])[:60]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(ROOT, "build", "hone"))
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--task")
+    options = parser.parse_args()
+    if not shutil.which("curl"):
+        print("skipped: there is no curl")
+        return 77
+    folder = tempfile.mkdtemp(prefix="hone_projects_")
+    home = Home(os.path.realpath(options.hone), folder)
+    asked = tasks_of(home) if options.all else [options.task] if options.task else ["mlm", "ner"]
+    try:
+        for task in asked:
+            print(f"{task:<16} {check(home, task)}", flush=True)
+    finally:
+        for task in asked:
+            subprocess.run([os.path.join(folder, "hone"), "endpoints", "delete", task], env=home.environment, capture_output=True,
+                           check=False)
+        shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
