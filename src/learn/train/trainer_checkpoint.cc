@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/objects/service.h"
+#include "base/store/private_file.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/safetensors/stacked_weights.h"
@@ -147,6 +148,7 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
             "replaced, others stay)");
   TrainStart start;
   // One of several runs that start at once gets further.
+  HONE_TRY(make_run_folder(s.output_dir));
   start.lock = std::make_shared<RunLock>(HONE_TRY(RunLock::take(s.output_dir)));
   // A checkpoint that was being replaced when its process was killed comes back.
   if (dir.kind != OutputDirKind::foreign_files) HONE_TRY(clean_leftovers(s.output_dir));

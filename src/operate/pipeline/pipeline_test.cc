@@ -320,8 +320,8 @@ TEST(Runner, SecretsOfAStepAreNotKept) {
   EXPECT_EQ(file_store().read(logs + "/a.log").value(),
             "step HUB_TOKEN=*** https://host/x?sig=***\nloss 2.5 Authorization: Bearer ***\n");
   using std::filesystem::perms;
-  for (const std::string& closed :
-       {logs, logs + "/a.log", logs + "/b.out", folder.path + "/runs/pipeline.db"})
+  for (const std::string& closed : {folder.path + "/runs/" + good.run, logs, logs + "/a.log",
+                                    logs + "/b.out", folder.path + "/runs/pipeline.db"})
     EXPECT_EQ(std::filesystem::status(closed).permissions() & perms::others_all, perms::none)
         << closed;
 }

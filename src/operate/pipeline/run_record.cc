@@ -51,6 +51,7 @@ RunRecord::~RunRecord() {
 }
 
 Status RunRecord::take_lock() {
+  HONE_TRY(make_run_folder(folder()));
   HONE_TRY(store_.make_dirs(folder() + "/logs"));
   close_to_others(folder() + "/logs");
   const std::string path = folder() + "/.lock";

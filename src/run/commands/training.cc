@@ -5,6 +5,7 @@
 
 #include "base/core/log.h"
 #include "base/settings/errors.h"
+#include "base/store/private_file.h"
 #include "base/store/store.h"
 #include "engine/backends/backends.h"
 #include "learn/pretrained/stored.h"
@@ -138,7 +139,7 @@ Result<std::unique_ptr<TaskRun>> open_run(const Task& task) {
 
 Status check_output_dir(const std::string& folder) {
   Store& store = file_store();
-  HONE_TRY(store.make_dirs(folder));
+  HONE_TRY(make_run_folder(folder));
   const std::string probe = folder + "/.hone_probe";
   HONE_TRY(store.write(probe, "probe\n"));
   return store.remove_all(probe);

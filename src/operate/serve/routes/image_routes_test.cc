@@ -94,7 +94,8 @@ TEST_F(ImageRoutes, FormsOfAnImageGiveTheSameAnswer) {
     EXPECT_NEAR(one["score"].get<double>(), all[0]["score"].get<double>(), 1e-5);
   }
   const Json described = Json::parse(http_.get(server_->url() + "/v1/models/vit").value().body);
-  EXPECT_TRUE(predictions(kKserve1, {described["example"]})[0]["label"].is_string()) << described;
+  EXPECT_TRUE(predictions(kKserve1, Json::array({described["example"]}))[0]["label"].is_string())
+      << described;
   // All classes, best first.
   const Json ranked =
       predictions(kKserve1, {{{"b64", encode_base64(picture("dog/1.png"))}}}, {{"top_k", nullptr}});
