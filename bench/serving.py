@@ -29,11 +29,11 @@ DATA = pathlib.Path(os.environ.get("HONE_DATA", ROOT / ".." / "shared" / "data")
 WORDS = "the of and to in a is that for it as was with be by on not he his but at are this have from or had an".split()
 
 
-def make_model(name):
-    """The model's folder, and that of CTranslate2's form of it."""
-    import transformers
+def make_weights(name):
+    """The folder of a model with random weights and a real tokenizer."""
     folder = FILES / f"serving-{name}"
     if not (folder / "model.safetensors").exists():
+        import transformers
         folder.mkdir(parents=True, exist_ok=True)
         tokenizer, config = {"gpt2": ("tok-gpt2", "gpt2.json"), "t5": ("tok-t5", "t5-small.json")}[name]
         shutil.copy(DATA / "configs" / config, folder / "config.json")
@@ -44,7 +44,12 @@ def make_model(name):
         kind = transformers.AutoModelForSeq2SeqLM if name == "t5" else transformers.AutoModelForCausalLM
         transformers.set_seed(1)
         kind.from_config(config).save_pretrained(folder)
-    forms = {}
+    return folder
+
+
+def make_model(name):
+    """The model's folder, and that of CTranslate2's form of it."""
+    folder, forms = make_weights(name), {}
     for dtype in ("float32", "int8"):
         forms[dtype] = FILES / f"serving-{name}-ct2-{dtype}"
         if not forms[dtype].exists():
