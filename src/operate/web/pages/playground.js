@@ -36,6 +36,8 @@ function fit() {
   byId('max_tokens').placeholder = kind() === 'complete' ? COMPLETION_TOKENS : "the model's";
   byId('prompt').required = kind() !== 'picture', byId('file').required = kind() === 'picture';
   byId('prompt-label').textContent = PROMPTS[kind()] || 'Text';
+  const {example} = state.models.find((m) => m.id === byId('model').value) || {};
+  byId('prompt').placeholder = kind() === 'fill' && typeof example === 'string' ? example : '';
   byId('talk').hidden = !chat || !messages.children.length;
   byId('answer-part').hidden = chat;
   byId('again').hidden = !chat;
