@@ -214,6 +214,38 @@ def rule_17_losses_do_not_depend_on_the_mesh(w):
                 shutil.rmtree(w.path("one"))
 
 
+def rule_17_groups_of_ranks_have_the_losses_of_one_rank(w):
+    """--mics_shard_size: groups of ranks cut states and have the same bits. Stages of one world have the bits that they have over all ranks: equal ones, but for
+    stage 1 with accumulation. A checkpoint continues in another world, and the folder of the model is whole."""
+    lora = ["--use_peft", "true", "--lora_r", "4", "--lora_target_modules", "all-linear"]
+    usual = [("gpt2", "plain", 2), ("llama", "lora", 1)]
+    for model, kind, accumulation in [(m, k, a) for m in ("gpt2", "llama", "bert", "t5") for k in ("plain", "lora") for a in (1, 2)] if w.all else usual:
+        steps = ["--max_steps", "20", "--save_steps", "10"] if w.all else ["--save_steps", "3"]
+        flags = [*steps, "--learning_rate", "0.0003", *(lora if kind == "lora" else [])]
+        command = lambda out, ranks, *more: w.command(model, out, ranks, "--per_device_train_batch_size", str(16 // accumulation // ranks), *more, *flags,
+                                                      accumulation=accumulation)
+        final, middle = "adapter_model" if kind == "lora" else "model", "checkpoint-10" if w.all else "checkpoint-3"
+        w.run(1, command("one", 1))
+        wanted, bits = w.losses("one"), {}
+        for ranks, group in ((4, 2), (8, 4)) if w.all else ((4, 2),):
+            for stage in (1, 2, 3) if w.all or kind == "plain" else (3,):
+                what = f"{model}, {kind}, {ranks} ranks in groups of {group}, ZeRO {stage}, accumulation {accumulation}"
+                w.run(ranks, command("many", ranks, "--mics_shard_size", str(group), "--zero_stage", str(stage)))
+                close(w.losses("many"), wanted, what, FIRST)
+                bits[ranks, stage] = w.losses("many"), w.tensors("many", final)
+                demand({n: len(b) for n, b in bits[ranks, stage][1].items()} == {n: len(b) for n, b in w.tensors("one", final).items()}, f"{what}: other tensors")
+                worlds = (1, []), (2, ["--zero_stage", "3"]), (4, ["--zero_stage", "2", "--mics_shard_size", "2"]), (2, ["--mesh", "tensor=2"])
+                for others, more in worlds if w.all else worlds[:1] if stage == 1 else worlds[2:3]:
+                    shutil.copytree(w.path("many", middle), w.path("then", middle))
+                    w.run(others, command("then", 1 if "--mesh" in more else others, *more))
+                    close(w.losses("then"), wanted, f"{what}, then {others} ranks {more}", FIRST)
+                    shutil.rmtree(w.path("then"))
+                shutil.rmtree(w.path("many"))
+                for other in range(1 if accumulation == 1 else 2, stage):
+                    demand(bits.get((ranks, other), bits[ranks, stage]) == bits[ranks, stage], f"{what}: other bits than stage {other}")
+        shutil.rmtree(w.path("one"))
+
+
 def rule_2_meshes_that_do_not_fit_are_refused(w):
     """By a code, before the first step."""
     for model, ranks, flags, code, text in (
@@ -223,6 +255,11 @@ def rule_2_meshes_that_do_not_fit_are_refused(w):
             ("gpt2", 2, ["--mesh", "tensor=2", "--optim", "adafactor"], "H2432", "--optim adafactor"),
             ("gpt2", 2, ["--mesh", "pipeline=2"], "H2432", "does not divide layers"),
             ("gpt2", 2, ["--mesh", "rows=2"], "H0203", "there is no axis 'rows'"),
+            ("gpt2", 3, ["--mics_shard_size", "2", "--zero_stage", "1"], "H2432", "3 ranks are not groups of 2"),
+            ("gpt2", 2, ["--mics_shard_size", "1", "--zero_stage", "1"], "H2432", "cuts nothing"),
+            ("gpt2", 4, ["--mics_shard_size", "2"], "H2432", "stage 0 of ZeRO has no states to cut"),
+            ("gpt2", 4, ["--mics_shard_size", "2", "--zero_stage", "1", "--split_invariant", "1"], "H2432", "--split_invariant"),
+            ("gpt2", 4, ["--mics_shard_size", "2", "--zero_stage", "1", "--mesh", "tensor=2"], "H2432", "the axis 'tensor'"),
             ("llama", 4, ["--mesh", "tensor=4"], "H1101", "2 key/value heads are not divided among 4 ranks")):
         w.wait(w.start(ranks, w.command(model, "refused", 1, *flags)))
         demand(code in w.log(0) and text in w.log(0), f"{flags}: {w.log(0)}")
@@ -348,8 +385,8 @@ def rule_18_each_row_is_evaluated_once(w):
     for name, (task, files) in tests.items():
         argv = [w.hone, "train", "--task", *task, "--do_eval", "--per_device_eval_batch_size", "4", "--threads", "1", "--output_dir"]
         w.run(1, [*argv, "eval_one"])
-        for ranks, stage in (2, "0"), (3, "0"), (2, "3"):
-            w.run(ranks, [*argv, "eval_many", "--zero_stage", stage])
+        for ranks, stage in [(2, "0"), (3, "0"), (2, "3"), *([(4, "3")] if w.all or name == "summarization" else [])]:
+            w.run(ranks, [*argv, "eval_many", "--zero_stage", stage, *(["--mics_shard_size", "2"] if ranks == 4 else [])])
             for result in ["eval_results.json"] + (["predict_results.json"] if "--do_predict" in task else []):
                 one, many = w.results("eval_one", result), w.results("eval_many", result)
                 demand(one == many, f"{name} on {ranks} ranks, {result}: {many}, {one} on one rank")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bytes that ranks send, by the kernel's counters, against those of `hone plan`, in each stage of ZeRO and on meshes.
+"""Bytes that ranks send, by the kernel's counters, against those of `hone plan`, in each stage of ZeRO, in groups of ranks and on meshes.
 
     tests/faults/traffic.py --hone build/hone
 
@@ -23,7 +23,9 @@ HEADERS = 66
 SHORT, LONG = 4, 24  # steps
 BOUND = 0.01
 RANKS = 2
-MESHES = [("", 2, stage) for stage in range(4)] + [("tensor=2", 2, 0), ("data=2,tensor=2", 4, 0), ("data=2,tensor=2", 4, 3)]
+GROUPS = "groups of 2"
+MESHES = [("", 2, stage) for stage in range(4)] + [("tensor=2", 2, 0), ("data=2,tensor=2", 4, 0), ("data=2,tensor=2", 4, 3),
+                                                   (GROUPS, 4, 1), (GROUPS, 4, 3)]
 CONFIG = {"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": 704,
           "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
 
@@ -76,7 +78,8 @@ class Namespace:
 
 
 def flags(steps, mesh, stage, output):
-    return [*(["--mesh", mesh] if mesh else []), "--task", "clm", "--config_name", "config.json", "--tokenizer_name", TOKENIZER,
+    axes = ["--mics_shard_size", "2"] if mesh == GROUPS else ["--mesh", mesh] if mesh else []
+    return [*axes, "--task", "clm", "--config_name", "config.json", "--tokenizer_name", TOKENIZER,
             "--train_file", "rows.txt",
             "--validation_split_percentage", "0", "--do_train", "--block_size", "32", "--per_device_train_batch_size", "2",
             "--max_steps", str(steps), "--zero_stage", str(stage), "--save_strategy", "no", "--threads", "1",
@@ -128,7 +131,7 @@ def main():
                 demand(abs(sent / planned - 1) <= BOUND, f"{sent:.0f} bytes a step, {planned:.0f} planned")
                 demand(memory == plan["peak_bytes"]["device"],
                        f"the run has {memory} bytes, {plan['peak_bytes']['device']} are planned")
-                axes = f", {ranks * plan['sent_along_tensor_bytes']:.0f} along tensor" if mesh else ""
+                axes = f", {ranks * plan['sent_along_tensor_bytes']:.0f} along tensor" if "tensor" in mesh else ""
                 print(f"{mesh} stage {stage}: {sent:.0f} bytes a step, {sent / planned:.4f} of the planned{axes}; memory {memory}",
                       flush=True)
             except Fault as fault:

@@ -210,6 +210,16 @@ void read_fsdp(const ConfigBlock& b) {
   f.walk(keys);
 }
 
+// Groups of dp_shard_size ranks cut states, and dp_replicate_size groups have the same.
+ConfigAct groups_of_ranks() {
+  return [](const ConfigBlock& b, const std::string& key) {
+    if (b.number(key, 1) <= 1) return;
+    const auto shard = static_cast<int64_t>(b.number("dp_shard_size", 0));
+    if (shard < 1) return b.cannot_be(key, "give dp_shard_size, the number of ranks in a group");
+    if (shard > 1) b.set("mics_shard_size", shard, key);
+  };
+}
+
 ConfigAct known_plugins() {
   return [](const ConfigBlock& b, const std::string& key) {
     for (const std::string& plugin : b.texts(key))
@@ -328,7 +338,7 @@ std::vector<ConfigKey> keys_with_settings() {
           {"sequence_parallel_degree", only({"1"}, ranks)},
           {"tensor_parallel_size", only({"1"}, ranks)},
           {"expert_parallel_size", only({"1"}, ranks)},
-          {"dp_replicate_size", only({"1"}, ranks)},
+          {"dp_replicate_size", groups_of_ranks()},
           {"sample_packing", [](const ConfigBlock& b, const std::string& key) {
              if (b.flag(key))
                b.note(key,

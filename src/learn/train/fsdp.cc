@@ -33,6 +33,7 @@ void follow_fsdp(Schema& schema, std::vector<std::string>& notices, std::vector<
   for (const std::string& word : fsdp_words(schema.at("fsdp").value())) {
     if (const auto stage = stages.find(word); stage != stages.end()) {
       imply("zero_stage", stage->second, word);
+      if (word.starts_with("hybrid_")) imply("mics_shard_size", -1, word);
     } else if (word == "offload") {
       imply("offload_param_device", "cpu", word);
       imply("offload_optimizer_device", "cpu", word);

@@ -84,7 +84,39 @@ Status set_mesh(const TrainSettings& s) {
   if (mesh.tensor > 1)
     if (std::optional<Error> error = uncombined(s)) return std::move(*error);
   ranks.set_tensor_ranks(mesh.tensor);
+  int64_t local = 0;
+  if (s.mics_shard_size < 0) {
+    const Json decided = HONE_TRY(ranks.decide(
+        "the ranks of a machine", [&]() -> Result<Json> { return Json(ranks.local_ranks()); }));
+    local = decided.get<int64_t>();
+  }
+  ranks.set_shard_ranks(HONE_TRY(shard_ranks(s, ranks, local)));
   return Ok{};
+}
+
+Result<int64_t> shard_ranks(const TrainSettings& s, const RunRanks& ranks, int64_t local_ranks) {
+  const auto refused = [&](const std::string& what, const std::string& todo) {
+    return Error(err::kMeshDoesNotFit, what)
+        .at(fmt::format("--mics_shard_size {}", s.mics_shard_size))
+        .todo(todo);
+  };
+  const int64_t all = ranks.share().ranks,
+                size = s.mics_shard_size < 0 ? local_ranks : s.mics_shard_size;
+  if (size == 0 || size == all || all == 1) return 0;
+  if (s.zero_stage == 0)
+    return refused("stage 0 of ZeRO has no states to cut", "use --zero_stage 1, 2 or 3");
+  if (size == 1) return refused("a group of one rank cuts nothing", "use --zero_stage 0");
+  if (all % size != 0)
+    return refused(fmt::format("{} ranks are not groups of {}", all, size),
+                   fmt::format("give a divisor of {}", all));
+  if (!ranks.tensor().alone())
+    return refused("groups of ranks do not combine with the axis 'tensor'",
+                   "leave the groups or the axis out");
+  if (s.split_invariant > 0)
+    return refused(
+        "groups of ranks do not combine with --split_invariant, whose sums have one order",
+        "leave one of them out");
+  return size;
 }
 
 }  // namespace hone

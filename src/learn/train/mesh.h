@@ -8,6 +8,7 @@
 
 namespace hone {
 
+class RunRanks;
 struct TrainSettings;
 
 struct MeshAxes {
@@ -18,8 +19,13 @@ struct MeshAxes {
 Result<MeshAxes> read_mesh(const std::string& text, const std::string& wanted);
 Error bad_mesh(const std::string& text, const std::string& why, const std::string& wanted);
 
-// Gives the ranks of a run the axes of its mesh. Errors: H0203; H2432 they do not fit the number of ranks, or a
-// setting does not combine with them.
+// Gives the ranks of a run the axes of its mesh, and the groups of --mics_shard_size. All ranks call it. Errors:
+// H0203; H2432 they do not fit the number of ranks, or a setting does not combine with them.
 Status set_mesh(const TrainSettings& settings);
+
+// The ranks of a group that cuts states (--mics_shard_size), of these ranks, whose mesh is set; 0: all of them.
+// `local_ranks`: of a machine. Errors: H2432.
+Result<int64_t> shard_ranks(const TrainSettings& settings, const RunRanks& ranks,
+                            int64_t local_ranks);
 
 }  // namespace hone

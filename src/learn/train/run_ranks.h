@@ -36,8 +36,19 @@ class RunRanks {
   // own. The rank of the run is data().rank * tensor().ranks + tensor().rank.
   Share data() const { return {share_.rank / tensor_ranks_, share_.ranks / tensor_ranks_}; }
   Share tensor() const { return {share_.rank % tensor_ranks_, tensor_ranks_}; }
+  // Groups of `data` that cut states (--mics_shard_size), one after another: this rank in its group, and the group
+  // among the groups. Each group has all states.
+  Share shard() const {
+    const int64_t n = shard_ranks_ > 0 ? shard_ranks_ : data().ranks;
+    return {data().rank % n, n};
+  }
+  Share replica() const {
+    const Share all = data(), own = shard();
+    return {all.rank / own.ranks, all.ranks / own.ranks};
+  }
   // The number of the run's ranks is a multiple.
   void set_tensor_ranks(int64_t ranks) { tensor_ranks_ = ranks; }
+  void set_shard_ranks(int64_t ranks) { shard_ranks_ = ranks; }  // 0: all; divides data().ranks
   // Ranks of the whole run, which decide the rows of a step; more than share().ranks while machines
   // are missing.
   int64_t full_ranks() const { return full_ranks_; }
@@ -72,7 +83,7 @@ class RunRanks {
 
   Share share_;
   std::string host_;
-  int64_t tensor_ranks_ = 1;
+  int64_t tensor_ranks_ = 1, shard_ranks_ = 0;
   int64_t local_ranks_ = 1, full_ranks_ = 1, epoch_ = 1, calls_ = 0;
   KeyValues* messages_ = nullptr;
   Group* group_ = nullptr;

@@ -41,6 +41,7 @@ Status add_files_of_run(CheckpointWriter& w, TrainTask& task, const SavedRun& sa
 
 // Whether this rank writes what it has of a tensor that ranks divide: not the second one with the same elements.
 bool writes(const RunRanks& ranks, const Session& session, const std::string& name) {
+  if (ranks.replica().rank > 0) return false;
   if (session.parts_of(name) == nullptr) return ranks.tensor().rank == 0;
   return cut_rows(session, name) || ranks.data().rank == 0;
 }
@@ -72,7 +73,7 @@ Result<std::vector<TensorData>> part_of(RunRanks& ranks, TrainTask& task,
   std::vector<int64_t> bytes;
   for (const TensorData& t : whole) {
     if (holders.at(fnv1a(t.name)) < ranks.share().ranks) {
-      mine.push_back(t);
+      if (ranks.replica().rank == 0) mine.push_back(t);
       continue;
     }
     shared.push_back(t);

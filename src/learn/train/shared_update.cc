@@ -1,6 +1,7 @@
 #include "learn/train/shared_update.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -40,7 +41,7 @@ class SharedUpdate {
     if (options_.split_invariant)
       fold(gradients, accumulate);
     else
-      reduce(gradients, [&](const WeightGroup& g) { keep(g, accumulate); });
+      reduce(gradients, false, [&](const WeightGroup& g) { keep(g, accumulate); });
     exchanges_.put_in_place();
   }
 
@@ -57,10 +58,11 @@ class SharedUpdate {
     squares_.assign(groups_.size(), kNoValue);
     if (reduced) {
       reduced_ = gradients;
+      if (!options_.replica.alone()) add_states_of_replicas();
       for (const WeightGroup& g : groups_)
         if (!options_.split_invariant) add_squares(g);
     } else {
-      reduce(gradients, [&](const WeightGroup& g) { add_squares(g); });
+      reduce(gradients, true, [&](const WeightGroup& g) { add_squares(g); });
     }
     exchanges_.put_in_place();
     clip();
@@ -131,6 +133,13 @@ class SharedUpdate {
     DType dtype = DType::f32;
     std::vector<size_t> weights;
   };
+  // The sums of a bucket, or those that are on their way over the replicas.
+  struct Reduced {
+    Bucket bucket;
+    size_t group = 0;
+    bool ends_group = false;
+    Values sums;
+  };
   std::vector<Bucket> buckets_of(const WeightGroup& g, const Values& gradients) const {
     std::vector<Bucket> buckets;
     for (size_t i = g.begin; i < g.end; ++i) {
@@ -145,9 +154,25 @@ class SharedUpdate {
   }
 
   // The backward pass makes the gradients of the last weights first. `done` follows when those of a
-  // group are there.
+  // group are there. `over_all`: the sums are over replicas too, which are on their way during the next bucket's.
   template <class Done>
-  void reduce(const Values& gradients, Done&& done) {
+  void reduce(const Values& gradients, bool over_all, Done&& done) {
+    std::optional<Reduced> before;
+    const auto finish = [&](const Reduced& r) {
+      for (size_t j = 0; j < r.sums.size(); ++j) {
+        const size_t i = r.bucket.weights[j];
+        reduced_[i] = r.sums[j];
+        // A gradient that is a state may be written over.
+        if (State* s = p.state_of(gradients[i]); s && !r.bucket.cut) s->next = reduced_[i];
+      }
+      if (r.ends_group) done(groups_[r.group]);
+    };
+    const auto finish_before = [&] {
+      if (!before) return;
+      for (ValueId& sum : before->sums) sum = ops::wait(b_, sum);
+      finish(*before);
+      before.reset();
+    };
     for (size_t k = groups_.size(); k-- > 0;) {
       const std::vector<Bucket> buckets = buckets_of(groups_[k], gradients);
       for (const Bucket& bucket : buckets) {
@@ -160,14 +185,45 @@ class SharedUpdate {
         };
         exchanges_.add(operands, start, [&] {
           for (ValueId& sum : sums) sum = ops::wait(b_, sum);
-          for (size_t j = 0; j < sums.size(); ++j) {
-            const size_t i = bucket.weights[j];
-            reduced_[i] = sums[j];
-            // A gradient that is a state may be written over.
-            if (State* s = p.state_of(gradients[i]); s && !bucket.cut) s->next = reduced_[i];
-          }
-          if (&bucket == &buckets.back()) done(groups_[k]);
+          Reduced made{bucket, k, &bucket == &buckets.back(), sums};
+          if (!over_all || options_.replica.alone()) return finish(made);
+          made.sums = over_replicas(sums);
+          finish_before();
+          before = std::move(made);
         });
+      }
+    }
+    finish_before();
+  }
+  // Begins the sums over the replicas of the rows that this rank holds.
+  Values over_replicas(const Values& sums) {
+    Attrs attrs;
+    set_split(attrs, {options_.replica});
+    attrs.set("first", share_.rank);
+    attrs.set("stride", share_.ranks);
+    return b_.emit("all_reduce", sums, attrs);
+  }
+  // The states of gradients have the sums of a group alone.
+  void add_states_of_replicas() {
+    for (const WeightGroup& g : groups_) {
+      std::vector<size_t> held;
+      for (size_t i = g.begin; i < g.end; ++i)
+        if (reduced_[i] != kNoValue) held.push_back(i);
+      while (!held.empty()) {
+        const DType dtype = p.type(reduced_[held[0]]).dtype;
+        const auto others = std::stable_partition(
+            held.begin(), held.end(), [&](size_t i) { return p.type(reduced_[i]).dtype == dtype; });
+        const std::vector<size_t> bucket(held.begin(), others);
+        held.erase(held.begin(), others);
+        b_.set_scope("gradients." + weights_[bucket[0]].name);
+        Values states, sums;
+        for (const size_t i : bucket) states.push_back(reduced_[i]);
+        exchanges_.add(
+            states, [&] { sums = over_replicas(states); },
+            [&] {
+              for (size_t j = 0; j < sums.size(); ++j)
+                p.state_of(states[j])->next = reduced_[bucket[j]] = ops::wait(b_, sums[j]);
+            });
       }
     }
   }
@@ -276,7 +332,7 @@ class SharedUpdate {
     } else {
       const ValueId mine = groups == 1 ? squares_[0] : ops::concat(b_, squares_, 0);
       const ValueId all =
-          ops::wait(b_, gather(ops::reshape(b_, mine, {1, groups}), options_.world()));
+          ops::wait(b_, gather(ops::reshape(b_, mine, {1, groups}), options_.owners()));
       squares = ops::reduce_sum(b_, all, {0});
       for (int64_t k = 0; k <= groups; ++k) begins.push_back(k);
     }
@@ -428,12 +484,21 @@ void emit_shared_update(Program& program, const std::vector<UpdateWeight>& weigh
   SharedUpdate(program, weights, options).update(gradients, loss, reduced);
 }
 
+TrainPasses::Axis data_axis(const UpdateOptions& options) {
+  if (options.share.ranks == options.world().ranks) return {};
+  return {options.share.ranks, options.replica.rank * options.owners().ranks + options.tensor.rank,
+          options.tensor.ranks};
+}
+
 uint64_t collectives_fingerprint(const Program& program) {
   uint64_t h = kFnvBasis;
   for (const Node& n : program.nodes) {
     if (!n.op->traffic) continue;
     h = fnv1a(n.op->name, h);
-    for (size_t k = 0; k < n.out.size(); ++k)  // whole tensors
+    const bool of_replicas =
+        !n.op->attr("units") && n.attrs.has("stride") &&
+        n.attrs.integer("stride") > 1;  // rows, whose number depends on the rank
+    for (size_t k = 0; k < n.out.size() && !of_replicas; ++k)  // whole tensors
       h = fnv1a(program.type(n.op->gathers ? n.out[k] : n.in[k]).text(), h);
     for (const char* list : {"units", "owners"})
       h = fnv1a(fmt::format("{}", fmt::join(n.attrs.integers(list), ",")), h);

@@ -8,7 +8,10 @@
 //   stage 2   the same; gradients that are states are cut too, in each micro-batch (share_gradients)
 //   stage 3   the same; weights are states of rows too (engine/passes/shard.h)
 //
-// Sums over ranks are made in the order of ranks. All stages give the same bits, except that stages 2
+// With UpdateOptions::replica the ranks are groups that follow each other (MiCS): a group cuts the states,
+// and each rank then adds its rows over the groups, once in a step (all_reduce).
+//
+// Sums over ranks are made in the order of ranks, with replicas those of a group before those over groups. All stages give the same bits, except that stages 2
 // and 3 sum the micro-batches of a step after the ranks, and the others before.
 //
 //   update.share = {rank, ranks};   update.stage = 3;
@@ -29,6 +32,7 @@
 // stage 3 all ranks also take equal settings of recompute and offload.
 #pragma once
 
+#include "engine/passes/pipelines.h"
 #include "learn/train/weight_split.h"
 
 namespace hone {
@@ -45,6 +49,9 @@ void share_gradients(Program& program, const std::vector<UpdateWeight>& weights,
 void emit_shared_update(Program& program, const std::vector<UpdateWeight>& weights,
                         const Values& gradients, const UpdateOptions& options, ValueId loss,
                         bool reduced);
+
+// The ranks of UpdateOptions::share, for TrainPasses::data.
+TrainPasses::Axis data_axis(const UpdateOptions& options);
 
 // A hash of the collectives of a program, in their order: equal on all ranks of a run.
 uint64_t collectives_fingerprint(const Program& program);

@@ -44,6 +44,7 @@ struct TrainCase {
   int64_t unit_rows = 0;         // of micro-batches that no number of ranks changes; 0: others
   int64_t units() const { return (rows + unit_rows - 1) / unit_rows; }
   int64_t group_bytes = 8192;  // first.w has parts, the others are a group
+  int64_t shard_ranks = 0;     // of a group that cuts states; 0: all
 };
 
 // One number for each place of the data.
@@ -127,7 +128,9 @@ UpdateOptions share_options(const TrainCase& s, const Share& share) {
   if (s.optim == "apollo_adamw") settings.optim_args = "rank=4";
   UpdateOptions o = update_options(settings).value();
   o.group_bytes = s.group_bytes;
-  o.share = share;
+  const int64_t cut = s.shard_ranks > 0 ? s.shard_ranks : share.ranks;
+  o.share = {share.rank % cut, cut};
+  o.replica = {share.rank / cut, share.ranks / cut};
   o.stage = s.stage;
   o.gradients = s.gradients;
   if (s.unit_rows > 0) {
@@ -143,7 +146,8 @@ std::vector<Program> programs_of(const TrainCase& s, const Share& share, int64_t
   TrainPasses how{.precision = s.precision,
                   .recompute = s.recompute,
                   .offload = s.offload,
-                  .gradients = s.gradients};
+                  .gradients = s.gradients,
+                  .data = data_axis(options)};
   if (s.copies) {
     how.copies = {"first.w", "second.w"};
     how.offload = {.moments = Space::host,
@@ -405,6 +409,48 @@ void compare_stages(TrainCase s) {
 
 TEST(SharedUpdate, EveryStageAndWorldTrainsAsOneRank) {
   for (const int64_t micro_batches : {1, 2}) compare_stages({.micro_batches = micro_batches});
+}
+
+// MiCS: groups of ranks cut states, and replicas have the same bits (whole_weights). The sums have another order than
+// those over all ranks at once.
+TEST(SharedUpdate, GroupsOfRanksTrainAsOneRank) {
+  for (const auto& [ranks, group] : {std::pair(4, 2), {6, 3}, {6, 2}})
+    for (const int64_t micro_batches : {1, 2}) {
+      TrainCase s{.micro_batches = micro_batches, .mixed = true, .shard_ranks = group};
+      const Trained one = train_ranks({.micro_batches = micro_batches, .mixed = true}, 1)[0];
+      std::vector<std::vector<float>> by_stage;
+      for (s.stage = 1; s.stage <= 3; ++s.stage) {
+        SCOPED_TRACE(fmt::format("{} ranks in groups of {}, stage {}, {} micro-batches", ranks,
+                                 group, s.stage, micro_batches));
+        const std::vector<Trained> all = train_ranks(s, ranks);
+        by_stage.push_back(whole_weights(s, all));
+        expect_near(all[0].losses, one.losses);
+        for (const Trained& rank : all) {
+          EXPECT_EQ(rank.losses, all[0].losses);
+          EXPECT_EQ(rank.norms, all[0].norms);
+          EXPECT_EQ(rank.collectives, all[0].collectives);
+          const double share = static_cast<double>(one.moment_bytes) / group;
+          EXPECT_NEAR(static_cast<double>(rank.moment_bytes), share, 0.02 * share);
+        }
+      }
+      EXPECT_TRUE(same_bits(by_stage[1], by_stage[2]));
+      if (micro_batches == 1) {
+        EXPECT_TRUE(same_bits(by_stage[0], by_stage[1]));
+      }
+    }
+}
+
+TEST(SharedUpdate, GroupsOfRanksTakeEveryOptimizer) {
+  for (const char* optim : {"adafactor", "adamw_8bit", "apollo_adamw", "muon"}) {
+    SCOPED_TRACE(optim);
+    TrainCase s{.stage = 1, .optim = optim, .shard_ranks = 2};
+    const std::vector<Trained> all = train_ranks(s, 4);
+    const std::vector<float> weights = whole_weights(s, all);
+    s.stage = 3;
+    EXPECT_TRUE(same_bits(whole_weights(s, train_ranks(s, 4)), weights));
+    s.shard_ranks = 0;
+    expect_near(all[0].losses, train_ranks({.optim = optim}, 1)[0].losses);
+  }
 }
 
 // FIELD-2026, rule 4: the last batch is uneven, and no rank waits for another at the end.

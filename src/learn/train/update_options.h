@@ -24,17 +24,23 @@ struct UpdateOptions {
   int64_t group_bytes = int64_t{64} << 20;
   DType gradients = DType::f32;  // type of gradients that are states (differentiate)
   Share share = {};              // this process among those that train the weights together
-  Share tensor =
-      {};         // and among those that divide products: each weight, or a part, is on all of them
+  // And among those that divide products: each weight, or a part, is on all of them.
+  Share tensor = {};
+  // The group of `share` among the groups that have the same states and rows of their own (MiCS, arXiv 2205.00119).
+  Share replica = {};
   int stage = 0;  // of ZeRO, 0 to 3: shared_update.h
   // Sums whose order no number of ranks changes: micro-batches are units of fixed rows, unit k of a
   // step on rank k mod ranks. Stage 2 or 3, also with one rank.
   bool split_invariant = false;
   int64_t units = 1;  // of a step, at most
   int64_t units_per_rank() const { return (units + share.ranks - 1) / share.ranks; }
+  // The ranks that have all states once.
+  Share owners() const {
+    return {share.rank * tensor.ranks + tensor.rank, share.ranks * tensor.ranks};
+  }
   // All ranks of the run.
   Share world() const {
-    return {share.rank * tensor.ranks + tensor.rank, share.ranks * tensor.ranks};
+    return {replica.rank * owners().ranks + owners().rank, replica.ranks * owners().ranks};
   }
   bool is_shared() const { return split_invariant || !world().alone(); }
 };

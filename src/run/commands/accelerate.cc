@@ -68,12 +68,27 @@ std::vector<LauncherFlag> accelerate_flags() {
           {"fsdp_activation_checkpointing"}};
 }
 
+// FSDP's strategies, by name or by the number of torch's enumeration.
+std::map<std::string, std::string> sharding_strategies() {
+  std::map<std::string, std::string> all;
+  int64_t number = 0;
+  for (const auto& [name, word] : {std::pair("FULL_SHARD", "full_shard"),
+                                   {"SHARD_GRAD_OP", "shard_grad_op"},
+                                   {"NO_SHARD", "no_shard"},
+                                   {"HYBRID_SHARD", "hybrid_shard"},
+                                   {"HYBRID_SHARD_ZERO2", "hybrid_shard_zero2"}})
+    all[name] = all[fmt::format("{}", ++number)] = std::string("--fsdp=") + word;
+  return all;
+}
+
 // Scripts of Transformers train in these ways, as with their own flags.
 std::map<std::string, std::map<std::string, std::string>> accelerate_meanings() {
   return {{"cpu", {{"", "--use_cpu"}}},
           {"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}},
           {"deepspeed_config_file", {{"", "--deepspeed="}}},
           {"gradient_clipping", {{"", "--max_grad_norm="}}},
+          {"zero_stage", {{"", "--zero_stage="}}},
+          {"fsdp_sharding_strategy", sharding_strategies()},
           {"offload_optimizer_device",
            {{"none", ""},
             {"cpu", "--offload_optimizer_device=cpu"},

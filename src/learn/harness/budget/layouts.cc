@@ -54,10 +54,10 @@ class LayoutSearch {
       return all;
     }
     if (takes_tensor(1) && options_.pipeline.value_or(1) == 1) {
-      for (int stage = 0; stage <= 3; ++stage)
-        if (takes(stage)) all.push_back({.stage = stage, .how = how});
-      if (takes(3) && g.machines > 1 && g.count > 1)
-        all.push_back({.stage = 3, .by_machine = true, .how = how});
+      for (int stage = options_.group > 0 ? 1 : 0; stage <= 3; ++stage)
+        if (takes(stage)) all.push_back({.stage = stage, .group = options_.group, .how = how});
+      if (takes(3) && options_.group == 0 && g.machines > 1 && g.count > 1)
+        all.push_back({.stage = 3, .group = g.count, .how = how});
     }
     if (!g.device.own_memory) return all;  // products of a CPU are measured whole
     for (int64_t t = 2; t <= g.count; t *= 2)
@@ -79,7 +79,7 @@ class LayoutSearch {
     const int64_t batch = x_.model.settings().per_device_train_batch_size;
     return layout.how != base_ &&
            std::any_of(found_.tried.begin(), found_.tried.end(), [&](const RankPlan& p) {
-             return p.layout.stage == layout.stage && p.layout.by_machine == layout.by_machine &&
+             return p.layout.stage == layout.stage && p.layout.group == layout.group &&
                     p.layout.tensor == layout.tensor && p.layout.pipeline == layout.pipeline &&
                     p.layout.how == base_ && p.fit.rows >= (layout.by_formula() ? 1 : batch);
            });
@@ -93,7 +93,11 @@ class LayoutSearch {
 
   RankLayout leaving(int stage, const Placement& how) const {
     const int64_t tensor = options_.pipeline.value_or(1) == 1 ? options_.tensor.value_or(1) : 1;
-    return {.stage = stage, .tensor = tensor, .by_programs = tensor > 1, .how = how};
+    return {.stage = stage,
+            .group = options_.group,
+            .tensor = tensor,
+            .by_programs = tensor > 1,
+            .how = how};
   }
 
   Status leave_the_device() {

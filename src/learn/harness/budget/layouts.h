@@ -9,6 +9,7 @@ namespace hone {
 struct LayoutOptions {
   std::optional<int64_t> stage;             // of ZeRO
   std::optional<int64_t> tensor, pipeline;  // of the mesh
+  int64_t group = 0;                        // ranks that cut states (--mics_shard_size); 0: any
 };
 // Reads a mesh such as "data=13,tensor=8" or "data=2,tensor=8,pipeline=4" for this number of ranks; without data it follows from the
 // others. Errors: H0203.
@@ -29,7 +30,7 @@ struct Layouts {
   const RankPlan& shown() const { return tried[best.value_or(tried.size() - 1)]; }
 };
 
-// Stages 0 to 3, with gradient checkpointing if a batch needs several micro-batches without, and
+// Stages 0 to 3, stage 3 in each machine (--mics_shard_size), with gradient checkpointing if a batch needs several micro-batches without, and
 // layouts by formula. If none fits, states leave the device, a bit more each time, up to the first
 // that fits.
 Result<Layouts> compare_layouts(const RankSubject& x, const LayoutOptions& options,

@@ -329,7 +329,6 @@ Status divide(const TaskModel& m, const RunShapes& shapes, std::vector<UpdateWei
               UpdateOptions& update, TrainPasses& how) {
   const TaskSettings& s = m.settings();
   const RunRanks& ranks = *s.ranks;
-  update.tensor = ranks.tensor();
   if (update.tensor.alone()) return Ok{};
   if (m.task.joint)
     return not_divided(s, "a loss that compares all rows of a step", "leave the axis out");
@@ -337,7 +336,6 @@ Status divide(const TaskModel& m, const RunShapes& shapes, std::vector<UpdateWei
     return not_divided(s, "generating texts in evaluations",
                        "leave --predict_with_generate or the axis out");
   how.tensor = HONE_TRY(parts_of_weights(m, shapes));
-  how.data = {ranks.data().ranks, ranks.tensor().rank, ranks.tensor().ranks};
   HONE_TRY(check_rules(s, weights, update));
   for (UpdateWeight& w : weights)
     if (const auto part = how.tensor.weights.find(w.name); part != how.tensor.weights.end()) {
@@ -384,8 +382,11 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     HONE_TRY(check_weight_types(weights, s));
   }
   update.gradients = precision.gradients;
-  update.share = s.ranks->data();
+  update.share = s.ranks->shard();
+  update.replica = s.ranks->replica();
+  update.tensor = s.ranks->tensor();
   update.statistics = moved_statistics(m.config);
+  how.data = data_axis(update);
   update.stage = static_cast<int>(s.zero_stage);
   HONE_TRY(divide(m, shapes, weights, update, how));
   if (shapes.units > 0) {
@@ -394,7 +395,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     update.stage = std::max(update.stage, 2);
   }
   if (!train.empty() && update.split_invariant) HONE_TRY(refuse_statistics_of_units(m.config));
-  how.sync = update.share;
+  how.sync = s.ranks->data();
   if (!update.share.alone())
     how.sharding = sharding_of(weights, update, s.offload_persistence_threshold);
   keep_measured_whole(m.config, how.sharding);
@@ -412,7 +413,8 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
       programs.push_back({build_cached_program(m.config, shape, cached_name(shape)),
                           forward_pipeline(shapes.writes->weights, {.offload = how.offload,
                                                                     .in_bf16 = how.in_bf16,
-                                                                    .sharding = how.sharding})});
+                                                                    .sharding = how.sharding,
+                                                                    .data = how.data})});
   return programs;
 }
 

@@ -3,6 +3,8 @@
 #include "base/core/text.h"
 #include "engine/device/tpus.h"
 #include "engine/ops/ops.h"
+#include "learn/train/mesh.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 namespace {
@@ -30,6 +32,16 @@ const char* purpose_of(Role role) {
     default:
       return "constants";
   }
+}
+
+// The ranks of a group that cuts states, with the stage that is planned.
+Result<int64_t> group_of(const TaskSettings& s, const LayoutOptions& layout,
+                         const Cluster& cluster) {
+  TrainSettings planned = s;
+  planned.zero_stage = layout.stage.value_or(3);
+  RunRanks ranks(Share{0, cluster.all()}, cluster.count);
+  ranks.set_tensor_ranks(layout.tensor.value_or(1) * layout.pipeline.value_or(1));
+  return shard_ranks(planned, ranks, cluster.count);
 }
 
 RankReport::Tiles tiles_of(const RunPlan& plan) {
@@ -79,6 +91,7 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   }
   LayoutOptions layout = HONE_TRY(parse_mesh(options.mesh, r.cluster));
   layout.stage = options.stage;
+  layout.group = HONE_TRY(group_of(s, layout, r.cluster));
   const auto backend =
       devices.here ? plan_backend(*devices.here) : HONE_TRY(plan_backend(r.cluster.device));
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.cluster.device));

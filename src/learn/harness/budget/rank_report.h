@@ -41,7 +41,7 @@ struct RankReport : PlanSubject {
 using BytesByPurpose = std::map<std::string, PerSpace<int64_t>>;
 BytesByPurpose bytes_by_purpose(const RunPlan& plan);
 
-// Errors: H0203 the mesh; those of the task, of its data and of its settings.
+// Errors: H0203 the mesh; H2432 --mics_shard_size; those of the task, of its data and of its settings.
 Result<RankReport> rank_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
                                const RankOptions& options);
 

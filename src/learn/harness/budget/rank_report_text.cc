@@ -106,6 +106,7 @@ OrderedJson plan_json(const RankReport& r, const RankPlan& p) {
   return {{"layout", p.layout.text(r.cluster)},
           {"mesh", p.layout.mesh(r.cluster)},
           {"zero_stage", p.layout.stage},
+          {"mics_shard_size", p.layout.group},
           {"by_formula", p.layout.by_formula()},
           {"micro_batch_rows", p.fit.rows},
           {"peak_bytes", peak_json(p)},

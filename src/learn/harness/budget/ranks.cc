@@ -22,9 +22,9 @@ class RankBackend : public NullBackend {
   }
 };
 
-// The ranks that hold a weight together, or each other's replicas.
+// The ranks that have rows of their own.
 int64_t data_ranks(const Cluster& cluster, const RankLayout& l) {
-  return l.by_machine ? cluster.count : cluster.all() / l.divided();
+  return cluster.all() / l.divided();
 }
 
 // Devices that divide a product act as one with the sum of their speeds.
@@ -54,15 +54,6 @@ double runs_in_step(const std::string& name, double micro_batches) {
   if (name.starts_with("step.")) return micro_batches;
   if (name.starts_with("train.") || name == "update") return 1;
   return name.starts_with("accumulate.") ? std::max(0.0, micro_batches - 1) : 0;
-}
-
-// The bytes of this rank's rows of the gradients that programs reduce.
-double gradient_rows(const Program& p) {
-  double bytes = 0;
-  for (const Node& n : p.nodes)
-    if (n.op->name == "reduce_scatter" || n.op->name == "fold_units")
-      for (const ValueId v : n.out) bytes += static_cast<double>(p.type(v).bytes());
-  return bytes;
 }
 
 // The bytes that this rank sends to those that divide its products.
@@ -142,7 +133,6 @@ class RankPlanner {
     const Speeds speeds = speeds_of(x_, layout_);
     const LinkSpeeds links = links_of(x_, layout_);
     const std::string largest = of_run.train.shapes.back().text();
-    double gradients = 0;
     for (const Program& p : programs) {
       const double runs = runs_in_step(p.name, micro_batches_);
       if (runs <= 0 || (p.name != "update" && !p.name.ends_with("." + largest))) continue;
@@ -150,7 +140,6 @@ class RankPlanner {
       plan_.alone += runs * run_seconds(p, speeds, LinkSpeeds{});
       plan_.sent += link_traffic_of(p, links.near_ranks).times(runs);
       plan_.flops += runs * flops_of(p);
-      gradients += gradient_rows(p);
       plan_.tensor_bytes += runs * tensor_traffic(p);
     }
     const auto divided = static_cast<double>(layout_.divided_by_formula());
@@ -160,17 +149,8 @@ class RankPlanner {
     plan_.step_rows =
         static_cast<double>(data_ranks(x_.cluster, layout_) * s.per_device_train_batch_size *
                             s.gradient_accumulation_steps);
-    if (layout_.by_machine) add_machines(gradients);
     if (layout_.divided_by_formula() > 1) add_divided(of_run);
     return Ok{};
-  }
-
-  // Sums over the machines of the gradients that each rank holds.
-  void add_machines(double gradients) {
-    const auto machines = static_cast<double>(x_.cluster.machines);
-    const double bytes = 2 * (machines - 1) / machines * gradients;
-    add({0, bytes, 2, 2 * (machines - 1)});
-    plan_.step_rows *= machines;
   }
 
   void add_divided(const RunShapes& of_run) {
@@ -251,8 +231,9 @@ std::string RankLayout::mesh(const Cluster& cluster) const {
 }
 
 std::string RankLayout::text(const Cluster& cluster) const {
-  std::string s = fmt::format("{}, ZeRO stage {}{}", mesh(cluster), stage,
-                              by_machine ? " in each machine" : "");
+  std::string s =
+      fmt::format("{}, ZeRO stage {}{}", mesh(cluster), stage,
+                  group > 0 && group < cluster.all() ? fmt::format(" in groups of {}", group) : "");
   if (const std::string flags = how.flags(); !flags.empty()) s += ", " + flags;
   return s;
 }
@@ -264,6 +245,7 @@ Task task_of_rank(const RankSubject& x, const RankLayout& l) {
   const int64_t all = l.by_programs ? ranks * l.tensor : ranks;
   s.ranks = std::make_shared<RunRanks>(Share{all - 1, all}, x.cluster.count);
   if (l.by_programs) s.ranks->set_tensor_ranks(l.tensor);
+  if (l.group > 0 && all % l.group == 0) s.ranks->set_shard_ranks(l.group);
   s.zero_stage = l.stage;
   // Divided ranks have the same rows: in a mesh that was asked for those of its run, by formula the
   // rows of all of them.

@@ -2,8 +2,6 @@
 // this rank without weights. The last rank is planned: no rank has more rows of a tensor.
 //
 // A layout that hone train does not run is compared too, marked by_formula():
-//   by_machine   stage 3 among the ranks of each machine, equal on all machines. The programs are those
-//                of one machine; then each rank adds its shards of gradients over the machines
 //   tensor       t ranks of a machine divide each product, and all else by rows of tokens, to compare it with others; a
 //                mesh that is asked for is planned by_programs, as hone train divides them. By formula the programs
 //                are those of n / t ranks with t times the rows; memory, work and their traffic are
@@ -22,14 +20,14 @@
 namespace hone {
 
 struct RankLayout {
-  int stage = 0;  // of ZeRO
-  bool by_machine = false;
+  int stage = 0;      // of ZeRO
+  int64_t group = 0;  // ranks that cut states (--mics_shard_size); 0: all
   int64_t tensor = 1, pipeline = 1;
   bool by_programs = false;  // the axis tensor divides the programs
   Placement how = {};
   int64_t rows = 0;  // of a micro-batch; 0: the most that fit
 
-  bool by_formula() const { return by_machine || (divided() > 1 && !by_programs); }
+  bool by_formula() const { return divided() > 1 && !by_programs; }
   // Factors by which a formula divides what the programs say.
   int64_t tensor_by_formula() const { return by_programs ? 1 : tensor; }
   int64_t divided_by_formula() const { return tensor_by_formula() * pipeline; }

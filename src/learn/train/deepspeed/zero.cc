@@ -97,11 +97,20 @@ void read_zero(const Block& b) {
           {"legacy_stage1"},
           {"round_robin_gradients"},
           {"parameter_alignment"},
-          {"zero_hpz_partition_size"},
+          {"zero_hpz_partition_size",
+           [](Reading& r, const Json& v, const std::string& pointer) {
+             if (!v.is_number_integer() || v.get<int64_t>() > 1)
+               r.cannot("ZeRO++'s second copy of weights in each machine is not supported", pointer,
+                        "remove the key, or use mics_shard_size, which keeps all states in groups");
+           }},
           {"zero_quantized_weights"},
           {"zero_quantized_nontrainable_weights"},
           {"zero_quantized_gradients"},
-          {"mics_shard_size"},
+          {"mics_shard_size",
+           [](Reading& r, const Json& v, const std::string& pointer) {
+             if (v.is_number_integer() && v.get<int64_t>() > 0)
+               r.imply("mics_shard_size", v, pointer);
+           }},
           {"mics_hierarchical_params_gather"},
           {"memory_efficient_linear"},
           {"pipeline_loading_checkpoint"},
