@@ -214,6 +214,38 @@ def rule_17_losses_do_not_depend_on_the_mesh(w):
                 shutil.rmtree(w.path("one"))
 
 
+def rule_17_words_divided_among_ranks(w):
+    """The table of words and the head of a mesh, tied or not, with and without a bias and label smoothing: losses, evaluations and the saved folder."""
+    with open(w.path("llama.json")) as f:
+        config = {**json.load(f), "tie_word_embeddings": False}
+    with open(w.path("untied.json"), "w") as f:
+        json.dump(config, f)
+    evaluates = ["--do_eval", "true", "--validation_split_percentage", "20", "--per_device_eval_batch_size", "2"]
+    mlm = with_flags([w.hone, "train", "--task", "mlm", "--model_name_or_path", GOLDENS + "/mlm/bert_tiny", "--train_file", "t.txt", "--max_seq_length", "24",
+                      "--line_by_line", "--do_train", "--logging_steps", "1", "--threads", "1"], evaluates)
+    tests = {"untied": (with_flags(w.command("llama", "", 1), ["--config_name", "untied.json", *evaluates]), "model"),
+             "mlm": (mlm, "model"),
+             "smoothed": (w.command("t5", "", 1, "--label_smoothing_factor", "0.1"), "model"),
+             "lora": (w.command("gpt2", "", 1, "--use_peft", "true", "--lora_r", "4", *evaluates), "adapter_model")}
+    for name, (argv, final) in tests.items():
+        steps = "20" if w.all else "4"
+        command = lambda out, data, *more: with_flags(argv, ["--output_dir", out, "--per_device_train_batch_size", str(12 // data), "--max_steps", steps,
+                                                             "--learning_rate", "0.0003", "--gradient_accumulation_steps", "1", *more])
+        w.run(1, command("one", 1))
+        for mesh, ranks, stage in [("tensor=2", 2, 0), ("data=2,tensor=2", 4, 1), ("data=2,tensor=2", 4, 3)] if w.all or name == "untied" else [("tensor=2", 2, 0)]:
+            what = f"{name}, {mesh}, ZeRO {stage}"
+            w.run(ranks, command("many", ranks // 2, "--mesh", mesh, "--zero_stage", str(stage)))
+            close(w.losses("many"), w.losses("one"), what, FIRST)
+            shapes = lambda out: {n: len(b) for n, b in w.tensors(out, final).items()}
+            demand(shapes("many") == shapes("one"), f"{what}: {shapes('many')}, {shapes('one')} of one rank")
+            if "--do_eval" in argv:
+                found, wanted = w.results("many", "eval_results.json"), w.results("one", "eval_results.json")
+                demand("eval_accuracy" in wanted and found["eval_accuracy"] == wanted["eval_accuracy"], f"{what}: {found}, {wanted} on one rank")
+                demand(abs(found["eval_loss"] - wanted["eval_loss"]) <= FIRST * wanted["eval_loss"], f"{what}: {found}, {wanted} on one rank")
+            shutil.rmtree(w.path("many"))
+        shutil.rmtree(w.path("one"))
+
+
 def rule_17_groups_of_ranks_have_the_losses_of_one_rank(w):
     """--mics_shard_size: groups of ranks cut states and have the same bits. Stages of one world have the bits that they have over all ranks: equal ones, but for
     stage 1 with accumulation. A checkpoint continues in another world, and the folder of the model is whole."""

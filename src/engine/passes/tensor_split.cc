@@ -8,6 +8,7 @@
 #include "engine/ops/collective_parts.h"
 #include "engine/ops/ops.h"
 #include "engine/passes/errors.h"
+#include "engine/passes/vocabulary_split.h"
 
 namespace hone {
 namespace {
@@ -81,6 +82,8 @@ class TensorSplitter {
     for (int64_t known = -1, now = 0; known != now; known = std::exchange(now, values_in_parts()))
       HONE_TRY(find_once());
     for (auto& [whole, slices] : sliced_) divide_sliced(whole, slices);
+    for (const ValueId v : vocabulary_weights(p, share_.ranks))
+      if (may_divide(v)) give(*parameter_of(v), {0, words_of(v), {own(words_of(v))}});
     return Ok{};
   }
   const std::map<std::string, AxisParts>& weights() const { return weights_; }
@@ -129,6 +132,8 @@ class TensorSplitter {
     const RowRange r = share_rows(count, share_);
     return {begin + r.begin * each, begin + r.end * each};
   }
+
+  int64_t words_of(ValueId v) const { return p.type(v).shape[0]; }
 
   // ---- decisions
 
@@ -380,6 +385,8 @@ class TensorSplitter {
   }
 
   Status emit(Node& n) {
+    if (n.op->name == "embedding" && has_part(n.in[0])) return emit_lookup(n);
+    if (n.op->name == "linear_cross_entropy" && has_part(n.in[1])) return emit_head(n);
     const bool reads_parts =
         std::any_of(n.in.begin(), n.in.end(), [&](ValueId v) { return v != kNoValue && slab(v); });
     const bool makes_parts = slab(n.out[0]).has_value();
@@ -392,6 +399,42 @@ class TensorSplitter {
     }
     if (n.op->name == "slice") return emit_slice(n);
     return emit_part(n);
+  }
+
+  // Whether the value is a weight with parts.
+  bool has_part(ValueId v) const {
+    const State* s = parameter_of(v);
+    return s != nullptr && weights_.contains(s->name);
+  }
+  VocabularyPart vocabulary_part(ValueId weight) const {
+    const AxisParts& part = weights_.at(parameter_of(weight)->name);
+    return {share_, part.ranges[0], part.size, axis()};
+  }
+  Status emit_lookup(const Node& n) {
+    const ValueId ids = HONE_TRY(whole(n.in[1], n.op->name));
+    whole_[slot_at(n.out[0])] = emit_lookup_of_part(*b_, n, n.in[0], ids, vocabulary_part(n.in[0]));
+    return Ok{};
+  }
+  Status emit_head(const Node& n) {
+    const NodeView view{p, n};
+    const auto operand = [&](const char* name) -> Result<ValueId> {
+      return view.has(name) ? whole(view.input(name), n.op->name) : Result<ValueId>(kNoValue);
+    };
+    HeadOperands in{.x = HONE_TRY(read_by_parts(view.input("x"))), .w = view.input("w")};
+    in.labels = HONE_TRY(operand("labels"));
+    in.scale = HONE_TRY(operand("scale"));
+    in.weights = HONE_TRY(operand("weights"));
+    if (view.has("bias")) in.bias = view.input("bias");
+    const HeadLosses made = emit_head_of_part(*b_, n, in, vocabulary_part(in.w), is_read(n.out[2]));
+    whole_[slot_at(n.out[0])] = made.loss;
+    whole_[slot_at(n.out[1])] = made.nll;
+    whole_[slot_at(n.out[2])] = made.correct;
+    return Ok{};
+  }
+  bool is_read(ValueId v) const {
+    return !readers_[slot_at(v)].empty() ||
+           std::any_of(p.outputs.begin(), p.outputs.end(),
+                       [v](const Named& o) { return o.value == v; });
   }
 
   Status emit_columns(const Node& n) {

@@ -8,10 +8,10 @@
 //                                       %8 = wait(all_reduce(%7)) + b
 //
 // Layers are found by the values between them: queries, keys and values come from the projections that
-// attention reads; a feed-forward layer is a product of an activation, whose operands are products. Norms,
-// embeddings, heads and losses stay whole on every rank, and so do products that cannot be followed to a
-// weight, whose results are sliced. The sum of the ranks' products has the order of ranks. Dropout's masks are
-// those of one rank.
+// attention reads; a feed-forward layer is a product of an activation, whose operands are products. Language-model
+// heads and their tables of words are divided by words (vocabulary_split.h). Norms, other tables and losses stay whole on
+// every rank, and so do products that cannot be followed to a weight, whose results are sliced. The sum of the ranks'
+// products has the order of ranks. Dropout's masks are those of one rank.
 //
 // The pass comes first, before gradients. States then have the types of their parts.
 #pragma once

@@ -495,10 +495,9 @@ uint64_t collectives_fingerprint(const Program& program) {
   for (const Node& n : program.nodes) {
     if (!n.op->traffic) continue;
     h = fnv1a(n.op->name, h);
-    const bool of_replicas =
-        !n.op->attr("units") && n.attrs.has("stride") &&
-        n.attrs.integer("stride") > 1;  // rows, whose number depends on the rank
-    for (size_t k = 0; k < n.out.size() && !of_replicas; ++k)  // whole tensors
+    // Else parts, whose size depends on the rank.
+    const bool are_whole = n.attrs.integer("stride", 1) == 1;
+    for (size_t k = 0; k < n.out.size() && are_whole; ++k)
       h = fnv1a(program.type(n.op->gathers ? n.out[k] : n.in[k]).text(), h);
     for (const char* list : {"units", "owners"})
       h = fnv1a(fmt::format("{}", fmt::join(n.attrs.integers(list), ",")), h);

@@ -60,7 +60,7 @@ double runs_in_step(const std::string& name, double micro_batches) {
 double tensor_traffic(const Program& p) {
   double bytes = 0;
   for (const Node& n : p.nodes)
-    if (n.op->name == "all_reduce" && n.attrs.has("stride") && n.attrs.integer("stride") == 1)
+    if (n.op->traffic && n.attrs.has("stride") && n.attrs.integer("stride") == 1)
       bytes += static_cast<double>(n.op->traffic({p, n}));
   return bytes;
 }
@@ -140,7 +140,7 @@ class RankPlanner {
       plan_.alone += runs * run_seconds(p, speeds, LinkSpeeds{});
       plan_.sent += link_traffic_of(p, links.near_ranks).times(runs);
       plan_.flops += runs * flops_of(p);
-      plan_.tensor_bytes += runs * tensor_traffic(p);
+      if (layout_.by_programs) plan_.tensor_bytes += runs * tensor_traffic(p);
     }
     const auto divided = static_cast<double>(layout_.divided_by_formula());
     plan_.sent.near_bytes /= divided;
