@@ -3,7 +3,8 @@
 //   r = row_of[i - j + reach - 1],
 //   s_ij = scale (q_i . k_j + q_i . position_keys_r + k_j . position_queries_r),
 //   lse_i = log sum_j exp s_ij,   out_i = sum_j dropout(exp(s_ij - lse_i)) v_j.
-// Tokens past the last segment: 0 and -inf. Shapes: ops.h.
+// Tokens past the last segment: 0 and -inf. Attribute first_head: dropout's masks are those of heads first_head,
+// first_head + 1, ..., for heads that are divided among ranks. Shapes: ops.h.
 #include "engine/ops/disentangled_parts.h"
 
 namespace hone {

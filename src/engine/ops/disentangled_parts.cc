@@ -19,7 +19,7 @@ ValueId sums_by_place(Builder& b, const DisentangledDims& d, ValueId places, Val
 }
 
 std::vector<AttrSpec> disentangled_attrs() {
-  return {required("heads", 0), {"scale", 1.0}, {"dropout", 0.0}, {"key", ""}};
+  return {required("heads", 0), {"scale", 1.0}, {"dropout", 0.0}, {"key", ""}, {"first_head", 0}};
 }
 
 Result<DisentangledDims> disentangled_dims(const NodeView& n) {
@@ -33,6 +33,9 @@ Result<DisentangledDims> disentangled_dims(const NodeView& n) {
   d.heads = n.integer("heads");
   if (d.heads < 1 || q.shape[1] % d.heads != 0)
     return bad_operands(n, fmt::format("rows of q hold no {} heads", d.heads));
+  d.first_head = n.integer("first_head");
+  if (d.first_head < 0 || d.first_head > int64_t{1} << 20)
+    return bad_operands(n, fmt::format("first_head={} is out of range", d.first_head));
   d.size = q.shape[1] / d.heads;
   if (!n.has("position_keys") && !n.has("position_queries"))
     return bad_operands(n, "position_keys or position_queries must be given");
@@ -106,9 +109,12 @@ DisentangledParts disentangled_parts(Builder& b, const NodeView& n) {
   }
   a.scores = ops::mul(b, a.scores, number(b, scale, a.scores));
   a.allowed = ops::broadcast(b, pairs.together, {d.heads, d.tokens, d.tokens}, {1, 2});
-  if (p_drop > 0)
-    a.dropped.keep = ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu, cu,
-                                                 p_drop, d.heads, d.tokens, n.text("key"));
+  if (p_drop > 0) {
+    const ValueId mask =
+        ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu, cu, p_drop,
+                                    d.first_head + d.heads, d.tokens, n.text("key"));
+    a.dropped.keep = ops::slice(b, mask, 0, d.first_head, d.first_head + d.heads);
+  }
   return a;
 }
 

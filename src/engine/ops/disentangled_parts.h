@@ -8,6 +8,7 @@ namespace hone {
 struct DisentangledDims {
   int64_t tokens = 0, heads = 1, size = 0, segments = 0;
   int64_t rows = 0, reach = 0;  // of position_keys and position_queries; distances
+  int64_t first_head = 0;       // number of head 0 in dropout's masks
 };
 
 std::vector<AttrSpec> disentangled_attrs();

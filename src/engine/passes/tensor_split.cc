@@ -52,6 +52,10 @@ bool is_elementwise(const Node& n) {
 bool keeps_parts(const Node& n) { return is_one_of(n, {"reshape", "rope", "gather_rows"}); }
 bool is_norm(const Node& n) { return is_one_of(n, {"rms_norm", "layer_norm"}); }
 bool is_attention(const Node& n) { return n.op->attr("first_head") != nullptr; }
+bool is_disentangled(const Node& n) { return n.op->attr("kv_heads") == nullptr; }
+int64_t key_heads(const Node& n) {
+  return n.attrs.integer(is_disentangled(n) ? "heads" : "kv_heads");
+}
 bool is_linear_layer(const Node& n) { return n.op->product && n.op->takes("bias"); }
 
 class TensorSplitter {
@@ -156,14 +160,15 @@ class TensorSplitter {
 
   Status divide_heads(const Node& n) {
     const NodeView view{p, n};
-    const int64_t heads = view.integer("heads"), keys = view.integer("kv_heads");
+    const int64_t heads = view.integer("heads"), keys = key_heads(n);
     if (heads % share_.ranks != 0)
       return refused(n,
                      fmt::format("{} heads are not divided among {} ranks", heads, share_.ranks));
     if (keys % share_.ranks != 0)
       return refused(
           n, fmt::format("{} key/value heads are not divided among {} ranks", keys, share_.ranks));
-    if (view.has("block_table")) return refused(n, "a cache of keys is not divided among ranks");
+    if (!is_disentangled(n) && view.has("block_table"))
+      return refused(n, "a cache of keys is not divided among ranks");
     for (size_t k = 0; k < n.in.size(); ++k)
       if (n.in[k] != kNoValue)
         if (const std::optional<Slab> s = slab_of_operand(n, k)) demand(n.in[k], *s);
@@ -250,6 +255,13 @@ class TensorSplitter {
                s.period == p.type(v).shape[1]) {
       sliced_[n->in[0]].push_back(v);
       in_parts = true;
+    } else if (is_slice_of_heads(*n) && fits_rows(v, s)) {
+      const int64_t size = p.type(v).shape[2], all = p.type(n->in[0]).shape[2];
+      Slab of_heads{s.period / size * all, s.ranges};
+      for (RowRange& r : of_heads.ranges) r = {r.begin / size * all, r.end / size * all};
+      in_parts = demand(n->in[0], of_heads);
+    } else if (n->op->name == "broadcast") {
+      in_parts = take_broadcast(*n, s);
     }
     if (in_parts) slabs_[slot_at(v)] = s;
     return in_parts;
@@ -265,6 +277,22 @@ class TensorSplitter {
     return s.period % row == 0 && std::all_of(s.ranges.begin(), s.ranges.end(), [&](RowRange r) {
              return r.begin % row == 0 && r.end % row == 0;
            });
+  }
+
+  // Some columns of each head.
+  bool is_slice_of_heads(const Node& n) const {
+    return n.op->name == "slice" && n.attrs.integer("axis") == 2 && p.type(n.out[0]).rank() == 3;
+  }
+  // A vector beside each row, which nothing else reads.
+  bool take_broadcast(const Node& n, const Slab& s) {
+    const State* vector = parameter_of(n.in[0]);
+    const Type& type = p.type(n.in[0]);
+    if (vector == nullptr || !may_divide(n.in[0]) || type.shape != Shape{s.period} ||
+        n.attrs.integers("axes") != std::vector<int64_t>{1} || p.type(n.out[0]).rank() != 2 ||
+        readers_[slot_at(n.in[0])].size() != 1)
+      return false;
+    const AxisParts part{0, s.period, s.ranges};
+    return !has_other(*vector, part) && give(*vector, part);
   }
 
   bool take_columns(const Node& n, const Slab& s) {
@@ -397,7 +425,7 @@ class TensorSplitter {
       p.nodes.push_back(std::move(n));
       return Ok{};
     }
-    if (n.op->name == "slice") return emit_slice(n);
+    if (n.op->name == "slice" && !is_slice_of_heads(n)) return emit_slice(n);
     return emit_part(n);
   }
 
@@ -480,15 +508,17 @@ class TensorSplitter {
       const ValueId v = n.in[k];
       if (v == kNoValue)
         in.push_back(v);
+      else if (n.op->name == "broadcast" && has_part(v))
+        in.push_back(v);
       else if (const std::optional<Slab> of = slab_of_operand(n, k))
         in.push_back(HONE_TRY(part(v, *of)));
       else
         in.push_back(HONE_TRY(read_by_parts(v)));
     }
     Attrs attrs = n.attrs;
-    if (n.op->name == "reshape") {
+    if (attrs.has("shape")) {
       const std::optional<Shape> local = part_shape(p.type(n.out[0]).shape, s);
-      if (!local) return refused(n, "a reshape takes heads apart");
+      if (!local) return refused(n, fmt::format("{} takes heads apart", n.op->name));
       attrs.set("shape", *local);
     }
     for (const char* heads : {"heads", "kv_heads"})
@@ -512,7 +542,12 @@ class TensorSplitter {
     if (slab(v)) return slab(v);
     const NodeView view{p, n};
     if (is_attention(n)) {
-      const int64_t heads = view.integer("heads"), keys = view.integer("kv_heads");
+      const int64_t heads = view.integer("heads"), keys = key_heads(n);
+      if (is_disentangled(n)) {
+        if (p.type(v).rank() != 2 || !is_float(p.type(v).dtype)) return {};
+        const int64_t size = p.type(v).shape[1] / heads;  // of a token or of a distance
+        return Slab{heads * size, {own(heads, size)}};
+      }
       if (k == 0) return queries_of(n);
       if (k == view.slot("k") || k == view.slot("v")) {
         const int64_t size = p.type(v).shape[1] / keys;
@@ -528,7 +563,7 @@ class TensorSplitter {
   }
   Slab queries_of(const Node& n) const {
     const NodeView view{p, n};
-    const int64_t heads = view.integer("heads"), keys = view.integer("kv_heads");
+    const int64_t heads = view.integer("heads"), keys = key_heads(n);
     const bool fused = !view.has("k");
     const int64_t size = p.type(n.in[0]).shape[1] / (fused ? heads + 2 * keys : heads);
     if (!fused) return {heads * size, {own(heads, size)}};

@@ -19,6 +19,7 @@ struct DisentangledNode {
     const Shape& q = n.in("q").shape;
     base.tokens = q[0];
     base.heads = n.integer("heads");
+    base.first_head = n.integer("first_head");
     base.head_dim = q[1] / base.heads;
     base.sequences = n.in("cu").count() - 1;
     base.rows = n.in(keys ? "position_keys" : "position_queries").shape[0];

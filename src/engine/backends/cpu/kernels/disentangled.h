@@ -6,7 +6,7 @@
 //
 // Products with the rows of positions are made for the rows that a sequence looks up alone. Tokens
 // after the last sequence get zeros, and an lse of -inf. Dropout words: attention_dropout_word(key,
-// sample_ids[s], head, i, j). Results do not depend on the number of threads.
+// sample_ids[s], first_head + head, i, j). Results do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ namespace hone::cpu {
 
 struct Disentangled {
   int64_t sequences = 0, tokens = 0, heads = 0, head_dim = 0;
+  int64_t first_head = 0;                                // number of head 0 in dropout words
   int64_t rows = 0, reach = 0;                           // no sequence may be longer than reach
   const int32_t* cu = nullptr;                           // [sequences + 1]
   const float *q = nullptr, *k = nullptr, *v = nullptr;  // [tokens, heads * head_dim]

@@ -336,7 +336,7 @@ int64_t disentangled_workspace_bytes(const Disentangled& a, int threads) {
 }
 
 void disentangled(const Disentangled& a, void* workspace, ThreadPool& pool) {
-  const Drop drop = make_drop(a);
+  const Drop drop = make_drop(a, a.first_head);
   const int64_t units = a.heads * a.sequences, stride = a.heads * a.head_dim;
   pool.parallel_for(units, [&](int64_t begin, int64_t end, int thread) {
     const PositionWork w = position_work(
@@ -361,7 +361,7 @@ int64_t disentangled_backward_workspace_bytes(const Disentangled& a, int threads
 
 void disentangled_backward(const DisentangledBackward& b, void* workspace, ThreadPool& pool) {
   const Disentangled& a = b.forward;
-  const Drop drop = make_drop(a);
+  const Drop drop = make_drop(a, a.first_head);
   const int64_t stride = a.heads * a.head_dim;
   float* works = static_cast<float*>(workspace);
   float* parts = works + pool.size() * position_floats(a, true);
