@@ -215,7 +215,8 @@ def rule_17_losses_do_not_depend_on_the_mesh(w):
 
 
 def rule_17_words_divided_among_ranks(w):
-    """The table of words and the head of a mesh, tied or not, with and without a bias and label smoothing: losses, evaluations and the saved folder."""
+    """The table of words and the head of a mesh, tied or not, with and without a bias and label smoothing, and DeBERTa's attention: losses, evaluations and
+    the saved folder."""
     with open(w.path("llama.json")) as f:
         config = {**json.load(f), "tie_word_embeddings": False}
     with open(w.path("untied.json"), "w") as f:
@@ -223,8 +224,16 @@ def rule_17_words_divided_among_ranks(w):
     evaluates = ["--do_eval", "true", "--validation_split_percentage", "20", "--per_device_eval_batch_size", "2"]
     mlm = with_flags([w.hone, "train", "--task", "mlm", "--model_name_or_path", GOLDENS + "/mlm/bert_tiny", "--train_file", "t.txt", "--max_seq_length", "24",
                       "--line_by_line", "--do_train", "--logging_steps", "1", "--threads", "1"], evaluates)
+    for version in ("deberta", "deberta_v2"):
+        with open(f"{GOLDENS}/encoders/{version}_masked_lm/config.json") as f:
+            config = {**json.load(f), "vocab_size": 104, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+        with open(w.path(version + ".json"), "w") as f:
+            json.dump(config, f)
+    scratch = [a for a in mlm if a not in ("--model_name_or_path", GOLDENS + "/mlm/bert_tiny")] + ["--tokenizer_name", GOLDENS + "/mlm/bert_tiny"]
     tests = {"untied": (with_flags(w.command("llama", "", 1), ["--config_name", "untied.json", *evaluates]), "model"),
              "mlm": (mlm, "model"),
+             "deberta": ([*scratch, "--config_name", "deberta.json"], "model"),
+             "deberta_v2": ([*scratch, "--config_name", "deberta_v2.json"], "model"),
              "smoothed": (w.command("t5", "", 1, "--label_smoothing_factor", "0.1"), "model"),
              "lora": (w.command("gpt2", "", 1, "--use_peft", "true", "--lora_r", "4", *evaluates), "adapter_model")}
     for name, (argv, final) in tests.items():
