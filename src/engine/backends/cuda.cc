@@ -7,6 +7,7 @@
 #include "engine/backends/cuda/joins.h"
 #include "engine/backends/cuda/libraries/compile.h"
 #include "engine/backends/cuda/libraries/errors.h"
+#include "engine/backends/cuda/libraries/nccl.h"
 
 namespace hone {
 
@@ -20,6 +21,7 @@ Result<std::unique_ptr<Backend>> open_gpu(const BackendOptions& o) {
     return compiler.kernels_for(architecture, names);
   };
   CudaOptions options{.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)),
+                      .nccl = [](Group&) { return cuda::load_nccl(); },
                       .folder = cache_folder() + "/cuda",
                       .tune = environment("HONE_CUDA_TUNE") != "0",
                       .graphs = environment("HONE_CUDA_GRAPHS") != "0",

@@ -22,7 +22,11 @@ int64_t Group::total(const std::atomic<int64_t>* counts) const {
   return sum;
 }
 
-Status Group::still_open() const {
+Result<std::unique_ptr<Group>> Group::another(const std::string& name) const {
+  return Error(err::kCommEngine, fmt::format("{} makes no group {} beside its first", name_, name));
+}
+
+Status Group::state() const {
   std::lock_guard lock(mutex_);
   if (closed_) return *closed_;
   return Ok{};
@@ -39,7 +43,7 @@ void Group::stop(const std::string& why) {
 }
 
 Status Group::exchange(std::span<const Send> sends, std::span<const Receive> receives) {
-  HONE_TRY(still_open());
+  HONE_TRY(state());
   sends_.clear();
   receives_.clear();
   auto from_self = receives.begin();

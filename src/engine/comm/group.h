@@ -52,6 +52,12 @@ class Group {
 
   // Ends a running exchange() and every later one with H1503, whose text names `why`.
   void stop(const std::string& why);
+  // The error that later exchanges fail with. Any thread.
+  Status state() const;
+
+  // Makes another group of the same ranks, whose messages have an order of their own. Every rank calls it, with a
+  // name that it uses once. Errors: H1501 the engine cannot, and those of make_group().
+  virtual Result<std::unique_ptr<Group>> another(const std::string& name) const;
 
   // Hears of collectives from now on, and outlives them; null: nobody. Set before the first one.
   void set_watch(CollectiveWatch* watch) { watch_ = watch; }
@@ -74,7 +80,6 @@ class Group {
  private:
   using Counts = std::unique_ptr<std::atomic<int64_t>[]>;
   int64_t total(const std::atomic<int64_t>* counts) const;
-  Status still_open() const;
 
   std::string name_;
   int rank_, ranks_;

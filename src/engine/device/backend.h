@@ -34,6 +34,8 @@ struct Kernel {
   std::string id;
   int64_t workspace_bytes = 0;
   std::function<void(const KernelArgs&)> run;
+  // Whether a collective gives its work to the queue itself; otherwise the queue calls it as work of the host.
+  bool queues = false;
 };
 
 class Backend {

@@ -121,7 +121,9 @@ class NodeList : public Executable {
       if (watch) watch->begin(k);
       if (c.lane) {
         c.lane->wait(queue_, queue_.record());
-        if (c.work) {
+        if (c.work && c.kernel.queues) {
+          c.work();
+        } else if (c.work) {
           note_accesses(c.accesses);
           c.lane->run(c.work);
         } else {

@@ -64,7 +64,10 @@ Result<std::unique_ptr<JoinedRanks>> JoinedRanks::join(const Task& task, const S
   joined->control_ = HONE_TRY(
       Control::open(world, HONE_TRY(facts_of_rank(schema)), static_cast<double>(s.ddp_timeout)));
   ControlClient& client = joined->control_->client();
-  joined->group_ = HONE_TRY(make_group(s.ddp_backend, client.world(), client));
+  // NCCL has no messages of the host; a GPU connects to the others when its programs are compiled.
+  const bool is_of_gpus = s.ddp_backend.empty() || s.ddp_backend == "nccl";
+  joined->group_ =
+      HONE_TRY(make_group(is_of_gpus ? "gloo" : s.ddp_backend, client.world(), client));
   s.ranks = std::make_shared<RunRanks>(client.world(), client, *joined->group_, &client);
   log_info("{:<11} {} of {} on {}, messages by {}, ZeRO stage {}", "rank", world.rank, world.ranks,
            world.host, joined->group_->name(), s.zero_stage);

@@ -8,6 +8,7 @@
 #include "base/core/log.h"
 #include "engine/backends/cuda/graphs.h"
 #include "engine/backends/cuda/joins.h"
+#include "engine/backends/cuda/launch_ranks.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/backends/cuda/libraries/errors.h"
 #include "engine/backends/cuda/product_timer.h"
@@ -124,6 +125,7 @@ class LaunchChooser {
                        n.node.op->name);
   }
   Result<Choice> operator()(const NodeView& n) const {
+    if (is_collective(n)) return gpu_rank_choice(n);
     Launches all = HONE_TRY(launches(n));
     return Choice{id(n), all.workspace_bytes, std::move(all.note), count_of(all.launches)};
   }
@@ -140,6 +142,7 @@ class CudaBackend : public Backend {
       : owner_(options.owner),
         host_(options.host),
         name_(options.name),
+        load_nccl_(options.nccl),
         graphs_(options.graphs),
         tunes_(options.tune),
         device_(std::move(device)),
@@ -161,6 +164,7 @@ class CudaBackend : public Backend {
 
   Result<Choice> choose(const NodeView& n) const override {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
+    if (is_collective(n)) return gpu_rank_choice(n);
     Chosen c = HONE_TRY(launches(n));
     std::string id = HONE_TRY(id_of(n, c));
     return Choice{std::move(id), c.all.workspace_bytes, std::move(c.all.note),
@@ -175,6 +179,7 @@ class CudaBackend : public Backend {
       };
       return Kernel{k.id, k.workspace_bytes, std::move(run)};
     }
+    if (is_collective(n)) return rank_kernel(n);
     Chosen chosen = HONE_TRY(launches(n));
     std::string id = HONE_TRY(id_of(n, chosen));
     Launches& l = chosen.all;
@@ -206,12 +211,28 @@ class CudaBackend : public Backend {
 
   Result<std::unique_ptr<Executable>> compile(std::span<const Program> programs,
                                               const RunPlan& plan) const override {
+    HONE_TRY(join_ranks(programs));
     HONE_TRY(load(HONE_TRY(names_of(programs))));
     auto list = HONE_TRY(make_node_list(*this, programs, plan));
     return graphs_ ? make_graphs(*device_, std::move(list), programs.size()) : std::move(list);
   }
 
  private:
+  // Connects the GPUs of the group, before the first programs that need it.
+  Status join_ranks(std::span<const Program> programs) const {
+    Group* const group = device_->group();
+    if (ranks_ || group == nullptr || group->ranks() == 1) return Ok{};
+    for (const Program& p : programs)
+      for (const Node& node : p.nodes)
+        if (!ranks_ && joins_ranks({p, node}))
+          ranks_ = HONE_TRY(RankComm::connect(*device_, load_nccl_, *group));
+    return Ok{};
+  }
+  Result<Kernel> rank_kernel(const NodeView& n) const {
+    const std::string sum = rank_sum_kernel(n);
+    if (!sum.empty()) HONE_TRY(load({sum}));
+    return gpu_rank_kernel(n, *device_, ranks_.get(), sum.empty() ? nullptr : functions_.at(sum));
+  }
   LaunchOptions options_of(const CudaOptions& options, bool library) const {
     LaunchOptions o = launch_options(spec());
     o.library = library;
@@ -287,6 +308,8 @@ class CudaBackend : public Backend {
     for (const Program& p : programs)
       for (const Node& node : p.nodes) {
         const NodeView n{p, node};
+        if (is_collective(n) && !node.op->gathers) names.insert(rank_sum_kernel(n));
+        if (is_collective(n)) continue;
         if (node.lane != Lane::compute || node.op->copies || node.op->waits || is_view(n)) continue;
         add_names(HONE_TRY(launches(n)).all, names);
       }
@@ -316,8 +339,10 @@ class CudaBackend : public Backend {
   const std::shared_ptr<void> owner_;  // goes last
   const std::shared_ptr<Backend> host_;
   const std::string name_;
+  const LoadNccl load_nccl_;
   const bool graphs_, tunes_;
   std::unique_ptr<CudaDevice> device_;
+  mutable std::unique_ptr<RankComm> ranks_;
   const KernelModules modules_;
   const std::optional<LtHandle> blas_;  // needs the device's context
   const LaunchChooser choose_, own_;    // own_: without the library

@@ -10,6 +10,7 @@
 #include "engine/backends/cuda/device.h"
 #include "engine/backends/cuda/libraries/blas.h"
 #include "engine/backends/cuda/libraries/kept_kernels.h"
+#include "engine/backends/cuda/rank_comm.h"
 #include "engine/device/backend.h"
 
 namespace hone {
@@ -20,6 +21,7 @@ struct CudaOptions {
   std::shared_ptr<Backend> host = {};
   std::optional<cuda::Blas> blas = {};     // none: products use hone's own kernels
   std::optional<int64_t> blas_bytes = {};  // of its workspace; none: the device spec's
+  cuda::LoadNccl nccl = {};                // none: one rank
   std::string folder = {};                 // keeps algorithms of products; "": none
   bool tune = false;   // algorithms of products by their times, not the library's first
   bool graphs = true;  // a run of a program is one call of the driver

@@ -287,6 +287,8 @@ void CudaDevice::keep(const Error& failure) {
 }
 
 Status CudaDevice::check() const {
+  if (look_) look_();
+  HONE_TRY(check_group());
   if (!failed_) return disk_.check();
   return Error(failure_->error_code(), failure_->what());
 }

@@ -104,6 +104,8 @@ class CudaDevice : public Device {
   Result<CUgraph> end_capture();
   std::deque<DiskWork>* captured() const { return captured_; }
 
+  // Called by check() and by nothing else, until it is set to null; keeps failures of messages between ranks.
+  void set_look(std::function<void()> look) { look_ = std::move(look); }
   // Keeps the first failure for check().
   void keep(CUresult result, std::string_view what);
   void keep(const Error& failure);
@@ -129,6 +131,7 @@ class CudaDevice : public Device {
   std::map<const std::byte*, Block> blocks_;  // by their first addresses
   std::array<std::unique_ptr<CudaQueue>, kLaneCount> queues_;
   std::deque<DiskWork>* captured_ = nullptr;
+  std::function<void()> look_;
   std::atomic<bool> failed_ = false;
   std::optional<Error> failure_;
 };

@@ -47,11 +47,24 @@ class FailureWatch {
 
 class LinkGroup : public Group {
  public:
-  LinkGroup(const std::string& name, const World& world, std::unique_ptr<Link> link,
-            KeyValues& keys, std::string watched)
-      : Group(name, world.rank, world.ranks),
+  // Arguments of make_link_group().
+  struct Made {
+    LinkModule module;
+    std::string address;
+    World world;
+    CommOptions options;
+  };
+  LinkGroup(Made made, std::unique_ptr<Link> link, KeyValues& keys, std::string watched)
+      : Group(made.module.what, made.world.rank, made.world.ranks),
+        made_(std::move(made)),
+        keys_(keys),
         link_(std::move(link)),
         watch_(*this, keys, std::move(watched)) {}
+  Result<std::unique_ptr<Group>> another(const std::string& name) const override {
+    CommOptions options = made_.options;
+    options.name = name;
+    return make_link_group(made_.module, made_.address, made_.world, keys_, options);
+  }
 
  protected:
   Status transfer(std::span<const Send> sends, std::span<const Receive> receives) override {
@@ -62,6 +75,8 @@ class LinkGroup : public Group {
   void wake() override { link_->wake(); }
 
  private:
+  const Made made_;
+  KeyValues& keys_;
   std::unique_ptr<Link> link_;
   FailureWatch watch_;
 };
@@ -127,7 +142,7 @@ Result<std::unique_ptr<Group>> make_link_group(const LinkModule& m, const std::s
                                     .clock = &system_clock()},
                                    prefixed, why));
   if (link && greet_peers(*link, world.rank, world.ranks, prefixed, options.connect_s, why))
-    return std::unique_ptr<Group>(new LinkGroup(m.what, world, std::move(link), keys,
+    return std::unique_ptr<Group>(new LinkGroup({m, address, world, options}, std::move(link), keys,
                                                 fmt::format("{}watch/{}", prefix, world.rank)));
   if (prefixed.error()) return *prefixed.error();
   return Error(err::kRanksApart, fmt::format("rank {} cannot connect to the others through {}: {}",

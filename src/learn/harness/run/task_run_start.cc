@@ -8,6 +8,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "engine/backends/backends.h"
+#include "engine/comm/errors.h"
 #include "engine/device/errors.h"
 #include "learn/check/only_special_rows.h"
 #include "learn/checkpoint/training_checkpoint.h"
@@ -44,6 +45,15 @@ std::string ranks_text(const ModelConfig& config) {
     least = std::min(least, rank), most = std::max(most, rank);
   }
   return least < most ? fmt::format("{} to {}", least, most) : fmt::format("{}", most);
+}
+
+// NCCL has messages of GPUs alone, the other engines those of the host.
+Status check_engine(const std::string& engine, const DeviceSpec& device) {
+  if (engine.empty() || (engine == "nccl") == device.own_memory) return Ok{};
+  return Error(err::kCommEngine, fmt::format("{} carries no messages between ranks on {}", engine,
+                                             device.own_memory ? "GPUs" : "processors"))
+      .at(fmt::format("--ddp_backend {}, device {}", engine, device.name))
+      .todo("leave --ddp_backend out, or name another --device");
 }
 
 }  // namespace
@@ -302,6 +312,7 @@ void TaskRun::log_micro_batch(int64_t fitting, int64_t wanted) const {
 // Takes the memory of the run and of the copy.
 Status TaskRun::allocate(std::vector<Program> programs, const SaveCopy& copy) {
   const HostWork work(ranks().control(), "compiling");
+  if (ranks().group()) HONE_TRY(check_engine(s_.ddp_backend, backend_->spec()));
   backend_->device().set_group(ranks().group());
   session_ = HONE_TRY(Session::compile(std::move(programs), *backend_));
   session_->set_parts(HONE_TRY(parts_of_weights(*made_, shapes_)).weights);

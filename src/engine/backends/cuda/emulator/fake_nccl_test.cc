@@ -9,6 +9,7 @@
 
 #include "engine/backends/cuda/emulator/fake_driver.h"
 #include "engine/backends/cuda/libraries/errors.h"
+#include "engine/comm/errors.h"
 #include "engine/comm/loopback.h"
 
 namespace hone::cuda {
@@ -41,10 +42,10 @@ class FakeNcclTest : public testing::Test {
     peer = std::thread([this] {
       std::vector<std::byte> bytes(kMessage);
       const Receive receive{0, bytes};
-      if (!world.group(1).exchange({}, {&receive, 1}).ok()) return;
+      if (!carried_exchange(world.group(1), {}, {&receive, 1}).ok()) return;
       for (std::byte& b : bytes) b = static_cast<std::byte>(static_cast<int>(b) + 1);
       const Send send{0, bytes};
-      (void)world.group(1).exchange({&send, 1}, {});
+      (void)carried_exchange(world.group(1), {&send, 1}, {});
     });
   }
   std::span<std::byte> bytes_at(CUdeviceptr at) const {
@@ -137,6 +138,39 @@ TEST_F(FakeNcclTest, AMessageOutsideOfAGroupIsFound) {
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_NE(findings[0].find("outside of a group"), std::string::npos);
   EXPECT_NE(findings[1].find("was not started"), std::string::npos);
+}
+
+TEST_F(FakeNcclTest, MessagesOfOtherSizesAreFound) {
+  open(Execution::as_late_as_possible);
+  peer = std::thread([this] {
+    std::vector<std::byte> bytes(kMessage - 1);
+    const Receive receive{0, bytes};
+    EXPECT_TRUE(
+        carried_exchange(world.group(1), {}, {&receive, 1}).error().is(err::kMessageDiffers));
+  });
+  up(comm_stream);
+  const Send send{1, bytes_at(x)};
+  ASSERT_TRUE(comm->exchange({&send, 1}, {}, comm_stream).ok());
+  const auto findings = close();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].find("sends rank 1 1 messages of 64 bytes"), std::string::npos)
+      << findings[0];
+}
+
+// As a real one: the stream continues, and only the communicator has the error.
+TEST_F(FakeNcclTest, ARankThatIsGoneIsAnErrorOfTheCommunicator) {
+  open(Execution::as_late_as_possible);
+  peer = std::thread([this] { world.group(1).stop("planted"); });
+  peer.join();
+  up(comm_stream);
+  const Send send{1, bytes_at(x)};
+  ASSERT_TRUE(comm->exchange({&send, 1}, {}, comm_stream).ok());
+  EXPECT_EQ(d.cuStreamSynchronize(comm_stream), CUDA_SUCCESS);
+  const Status lost = comm->check();
+  ASSERT_FALSE(lost.ok());
+  EXPECT_TRUE(lost.error().is(err::kPeerLost)) << lost.error().text();
+  comm->stop();
+  EXPECT_EQ(close(), std::vector<std::string>());
 }
 
 TEST_F(FakeNcclTest, AfterStopNothingIsSent) {

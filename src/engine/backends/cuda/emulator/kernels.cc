@@ -23,6 +23,7 @@
 #include "engine/backends/cuda/kernels/paged_attention.cuh"
 #include "engine/backends/cuda/kernels/products.cuh"
 #include "engine/backends/cuda/kernels/random.cuh"
+#include "engine/backends/cuda/kernels/ranks.cuh"
 #include "engine/backends/cuda/kernels/rows.cuh"
 #include "engine/backends/cuda/kernels/sums.cuh"
 #include "engine/backends/cuda/kernels/update.cuh"

@@ -3,6 +3,7 @@
 
 #include "engine/backends/cuda/emulator/fake_nccl.h"
 #include "engine/backends/cuda/emulator/state.h"
+#include "engine/comm/errors.h"
 
 namespace hone::cuda {
 namespace fake {
@@ -11,6 +12,7 @@ namespace {
 struct FakeComm {
   Group* carrier = nullptr;
   bool destroyed = false;
+  bool lost = false;  // another rank is gone
 };
 Handles<FakeComm> comms;  // of all drivers, so that an old handle is known as one
 
@@ -81,8 +83,12 @@ ncclResult_t end_group(FakeState& s) {
     accesses.push_back({m.bytes.data(), static_cast<int64_t>(m.bytes.size()), true});
   s.queue(*on, accesses, [done] {
     if (done.comm->destroyed) throw std::runtime_error("its communicator was destroyed");
-    const Status moved = done.comm->carrier->exchange(done.sends, done.receives);
-    if (!moved.ok()) throw std::runtime_error(moved.error().what());
+    // A real stream waits for a rank that is gone until the communicator is aborted.
+    if (done.comm->lost) return;
+    const Status moved = carried_exchange(*done.comm->carrier, done.sends, done.receives);
+    if (moved.ok()) return;
+    if (moved.error().is(err::kMessageDiffers)) throw std::runtime_error(moved.error().what());
+    done.comm->lost = true;
   });
   return ncclSuccess;
 }
@@ -124,8 +130,10 @@ Nccl fake_nccl() {
   };
   t.ncclCommGetAsyncError = [](ncclComm_t comm, ncclResult_t* error) {
     return nccl_call("ncclCommGetAsyncError", [&](FakeState& s) {
-      if (live_comm(s, comm) == nullptr) return ncclInvalidArgument;
-      *error = s.failed == CUDA_SUCCESS ? ncclSuccess : ncclRemoteError;
+      const FakeComm* c = live_comm(s, comm);
+      if (c == nullptr) return ncclInvalidArgument;
+      *error = c->lost ? ncclRemoteError
+                       : (s.failed == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError);
       return ncclSuccess;
     });
   };

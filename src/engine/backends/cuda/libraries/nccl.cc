@@ -4,6 +4,7 @@
 
 #include "engine/backends/cuda/libraries/errors.h"
 #include "engine/backends/cuda/libraries/library.h"
+#include "engine/comm/errors.h"
 
 namespace hone::cuda {
 namespace {
@@ -20,6 +21,11 @@ Error no_nccl(const std::string& text) {
 
 Status nccl_status(const Nccl& nccl, ncclResult_t result, std::string_view what) {
   if (result == ncclSuccess || result == ncclInProgress) return Ok{};
+  // The network or the process of another rank.
+  if (result == ncclRemoteError || result == ncclSystemError)
+    return Error(err::kPeerLost,
+                 fmt::format("{} found no other rank: {}", what, nccl.ncclGetErrorString(result)))
+        .todo("see the last lines of the other ranks; NCCL_DEBUG=WARN prints NCCL's own messages");
   return Error(err::kCudaFails,
                fmt::format("{} failed: {}", what, nccl.ncclGetErrorString(result)));
 }

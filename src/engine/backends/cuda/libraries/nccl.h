@@ -53,7 +53,7 @@ class NcclComm {
   // Gives messages from and to device memory to the stream, as Group::exchange() orders them: those
   // of a pair arrive in order. Messages of no bytes and to this rank itself are refused as bugs.
   Status exchange(std::span<const Send> sends, std::span<const Receive> receives, CUstream stream);
-  // The first error of messages that are under way. Error H1342.
+  // The first error of messages that are under way. Errors: H1502 another rank or the network is gone, H1342.
   Status check() const;
   // Ends messages that wait for a rank, so that their stream continues. Any thread.
   void stop();
