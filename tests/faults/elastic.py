@@ -357,6 +357,30 @@ def rule_9_a_link_that_loses_large_packets_is_noticed(w):
         same_bits(w, "lossy", wanted, f"a link that lost packets\n{runs[0].log()[-3000:]}")
 
 
+def rule_9_a_path_of_mtu_1400_is_no_fault(w):
+    """The MTU of both ends changes while they train; then a path that silently loses larger packets from the start, beside one that does not."""
+    if not w.all:
+        raise Skipped("takes a minute: --all")
+    wanted = undisturbed(w, 2)
+    with Hosts() as hosts:
+        runs = hosts.start(w, training(w, "mtu", 2))
+        runs[0].until("step 5/24")
+        for name in NAMESPACES:
+            hosts.inside(name, "ip", "link", "set", "link1", "mtu", "1400")
+        for run in runs:
+            run.wait()
+        demand("restart" not in runs[0].log(), runs[0].log())
+        same_bits(w, "mtu", wanted, "an MTU of 1400")
+    with Hosts(links=2) as hosts:
+        for name in NAMESPACES:
+            hosts.inside(name, "tc", "qdisc", "add", "dev", "link1", "root", "tbf", "rate", "1gbit", "burst", "1400", "limit", "1m")
+        runs = hosts.start(w, training(w, "hole", 2))
+        for run in runs:
+            run.wait()
+        demand("restart" not in runs[0].log(), runs[0].log())
+        same_bits(w, "hole", wanted, "a path that loses packets above 1400 bytes")
+
+
 def a_dead_machine_is_left_out(w):
     """The interface of machine 1 dies for good: with --min_ranks the others continue with the same rows."""
     if not w.all:

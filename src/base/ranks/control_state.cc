@@ -59,7 +59,7 @@ std::vector<ControlState::Out> ControlState::receive(int64_t connection, const F
   if (what == "meet") out = meet(connection, rank, frame, now);
   if (what == "missing") out = missing(connection, frame.head, now);
   if (what == "times") out = times(connection, id, now);
-  if (what == "leave") members_.leave(rank);
+  if (what == "leave") members_.leave(rank, now);
   if (what == "fail") {
     RankFailure failure = failure_of(frame.head, frame.body);
     failure.rank = rank;
@@ -208,7 +208,8 @@ void ControlState::end_hopeless_waits(double now) {
   if (members_.first_failure()) return;
   for (const Wait& wait : waits(now))
     for (const MissingRank& m : wait.missing)
-      if (m.ended && wait.since_s >= options_.times.grace_s)
+      if (m.ended && wait.since_s >= options_.times.grace_s &&
+          m.ended_s - wait.heard_s >= options_.times.grace_s)
         members_.fail({m.rank, m.host, members_.progress(m.rank, now),
                        Error(err::kRanksMissing,
                              fmt::format("{} has ended, and {} of {} ranks wait for it at {}",

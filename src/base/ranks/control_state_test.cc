@@ -291,6 +291,20 @@ TEST_F(ControlStateTest, WaitingForARankThatHasEndedIsAFailure) {
               HasSubstr("rank 2 on host h2 has ended, and 1 of 3 ranks wait for it at 'results'"));
 }
 
+// The last heartbeat of a rank is of a wait that has ended since, in which the rank met the one that has ended.
+TEST_F(ControlStateTest, AnOldHeartbeatOfAWaitIsNoFailure) {
+  join_all();
+  const Json waits = {{"do", "beat"}, {"collective", 3}, {"node", "results"}, {"waiting", true}};
+  for (int rank = 0; rank < 3; ++rank) send(rank, waits);
+  send(2, {{"do", "leave"}});
+  keep(state_.closed(102, now_));
+  pass(2.5);
+  EXPECT_EQ(first(), "");
+  send(0, waits);  // it does wait
+  pass(1);
+  EXPECT_THAT(first(), HasSubstr("rank 2 on host h2 has ended"));
+}
+
 TEST_F(ControlStateTest, ARankThatJoinsAfterAFailureHearsOfIt) {
   join(0);
   join(1);

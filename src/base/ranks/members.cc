@@ -150,7 +150,10 @@ void Members::fail_stuck(double now) {
        now);
 }
 
-void Members::leave(int rank) { at(rank).presence = Presence::kLeft; }
+void Members::leave(int rank, double now) {
+  at(rank).presence = Presence::kLeft;
+  at(rank).left = now;
+}
 
 void Members::lose(int rank, double now) {
   Member& member = at(rank);
@@ -223,7 +226,8 @@ std::vector<MissingRank> Members::missing(const std::function<bool(int rank)>& t
   std::vector<MissingRank> all;
   for (int rank = 0; rank < ranks(); ++rank)
     if (!there(rank))
-      all.push_back({rank, at(rank).host, doing(rank, now), at(rank).presence == Presence::kLeft});
+      all.push_back({rank, at(rank).host, doing(rank, now), at(rank).presence == Presence::kLeft,
+                     now - at(rank).left});
   return all;
 }
 
@@ -272,10 +276,11 @@ Wait Members::collective_wait(double now) const {
     if (m.presence == Presence::kHere && m.progress.waiting &&
         m.progress.collective >= collective) {
       if (m.progress.collective > collective)
-        wait = {fmt::format("'{}'", m.progress.node), 0, 0, {}};
+        wait = {fmt::format("'{}'", m.progress.node), 0, 0, {}, now - m.heard};
       collective = m.progress.collective;
       ++wait.waiting;
       wait.since_s = std::max(wait.since_s, progress(rank, now).since_s);
+      wait.heard_s = std::min(wait.heard_s, now - m.heard);
     }
   }
   if (wait.waiting > 0) wait.missing = missing_at(collective, now);

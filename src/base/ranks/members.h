@@ -27,6 +27,8 @@ struct Wait {
   double since_s = 0;
   int waiting = 0;
   std::vector<MissingRank> missing = {};
+  double heard_s =
+      0;  // seconds since a waiting rank was heard last; it may have stopped waiting since
 };
 
 class Members {
@@ -48,8 +50,8 @@ class Members {
   std::vector<JoinAnswer> join(const Join& join, int64_t connection, double now);
 
   void beat(int rank, RankProgress progress, double now);
-  void leave(int rank);             // it has finished
-  void lose(int rank, double now);  // its connection ended: H0130, unless its own error comes
+  void leave(int rank, double now);  // it has finished
+  void lose(int rank, double now);   // its connection ended: H0130, unless its own error comes
   void fail(RankFailure failure, double now);
   // Call it at least once a second. Error H0131: no byte moves while all ranks wait in one collective.
   void tick(double now);
@@ -79,8 +81,9 @@ class Members {
     std::string host = {};
     Json facts = Json::object();
     int64_t connection = 0;
-    double heard = 0, lost = 0;  // time of the last heartbeat, and of the end of its connection
-    double moved = 0;            // time at which the last byte moved, or its wait began
+    // Times of the last heartbeat, of its end, and of the end of its connection without one.
+    double heard = 0, left = 0, lost = 0;
+    double moved = 0;  // time at which the last byte moved, or its wait began
     RankProgress progress = {};
   };
   const Member& at(int rank) const;

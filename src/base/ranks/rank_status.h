@@ -57,6 +57,7 @@ struct MissingRank {
   // "evaluation, 312 of 872, for 14s", "has not joined", "is silent for 8s: ..."
   std::string doing = {};
   bool ended = false;  // it has finished, so nobody needs to wait for it
+  double ended_s = 0;  // seconds since then
 
   std::string text() const;  // "rank 2 on host b: evaluation, 312 of 872, for 14s"
 };
