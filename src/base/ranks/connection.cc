@@ -20,7 +20,7 @@ namespace {
 constexpr int kGoneMs = 5000;  // after which a host that does not answer counts as gone
 constexpr int kConnectMs = 5000;
 constexpr int kMostReads = 16;  // of one call
-// Bytes of a packet: they pass paths that silently lose larger ones, so that ranks can still be told.
+// Bytes of a packet: they pass paths that silently lose larger ones, so that the culprit can still be named.
 constexpr int kSegmentBytes = 1200;
 constexpr double kLongestPause = 1, kSayAfter = 5;
 
