@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, GgufModel, testing::Values("llama", "qwen2", "
                          [](const auto& i) { return i.param; });
 
 const GgufLayout& layout(const char* architecture) {
-  return *gguf_type(architecture, "")->type->gguf;
+  return *gguf_type(architecture, "", [](const std::string&) { return false; })->type->gguf;
 }
 
 TEST(Gguf, Names) {
@@ -207,10 +207,10 @@ TEST(Gguf, WhatHoneCannotUseIsNamed) {
            "do not share evenly");
   unusable(llama(1).tensor("rope_freqs.weight", {2}, 0, 0).with_data(64), "H2209", "Llama 3");
   unusable(Maker::start(1, 1)
-               .string_value("general.architecture", "falcon")
+               .string_value("general.architecture", "rwkv7")
                .tensor("t", {8}, 0, 0)
                .with_data(64),
-           "H2209", "'falcon'");
+           "H2209", "'rwkv7'");
   unusable(Maker::start(1, 1)
                .string_value("general.architecture", "llama")
                .tensor("t", {8}, 0, 0)
@@ -245,6 +245,51 @@ TEST(Gguf, Llama3RotaryScaling) {
   const Json config = gguf_config(read_gguf(*file).value(), *file).value();
   EXPECT_EQ(config["rope_scaling"]["rope_type"], "llama3");
   EXPECT_EQ(config["rope_scaling"]["factor"], 32.0);
+}
+
+TEST(GgmlQuants, Mxfp4) {
+  std::vector<std::byte> block(17);
+  block[0] = std::byte{129};    // 2^2
+  block[1] = std::byte{0xf1};   // 0.5 and -6
+  block[16] = std::byte{0x2c};  // -2 and 1
+  std::vector<float> x(32);
+  ggml_format("MXFP4")->decode(block.data(), 1, x.data());
+  EXPECT_EQ(x[0], 2);
+  EXPECT_EQ(x[16], -24);
+  EXPECT_EQ(x[15], -8);
+  EXPECT_EQ(x[31], 4);
+  EXPECT_EQ(x[1], 0);
+}
+
+// Experts of gpt-oss in MXFP4: gate and up are two tensors of the file, whose rows are columns of one weight.
+TEST(Gguf, PartsOfAWeight) {
+  Maker m = Maker::start(2, 6);
+  m.string_value("general.architecture", "gpt-oss");
+  for (const char* key : {"block_count", "embedding_length", "feed_forward_length",
+                          "attention.head_count", "expert_count"})
+    m.u32_value(std::string("gpt-oss.") + key, 2);
+  m.tensor("blk.1.ffn_gate_exps.weight", {32, 2, 2}, 39, 0)
+      .tensor("blk.1.ffn_up_exps.weight", {32, 2, 2}, 39, 96);
+  std::string bytes = m.with_data(192);
+  // Expert 1, row 0: 0.5 in column 3 of gate, and 1 in column 4 of up, with the exponents 0 and 1.
+  char* gate = bytes.data() + bytes.size() - 192 + 2 * 17;
+  char* up = gate + 96;
+  gate[0] = 127, gate[1 + 3] = 0x01;
+  up[0] = static_cast<char>(128), up[1 + 4] = 0x02;
+  const auto w = std::move(open_gguf_weights(memory_byte_file("m.gguf", bytes)).value());
+  ASSERT_EQ(w->tensors().size(), 1u);
+  EXPECT_EQ(w->tensors()[0].name, "model.layers.1.mlp.experts.gate_up_proj");
+  EXPECT_EQ(w->tensors()[0].type.shape, (Shape{2, 32, 4}));
+  std::vector<float> x(2 * 32 * 4), want(x.size());
+  ASSERT_TRUE(w->read(w->tensors()[0].name, DType::f32, std::as_writable_bytes(std::span(x))).ok());
+  want[128 + 3 * 4] = 0.5;
+  want[128 + 4 * 4 + 1] = 2;
+  EXPECT_EQ(x, want);
+
+  Maker half = Maker::start(1, 6);
+  half.bytes = m.bytes.substr(0, m.bytes.find("blk.1.ffn_up_exps") - 8);
+  half.bytes[8] = 1;
+  unusable(half.with_data(96), "H2208", "is not whole");
 }
 
 TEST(GgmlQuants, Q8OfWholeBlocks) {

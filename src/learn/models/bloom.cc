@@ -154,8 +154,9 @@ ValueId bloom_body(ModelGraph& g) {
       x = g.dropout(g.linear(h + "self_attention.dense", a, C, linear), drop, x);
     }
     Builder::Scope s(b, "mlp");
-    if (style.two_norms)
-      y = g.layer_norm(h + "ln_mlp", in, eps);
+    if (style.two_norms)  // a GGUF file has one name for this norm and that of models with one
+      y = g.layer_norm(h + "ln_mlp", in, eps,
+                       {{h + "input_layernorm.weight"}, {h + "input_layernorm.bias"}});
     else if (!style.parallel)
       y = g.layer_norm(h + "post_attention_layernorm", x, eps);
     ValueId up = activate(b, g.linear(h + "mlp.dense_h_to_4h", y, style.inner, linear), style.act);
@@ -170,13 +171,89 @@ HeadLayer bloom_head(ModelGraph& g, ValueId hidden) {
   return {hidden, c.tied ? bloom_words(g) : g.matrix(kBloomHead, c.vocab, c.hidden)};
 }
 
+GgufLayout bloom_layout(const char* architecture) {
+  return {.architecture = architecture,
+          .once = {{"token_embd", "transformer.word_embeddings"},
+                   {"token_embd_norm", "transformer.word_embeddings_layernorm"},
+                   {"output_norm", "transformer.ln_f"},
+                   {"output", "lm_head"}},
+          .of_layer = {{"attn_norm", "input_layernorm"},
+                       {"attn_qkv", "self_attention.query_key_value"},
+                       {"attn_output", "self_attention.dense"},
+                       {"ffn_norm", "post_attention_layernorm"},
+                       {"ffn_up", "mlp.dense_h_to_4h"},
+                       {"ffn_down", "mlp.dense_4h_to_h"}},
+          .layers = "transformer.h.",
+          .by_group = {".query_key_value.weight", ".query_key_value.bias"}};
+}
+
+const GgufLayout* gguf_of_bloom() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = bloom_layout("bloom");
+    g.keys = {{"context_length", "seq_length"},
+              {"embedding_length", "hidden_size"},
+              {"block_count", "n_layer"},
+              {"attention.head_count", "n_head"},
+              {"attention.head_count_kv", ""},
+              {"vocab_size", "vocab_size"},
+              {"feed_forward_length", ""},
+              {"attention.layer_norm_epsilon", "layer_norm_epsilon", true}};
+    g.needed = {"n_layer", "hidden_size", "n_head"};
+    return g;
+  }();
+  return &layout;
+}
+
+// llama.cpp has the Falcons of tiiuae/falcon-7b, 40b and 11B.
+std::string unwritable_falcon(const ModelConfig& c) {
+  const BloomStyle style = bloom_style(c);
+  if (style.alibi) return "it has alibi";
+  if (style.bias) return "its layers have biases";
+  return style.parallel ? "" : "its MLPs come after attention";
+}
+
+void finish_falcon(Json& config, const std::function<bool(const char*)>& has) {
+  const int64_t heads = config.value("num_attention_heads", int64_t{1}),
+                keys = config.value("num_kv_heads", heads);
+  const bool two_norms = has("blk.0.attn_norm_2.weight");
+  const bool later = two_norms || (keys != 1 && keys != heads);
+  config["new_decoder_architecture"] = later;
+  config["multi_query"] = keys == 1;
+  if (later) config["num_ln_in_parallel_attn"] = two_norms ? 2 : 1;
+}
+
+const GgufLayout* gguf_of_falcon() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = bloom_layout("falcon");
+    g.keys = {{"context_length", "max_position_embeddings"},
+              {"embedding_length", "hidden_size"},
+              {"block_count", "num_hidden_layers"},
+              {"attention.head_count", "num_attention_heads"},
+              {"attention.head_count_kv", "num_kv_heads"},
+              {"vocab_size", "vocab_size"},
+              {"feed_forward_length", "ffn_hidden_size"},
+              {"attention.layer_norm_epsilon", "layer_norm_epsilon", true},
+              {"rope.dimension_count", ""},
+              {"rope.freq_base", "rope_theta", true}};
+    g.needed = {"num_hidden_layers", "hidden_size", "num_attention_heads"};
+    g.inner = "ffn_hidden_size";
+    g.of_layer.push_back({"attn_norm_2", "ln_attn"});
+    g.of_layer.push_back({"attn_norm", "ln_mlp"});  // read as input_layernorm
+    g.rotates = true;
+    g.unwritable = unwritable_falcon;
+    g.finish = finish_falcon;
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_bloom() {
   return {
       .name = "bloom",
-      .model_types = {{"bloom", "Bloom", kUsualBloom, {"query_key_value"}},
-                      {"falcon", "Falcon", kUsualFalcon, {"query_key_value"}}},
+      .model_types = {{"bloom", "Bloom", kUsualBloom, {"query_key_value"}, gguf_of_bloom()},
+                      {"falcon", "Falcon", kUsualFalcon, {"query_key_value"}, gguf_of_falcon()}},
       .heads = {{Head::causal_lm, "ForCausalLM"}},
       .read_config = read_bloom_config,
       .body = bloom_body,

@@ -5,6 +5,7 @@
 
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
+#include "learn/models/gguf_layout.h"
 #include "learn/models/router_loss.h"
 
 namespace hone {
@@ -242,6 +243,32 @@ std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params
     if (name.find(".experts.") != name.npos && seen.insert(name).second) names.push_back(name);
   }
   return names;
+}
+
+void add_experts(GgufLayout& g, const ExpertStyle& style) {
+  g.keys.push_back({"expert_count", style.count});
+  g.keys.push_back({"expert_used_count", style.chosen});
+  g.keys.push_back({"expert_feed_forward_length", style.inner});
+  std::erase_if(g.of_layer, [](const GgufName& n) {
+    return n.gguf == "ffn_gate" || n.gguf == "ffn_up" || n.gguf == "ffn_down";
+  });
+  const std::string at = style.at;
+  if (style.is_gpt_oss) {
+    g.of_layer.push_back({"ffn_gate_inp", at + "router"});
+    for (const char* ending : {"", "_bias"}) {
+      const std::string kind = *ending == 0 ? ".weight" : ".bias";
+      const std::string both = at + "experts.gate_up_proj" + ending;
+      g.parts.push_back({"ffn_gate_exps" + kind, both, 0, 2});
+      g.parts.push_back({"ffn_up_exps" + kind, both, 1, 2});
+      g.parts.push_back({"ffn_down_exps" + kind, at + "experts.down_proj" + ending});
+    }
+    return;
+  }
+  g.of_layer.push_back({"ffn_gate_inp", at + "gate"});
+  for (const auto& [name, weight] : {std::pair{"ffn_gate_exps", style.gate},
+                                     {"ffn_up_exps", style.up},
+                                     {"ffn_down_exps", style.down}})
+    g.of_layer.push_back({name, at + "experts.*." + weight});
 }
 
 ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x) {

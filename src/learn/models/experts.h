@@ -7,6 +7,8 @@
 
 namespace hone {
 
+struct GgufLayout;  // gguf_layout.h
+
 // The parts that families differ in; what it says by itself is Qwen3-MoE.
 struct ExpertStyle {
   const char* at = "mlp.";  // in a layer; its router is `at`gate.weight [E,C]
@@ -38,6 +40,8 @@ bool is_dense_in_qwen(const ModelConfig& c, int64_t layer);
 // The matrices of experts among the weights, by the names of Transformers' stacked parameters:
 // "model.layers.3.mlp.experts.down_proj", ...
 std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params);
+// Adds the experts' keys and tensors to a layout, in the place of those of usual MLPs.
+void add_experts(GgufLayout& g, const ExpertStyle& style);
 // The experts of the layer `h` ("model.layers.3.") for x [T,C] -> [T,C].
 ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x);
 

@@ -5,15 +5,20 @@
 namespace hone {
 
 std::optional<GgufModelType> gguf_type(const std::string& architecture,
-                                       const std::string& general_name) {
-  std::optional<GgufModelType> found;
+                                       const std::string& general_name,
+                                       const std::function<bool(const std::string& key)>& has) {
+  std::optional<GgufModelType> found, marked;
   for (const Family& family : families())
     for (const ModelType& type : family.model_types) {
       if (type.gguf == nullptr || type.gguf->architecture != architecture) continue;
+      if (!type.gguf->marker.empty()) {
+        if (has(type.gguf->marker)) marked = GgufModelType{&family, &type};
+        continue;
+      }
       const std::string& name = type.gguf->general_name;
       if (name.empty() ? !found : name == general_name) found = GgufModelType{&family, &type};
     }
-  return found;
+  return marked ? marked : found;
 }
 
 const GgufLayout* gguf_layout_of(const ModelConfig& c) {

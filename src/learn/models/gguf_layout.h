@@ -6,34 +6,58 @@
 
 #include "base/core/json.h"
 #include "learn/models/family.h"
+#include "learn/models/rotation.h"
 
 namespace hone {
 
 struct GgufKey {
   std::string gguf;      // after the architecture's name and a dot
-  std::string config;    // key of config.json; "": written, and not read
+  std::string config;    // key of config.json, a number or a flag; "": written, and not read
   bool is_real = false;  // a number with a fraction
 };
 
 struct GgufName {
   std::string gguf, weight;  // without ".weight" and ".bias"
 };
+// A tensor of a layer with the whole names of both sides. Columns part, part + parts, ... of the weight's last
+// axis are in this tensor; a stack of matrices is turned, [E,in,out] to the file's [E,out,in].
+struct GgufPart {
+  std::string gguf, weight;
+  int64_t part = 0, parts = 1;
+};
+// An axis of size 1 of weights with this ending, which the file leaves out.
+struct GgufAxis {
+  const char* ending;
+  int64_t axis;
+};
 
 struct GgufLayout {
   std::string architecture;  // general.architecture
   std::string general_name =
-      "";                     // general.name of this type's files; "": the architecture is enough
-  std::vector<GgufKey> keys;  // in the order in which they are written
-  std::vector<const char*> needed;          // keys of config.json that every file must give
+      "";                   // general.name of this type's files; "": the architecture is enough
+  std::string marker = {};  // a key that only this type's files of the architecture have; "": none
+  std::vector<GgufKey> keys = {};           // in the order in which they are written
+  std::vector<const char*> needed = {};     // keys of config.json that every file must give
   std::string inner = "intermediate_size";  // key of config.json; without it 4 x the hidden size
-  std::vector<GgufName> once, of_layer;     // tensors; those of a layer without "blk.3."
-  std::string layers;                       // "model.layers.", before the number of the layer
-  bool rotates = false;                     // positions are rotations, which may be scaled
-  bool interleaves_heads = false;           // rows of q and k of a head are pairs in the file
+  std::vector<GgufName> once = {}, of_layer = {};  // tensors; those of a layer without "blk.3."
+  std::string layers = {};           // "model.layers.", before the number of the layer
+  std::vector<GgufPart> parts = {};  // of a layer too
+  bool rotates = false;              // positions are rotations, which may be scaled
+  RotationStyle rotation = {};       // defaults, and the names of its keys
+  bool blends_yarn =
+      false;  // yarn of this type has "truncate": false, for which the file has no key
+  // The key attention.head_count_kv is a list, with 0 for the layers whose layer_types has this value; "": a number.
+  std::string without_keys = {};
+  int64_t (*inner_size)(const ModelConfig& c) = nullptr;  // in the place of the key `inner`
+  bool interleaves_heads = false;  // rows of q and k of a head are pairs in the file
   bool turns_part = false;  // rope.dimension_count is less than a head: partial_rotary_factor
   std::vector<const char*> turned = {};    // endings of weights that config's model keeps [in, out]
   std::vector<const char*> plus_one = {};  // endings of weights that are 1 larger in the file
-  // What a config has that llama.cpp assumes otherwise; "": nothing. Such a model is not written.
+  // Endings of weights whose rows are the queries, keys and values of one group of heads after the other; the
+  // file has all queries, then all keys, then all values.
+  std::vector<const char*> by_group = {};
+  std::vector<GgufAxis> left_out = {};
+  // The trait of a config that llama.cpp assumes otherwise; "": none. This kind of model is not written.
   std::string (*unwritable)(const ModelConfig& c) = nullptr;
   // Sets the keys that follow from other keys or from the tensors that are there.
   void (*finish)(Json& config, const std::function<bool(const char* tensor)>& has) = nullptr;
@@ -43,9 +67,11 @@ struct GgufModelType {
   const Family* family = nullptr;
   const ModelType* type = nullptr;
 };
-// The type of a file's models; none: no family declares the architecture.
+// The type of a file's models; none: no family declares the architecture. `has` tells whether the file has a
+// key, without the architecture's name.
 std::optional<GgufModelType> gguf_type(const std::string& architecture,
-                                       const std::string& general_name);
+                                       const std::string& general_name,
+                                       const std::function<bool(const std::string& key)>& has);
 // The layout of the model's type; null: GGUF files do not keep such models.
 const GgufLayout* gguf_layout_of(const ModelConfig& c);
 // Model types with a layout: "gpt2, llama, mistral".

@@ -32,20 +32,29 @@ Status read_glm4_config(ModelConfig& c) {
   return read_decoder_config(c, kUsualGlm4, glm4_style(c));
 }
 
+GgufLayout glm_gguf(const char* architecture) {
+  GgufLayout g = llama_gguf(architecture, kGgufHeadSize);
+  g.keys.push_back({"attention.value_length", ""});
+  rename_tensors(g, {{"ffn_gate", ""}, {"ffn_up", "mlp.gate_up_proj"}});
+  g.turns_part = true;
+  g.finish = [](Json& config, const std::function<bool(const char*)>& has) {
+    config["attention_bias"] = has("blk.0.attn_q.bias");
+  };
+  return g;
+}
+
 const GgufLayout* gguf_of_glm4() {
   static const GgufLayout layout = [] {
-    GgufLayout g = llama_gguf("glm4", kGgufHeadSize);
-    g.keys.push_back({"attention.value_length", ""});
-    rename_tensors(g, {{"ffn_gate", ""},
-                       {"ffn_up", "mlp.gate_up_proj"},
-                       {"post_attention_norm", "post_self_attn_layernorm"},
+    GgufLayout g = glm_gguf("glm4");
+    rename_tensors(g, {{"post_attention_norm", "post_self_attn_layernorm"},
                        {"post_ffw_norm", "post_mlp_layernorm"}});
-    g.turns_part = true;
-    g.finish = [](Json& config, const std::function<bool(const char*)>& has) {
-      config["attention_bias"] = has("blk.0.attn_q.bias");
-    };
     return g;
   }();
+  return &layout;
+}
+
+const GgufLayout* gguf_of_glm() {
+  static const GgufLayout layout = glm_gguf("chatglm");
   return &layout;
 }
 
@@ -55,7 +64,7 @@ Family family_glm4() {
   return llama_family<glm4_style>(
       {.name = "glm4",
        .model_types = {{"glm4", "Glm4", kUsualGlm4, {"q_proj", "v_proj"}, gguf_of_glm4()},
-                       {"glm", "Glm", kUsualGlm4, {"q_proj", "v_proj"}}},
+                       {"glm", "Glm", kUsualGlm4, {"q_proj", "v_proj"}, gguf_of_glm()}},
        .read_config = read_glm4_config,
        .module_order = {{"self_attn", "mlp", "input_layernorm", "post_attention_layernorm",
                          "post_self_attn_layernorm"}}});

@@ -92,11 +92,47 @@ HeadLayer neox_head(ModelGraph& g, ValueId hidden) {
   return {hidden, c.tied ? neox_words(g) : g.matrix(kNeoxHead, c.vocab, c.hidden)};
 }
 
+std::string unwritable_neox(const ModelConfig& c) {
+  return c.flag("attention_bias", true) ? "" : "its attention has no biases";
+}
+
+const GgufLayout* gguf_of_neox() {
+  static const GgufLayout layout = {
+      .architecture = "gptneox",
+      .keys = {{"context_length", "max_position_embeddings"},
+               {"embedding_length", "hidden_size"},
+               {"block_count", "num_hidden_layers"},
+               {"attention.head_count", "num_attention_heads"},
+               {"vocab_size", "vocab_size"},
+               {"feed_forward_length", "intermediate_size"},
+               {"attention.layer_norm_epsilon", "layer_norm_eps", true},
+               {"use_parallel_residual", "use_parallel_residual"},
+               {"rope.dimension_count", ""},
+               {"rope.freq_base", "rotary_emb_base", true}},
+      .needed = {"num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads"},
+      .once = {{"token_embd", "gpt_neox.embed_in"},
+               {"output_norm", "gpt_neox.final_layer_norm"},
+               {"output", "embed_out"}},
+      .of_layer = {{"attn_norm", "input_layernorm"},
+                   {"attn_qkv", "attention.query_key_value"},
+                   {"attn_output", "attention.dense"},
+                   {"ffn_norm", "post_attention_layernorm"},
+                   {"ffn_up", "mlp.dense_h_to_4h"},
+                   {"ffn_down", "mlp.dense_4h_to_h"}},
+      .layers = "gpt_neox.layers.",
+      .rotates = true,
+      .rotation = neox_rotation(),
+      .turns_part = true,
+      .by_group = {".query_key_value.weight", ".query_key_value.bias"},
+      .unwritable = unwritable_neox};
+  return &layout;
+}
+
 }  // namespace
 
 Family family_gpt_neox() {
   return {.name = "gpt_neox",
-          .model_types = {{"gpt_neox", "GPTNeoX", kUsualNeox, {"query_key_value"}}},
+          .model_types = {{"gpt_neox", "GPTNeoX", kUsualNeox, {"query_key_value"}, gguf_of_neox()}},
           .heads = {{Head::causal_lm, "ForCausalLM"}},
           .read_config = read_neox_config,
           .body = neox_body,

@@ -18,13 +18,18 @@ constexpr const char* kUsualGptOss =
       "beta_fast": 32.0, "beta_slow": 1.0, "truncate": false,
       "original_max_position_embeddings": 4096}})";
 
+constexpr double kAlpha = 1.702, kLimit = 7;
+
+ExpertStyle gpt_oss_experts() {
+  return {.count = "num_local_experts", .inner = "intermediate_size", .is_gpt_oss = true};
+}
+
 LlamaStyle gpt_oss_style(const ModelConfig& c) {
   const bool bias = c.flag("attention_bias", true);
   LlamaStyle s{.qkv_bias = bias, .output_bias = bias, .window_period = 2};
   s.rotation.theta = 1.5e5;
   s.sinks = true;
-  s.experts =
-      ExpertStyle{.count = "num_local_experts", .inner = "intermediate_size", .is_gpt_oss = true};
+  s.experts = gpt_oss_experts();
   return s;
 }
 
@@ -36,12 +41,37 @@ Status read_gpt_oss_config(ModelConfig& c) {
   return Ok{};
 }
 
+std::string unwritable_gpt_oss(const ModelConfig& c) {
+  if (c.real("swiglu_alpha", kAlpha) != kAlpha || c.real("swiglu_limit", kLimit) != kLimit)
+    return "its swiglu_alpha is not 1.702, or its swiglu_limit is not 7";
+  if (!c.flag("attention_bias", true)) return "its attention has no biases";
+  if (c.window == 0) return "it has no window";
+  return windows_other_than(c, 2);
+}
+
+const GgufLayout* gguf_of_gpt_oss() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("gpt-oss", kGgufHeadSize);
+    g.keys.push_back({"attention.value_length", ""});
+    g.keys.push_back({"attention.sliding_window", "sliding_window"});
+    rename_tensors(g, {{"ffn_norm", ""}, {"post_attention_norm", "post_attention_layernorm"}});
+    add_experts(g, gpt_oss_experts());
+    g.parts.push_back({"attn_sinks.weight", "self_attn.sinks"});
+    g.rotation.theta = 1.5e5;
+    g.blends_yarn = true;
+    g.unwritable = unwritable_gpt_oss;
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_gpt_oss() {
   return llama_family<gpt_oss_style>(
       {.name = "gpt_oss",
-       .model_types = {{"gpt_oss", "GptOss", kUsualGptOss, {"q_proj", "v_proj"}}},
+       .model_types =
+           {{"gpt_oss", "GptOss", kUsualGptOss, {"q_proj", "v_proj"}, gguf_of_gpt_oss()}},
        .read_config = read_gpt_oss_config});
 }
 

@@ -56,13 +56,30 @@ Status read_hunyuan_config(ModelConfig& c) {
                               "enable_lm_head_fp32"});
 }
 
+const GgufLayout* gguf_of_hunyuan() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("hunyuan-dense", kGgufHeadSize);
+    g.keys.push_back({"attention.value_length", ""});
+    rename_tensors(g, {{"attn_q_norm", "self_attn.query_layernorm"},
+                       {"attn_k_norm", "self_attn.key_layernorm"}});
+    g.unwritable = [](const ModelConfig& c) -> std::string {
+      return c.flag("attention_bias", false) ? "its attention has biases" : "";
+    };
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_hunyuan() {
-  return llama_family<hunyuan_style>(
-      {.name = "hunyuan",
-       .model_types = {{"hunyuan_v1_dense", "HunYuanDenseV1", kUsualHunyuan, {"q_proj", "v_proj"}}},
-       .read_config = read_hunyuan_config});
+  return llama_family<hunyuan_style>({.name = "hunyuan",
+                                      .model_types = {{"hunyuan_v1_dense",
+                                                       "HunYuanDenseV1",
+                                                       kUsualHunyuan,
+                                                       {"q_proj", "v_proj"},
+                                                       gguf_of_hunyuan()}},
+                                      .read_config = read_hunyuan_config});
 }
 
 }  // namespace hone

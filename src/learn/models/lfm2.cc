@@ -106,14 +106,57 @@ Status read_lfm2_config(ModelConfig& c) {
   return check_range("the size of an MLP", lfm2_inner(c), 1, kLargestSize);
 }
 
+void finish_lfm2(Json& config, const std::function<bool(const char*)>& has) {
+  config["block_auto_adjust_ff_dim"] = false;  // the file has the adjusted size
+  Json types = Json::array();
+  for (int64_t i = 0; i < std::min(config.value("num_hidden_layers", int64_t{0}), kMostLayers); ++i)
+    types.push_back(has(fmt::format("blk.{}.shortconv.conv.weight", i).c_str()) ? kFiltered
+                                                                                : kFullAttention);
+  config["layer_types"] = std::move(types);
+}
+
+const GgufLayout* gguf_of_lfm2() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("lfm2", "");
+    for (GgufKey& key : g.keys)
+      if (key.gguf == "attention.layer_norm_rms_epsilon") key.config = "norm_eps";
+    g.keys.push_back({"shortconv.l_cache", "conv_L_cache"});
+    g.once = {{"token_embd", "model.embed_tokens"},
+              {"token_embd_norm", "model.embedding_norm"},
+              {"output", "lm_head"}};
+    rename_tensors(g, {{"attn_norm", "operator_norm"},
+                       {"attn_q_norm", "self_attn.q_layernorm"},
+                       {"attn_k_norm", "self_attn.k_layernorm"},
+                       {"attn_output", "self_attn.out_proj"},
+                       {"shortconv.conv", "conv.conv"},
+                       {"shortconv.in_proj", "conv.in_proj"},
+                       {"shortconv.out_proj", "conv.out_proj"},
+                       {"ffn_norm", "ffn_norm"},
+                       {"ffn_gate", "feed_forward.w1"},
+                       {"ffn_up", "feed_forward.w3"},
+                       {"ffn_down", "feed_forward.w2"}});
+    g.left_out = {{".conv.conv.weight", 1}};
+    g.rotation.theta = 1e6;
+    g.without_keys = kFiltered;
+    g.inner_size = lfm2_inner;
+    g.finish = finish_lfm2;
+    g.unwritable = [](const ModelConfig& c) -> std::string {
+      return c.flag("conv_bias", false) ? "its filters have biases" : "";
+    };
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_lfm2() {
-  return llama_family<lfm2_style>({.name = "lfm2",
-                                   .model_types = {{"lfm2", "Lfm2", kUsualLfm2}},
-                                   .read_config = read_lfm2_config,
-                                   .carries_states = true,
-                                   .module_order = {{"self_attn", "conv", "feed_forward"}}});
+  return llama_family<lfm2_style>(
+      {.name = "lfm2",
+       .model_types = {{"lfm2", "Lfm2", kUsualLfm2, {}, gguf_of_lfm2()}},
+       .read_config = read_lfm2_config,
+       .carries_states = true,
+       .module_order = {{"self_attn", "conv", "feed_forward"}}});
 }
 
 }  // namespace hone

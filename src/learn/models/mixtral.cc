@@ -15,16 +15,20 @@ constexpr const char* kUsualMixtral =
     "router_jitter_noise": 0.0,
     "rope_parameters": {"rope_theta": 1000000.0, "rope_type": "default"}})";
 
+ExpertStyle mixtral_experts() {
+  return {.at = "block_sparse_moe.",
+          .other_at = "mlp.",
+          .gate = "w1",
+          .up = "w3",
+          .down = "w2",
+          .count = "num_local_experts",
+          .inner = "intermediate_size"};
+}
+
 LlamaStyle mixtral_style(const ModelConfig&) {
   LlamaStyle s;
   s.rotation.theta = 1e6;
-  s.experts = ExpertStyle{.at = "block_sparse_moe.",
-                          .other_at = "mlp.",
-                          .gate = "w1",
-                          .up = "w3",
-                          .down = "w2",
-                          .count = "num_local_experts",
-                          .inner = "intermediate_size"};
+  s.experts = mixtral_experts();
   return s;
 }
 
@@ -34,12 +38,27 @@ Status read_mixtral_config(ModelConfig& c) {
   return Ok{};
 }
 
+// Files of Llama with experts.
+const GgufLayout* gguf_of_mixtral() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("llama", "rope.dimension_count");
+    g.marker = "expert_count";
+    g.keys.push_back({"attention.sliding_window", "sliding_window"});
+    g.interleaves_heads = true;
+    g.rotation.theta = 1e6;
+    add_experts(g, mixtral_experts());
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_mixtral() {
   return llama_family<mixtral_style>(
       {.name = "mixtral",
-       .model_types = {{"mixtral", "Mixtral", kUsualMixtral, {"q_proj", "v_proj"}}},
+       .model_types =
+           {{"mixtral", "Mixtral", kUsualMixtral, {"q_proj", "v_proj"}, gguf_of_mixtral()}},
        .read_config = read_mixtral_config});
 }
 

@@ -61,13 +61,36 @@ const GgufLayout* gguf_of_olmo2() {
   return &layout;
 }
 
+// llama.cpp scales the layers without a window alone, every fourth.
+std::string unwritable_olmo3(const ModelConfig& c) {
+  if (c.window == 0) return "it has no window";
+  const RotationStyle style = olmo2_style(c).rotation;
+  const nlohmann::json local = rope_parameters(c, style, true);
+  if (local["rope_type"] != "default" ||
+      local["rope_theta"] != rope_parameters(c, style)["rope_theta"])
+    return "positions of its layers with a window turn otherwise";
+  return windows_other_than(c, 4);
+}
+
+const GgufLayout* gguf_of_olmo3() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = *gguf_of_olmo2();
+    g.marker = "attention.sliding_window";
+    g.keys.push_back({g.marker, "sliding_window"});
+    g.rotation.theta = 5e5;
+    g.unwritable = unwritable_olmo3;
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_olmo2() {
   return llama_family<olmo2_style>(
       {.name = "olmo2",
        .model_types = {{"olmo2", "Olmo2", kUsualOlmo2, {"q_proj", "v_proj"}, gguf_of_olmo2()},
-                       {"olmo3", "Olmo3", kUsualOlmo3, {"q_proj", "v_proj"}}},
+                       {"olmo3", "Olmo3", kUsualOlmo3, {"q_proj", "v_proj"}, gguf_of_olmo3()}},
        .read_config = read_olmo2_config});
 }
 

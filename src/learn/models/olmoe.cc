@@ -17,11 +17,14 @@ constexpr const char* kUsualOlmoe =
     "output_router_logits": false, "router_aux_loss_coef": 0.01, "norm_topk_prob": false,
     "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})";
 
+ExpertStyle olmoe_experts(const ModelConfig& c) {
+  return {.inner = "intermediate_size", .normalizes = c.flag("norm_topk_prob", false)};
+}
+
 LlamaStyle olmoe_style(const ModelConfig& c) {
   const bool bias = c.flag("attention_bias", false);
   LlamaStyle s{.qkv_bias = bias, .output_bias = bias, .before_rotation = norm_of_rows};
-  s.experts =
-      ExpertStyle{.inner = "intermediate_size", .normalizes = c.flag("norm_topk_prob", false)};
+  s.experts = olmoe_experts(c);
   return s;
 }
 
@@ -35,12 +38,29 @@ Status read_olmoe_config(ModelConfig& c) {
   return Ok{};
 }
 
+std::string unwritable_olmoe(const ModelConfig& c) {
+  if (c.flag("norm_topk_prob", false)) return "its norm_topk_prob is true";
+  if (c.kv_heads != c.heads) return "it has fewer heads of keys than of queries";
+  return c.flag("attention_bias", false) ? "its attention has biases" : "";
+}
+
+const GgufLayout* gguf_of_olmoe() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("olmoe", "");
+    rename_tensors(g, {{"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"}});
+    add_experts(g, olmoe_experts({}));
+    g.unwritable = unwritable_olmoe;
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_olmoe() {
   return llama_family<olmoe_style>(
       {.name = "olmoe",
-       .model_types = {{"olmoe", "Olmoe", kUsualOlmoe, {"q_proj", "v_proj"}}},
+       .model_types = {{"olmoe", "Olmoe", kUsualOlmoe, {"q_proj", "v_proj"}, gguf_of_olmoe()}},
        .read_config = read_olmoe_config});
 }
 

@@ -70,13 +70,62 @@ Status read_qwen_moe_config(ModelConfig& c) {
   return is_qwen3 ? Status(Ok{}) : name_windows(c);
 }
 
+// llama.cpp adds the shares of Qwen2's experts as they are, and makes those of Qwen3's sum to 1; each layer has
+// experts, and none has a window.
+std::string unwritable_qwen_moe(const ModelConfig& c) {
+  const bool is_qwen3 = is_qwen3_moe(c);
+  for (int64_t i = 0; i < c.layers; ++i)
+    if (is_dense_in_qwen(c, i)) return fmt::format("its layer {} has no experts", i);
+  if (c.flag("norm_topk_prob", false) != is_qwen3)
+    return fmt::format("its norm_topk_prob is {}", !is_qwen3);
+  if (c.window > 0) return "some of its layers have a window";
+  if (qwen_moe_style(c).qkv_bias == is_qwen3)
+    return fmt::format("its projections of queries have {} bias", is_qwen3 ? "a" : "no");
+  return "";
+}
+
+GgufLayout qwen_moe_gguf(const char* architecture, const char* head_dim_key) {
+  GgufLayout g = llama_gguf(architecture, head_dim_key);
+  add_experts(g, {});
+  g.unwritable = unwritable_qwen_moe;
+  return g;
+}
+
+const GgufLayout* gguf_of_qwen2_moe() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = qwen_moe_gguf("qwen2moe", "");
+    g.keys.push_back({"expert_shared_feed_forward_length", "shared_expert_intermediate_size"});
+    rename_tensors(g, {{"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+                       {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+                       {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+                       {"ffn_down_shexp", "mlp.shared_expert.down_proj"}});
+    g.left_out = {{".shared_expert_gate.weight", 0}};
+    return g;
+  }();
+  return &layout;
+}
+
+const GgufLayout* gguf_of_qwen3_moe() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = qwen_moe_gguf("qwen3moe", kGgufHeadSize);
+    g.keys.push_back({"attention.value_length", ""});
+    rename_tensors(g, {{"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"}});
+    g.finish = [](Json& config, const std::function<bool(const char*)>&) {
+      config["norm_topk_prob"] = true;
+    };
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_qwen_moe() {
   return llama_family<qwen_moe_style>(
       {.name = "qwen_moe",
-       .model_types = {{"qwen2_moe", "Qwen2Moe", kUsualQwen2Moe, {"q_proj", "v_proj"}},
-                       {"qwen3_moe", "Qwen3Moe", kUsualQwen3Moe, {"q_proj", "v_proj"}}},
+       .model_types =
+           {{"qwen2_moe", "Qwen2Moe", kUsualQwen2Moe, {"q_proj", "v_proj"}, gguf_of_qwen2_moe()},
+            {"qwen3_moe", "Qwen3Moe", kUsualQwen3Moe, {"q_proj", "v_proj"}, gguf_of_qwen3_moe()}},
        .read_config = read_qwen_moe_config});
 }
 

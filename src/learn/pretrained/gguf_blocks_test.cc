@@ -40,7 +40,8 @@ TEST(GgufBlocks, AreTheFloatsOfTheFile) {
       SCOPED_TRACE(t.name);
       ++matrices;
       ParamSpec spec{t.name, t.type.shape};
-      spec.in_out = is_turned(*gguf_type(file, "")->type->gguf, t.name);
+      const auto no_key = [](const std::string&) { return false; };
+      spec.in_out = is_turned(*gguf_type(file, "", no_key)->type->gguf, t.name);
       spec.scheme = t.blocks;
       Session session = widening(spec);
       ASSERT_TRUE(copy_blocks(session, spec, *weights, t).ok());

@@ -67,10 +67,28 @@ struct Rope {
   nlohmann::json yarn = {};  // its parameters
 };
 
-Result<Rope> rope_of(const ModelConfig& c) {
+// theta of the plain rotation with the frequencies of rope_type 'dynamic', as llama.cpp's converter writes it.
+double theta_of_dynamic(const nlohmann::json& p, int64_t turned) {
+  const auto size = static_cast<double>(turned);
+  return p["rope_theta"].get<double>() *
+         std::pow(p["alpha"].get<double>(), size / std::max(size - 2, 1.0));
+}
+
+// Whether llama.cpp scales sines and cosines of this yarn in the same way: by mscale_all_dim beside an mscale of 1,
+// or by the usual rule.
+bool is_usual_yarn(const ModelConfig& c, const GgufLayout& layout, nlohmann::json p) {
+  if (!p.contains("factor") || p.value("mscale", 1.0) != 1.0) return false;
+  if (p.value("truncate", true) == layout.blends_yarn) return false;
+  const double given = rope_scaling(c, p);
+  p.erase("attention_factor");
+  return std::abs(given - rope_scaling(c, p)) <= 1e-6 * given;
+}
+
+Result<Rope> rope_of(const ModelConfig& c, const GgufLayout& layout) {
   Rope rope;
-  // The style says defaults alone: the keys of the config are read the same way for all.
-  const nlohmann::json p = rope_parameters(c, {.theta = c.real("rope_theta", rope.theta)});
+  RotationStyle style = layout.rotation;
+  style.theta = c.real(style.theta_key, style.theta);
+  const nlohmann::json p = rope_parameters(c, style);
   rope.theta = p["rope_theta"];
   for (const ConstantTable& table : family_of(c).constants(c))
     if (table.name == "rope.inv_freq") rope.turned = 2 * table.shape[0];
@@ -83,15 +101,22 @@ Result<Rope> rope_of(const ModelConfig& c) {
     rope.original = p["original_max_position_embeddings"];
     rope.scaling = rope_scaling(c, p);
   }
-  // llama.cpp scales sines and cosines by mscale_all_dim beside an mscale of 1, or by the usual rule.
-  const bool usual = !p.contains("attention_factor") && p.value("mscale", 1.0) == 1.0 &&
-                     p.value("truncate", true) && p.contains("factor");
-  if (type == "yarn" && usual) rope.yarn = p;
-  if ((type == "yarn" && !usual) || type == "dynamic")
+  if (type == "dynamic") rope.theta = theta_of_dynamic(p, rope.turned);
+  if (type == "yarn" && is_usual_yarn(c, layout, p)) rope.yarn = p;
+  if (type == "yarn" && rope.yarn.is_null())
     return Error(err::kGgufUnsupported,
                  fmt::format("hone does not write rope_type '{}' into a GGUF file", type))
         .todo("name a folder in place of the file, and convert it by llama.cpp");
   return rope;
+}
+
+// Heads of keys and values: a number, or one for each layer.
+GgufValue heads_of_layers(const ModelConfig& c, const GgufLayout& layout) {
+  if (layout.without_keys.empty()) return c.kv_heads;
+  std::vector<int64_t> heads;
+  for (const nlohmann::json& type : c.config.at("layer_types"))
+    heads.push_back(type == layout.without_keys ? 0 : c.kv_heads);
+  return heads;
 }
 
 // The value of a key that a layout names.
@@ -102,8 +127,10 @@ Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufL
   if (name == "embedding_length") return GgufValue(c.hidden);
   if (name == "block_count") return GgufValue(c.layers);
   if (name == "attention.head_count") return GgufValue(c.heads);
-  if (name == "attention.head_count_kv") return GgufValue(c.kv_heads);
+  if (name == "attention.head_count_kv") return heads_of_layers(c, layout);
   if (name == "vocab_size") return GgufValue(c.vocab);
+  if (name == "feed_forward_length" && layout.inner_size != nullptr)
+    return GgufValue(layout.inner_size(c));
   if (name == "feed_forward_length")
     return GgufValue(HONE_TRY(c.integer(layout.inner, 4 * c.hidden)));
   if (name == "attention.layer_norm_epsilon") return GgufValue(c.real(key.config, 1e-5));
@@ -113,6 +140,8 @@ Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufL
   if (name == kKeyLength || name == kValueLength) return GgufValue(c.head_dim);
   if (name == kWindow) return GgufValue(c.window);
   HONE_BUG_IF(key.config.empty(), "nothing is known to write as {}.{}", layout.architecture, name);
+  if (const auto it = c.config.find(key.config); it != c.config.end() && it->is_boolean())
+    return GgufValue(it->get<bool>());
   if (key.is_real) return GgufValue(c.real(key.config, 0));
   return GgufValue(HONE_TRY(c.integer(key.config)));
 }
@@ -197,31 +226,88 @@ Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layo
   return m;
 }
 
-// Vectors and the table of positions stay f32; rows of broken blocks become f16.
+// Tensors that llama.cpp's converter keeps in f32, by a part of their names.
+constexpr const char* kAlwaysF32[] = {"position_embd", ".ffn_gate_inp", ".shortconv.conv.",
+                                      ".ssm_conv1d.", ".bias"};
+
+// Vectors, small tables and filters stay f32; rows of broken blocks become f16.
 const GgmlFormat* format_of(const std::string& name, const Shape& shape, const FileType& type) {
-  if (shape.size() < 2 || name.starts_with("position_embd")) return ggml_format("F32");
+  const auto named = [&](const char* part) { return name.find(part) != name.npos; };
+  if (shape.size() < 2 || std::any_of(std::begin(kAlwaysF32), std::end(kAlwaysF32), named))
+    return ggml_format("F32");
   const GgmlFormat* wanted = ggml_format(type.format);
   return shape.back() % wanted->block == 0 ? wanted : ggml_format("F16");
 }
 
-// From Transformers' order of elements to ggml's.
+// A tensor of the file, and the weight that it holds.
+struct Written {
+  std::string weight, source;      // by the family's name and the checkpoint's
+  const GgufPart* part = nullptr;  // non-null: it holds a part of the weight
+};
+
+// From Transformers' order of elements to ggml's; `shape` is the file's.
 void reorder(const ModelConfig& c, const GgufLayout& layout, const std::string& hf_name,
              const Shape& shape, std::vector<float>& from, std::span<float> to) {
   const int64_t columns = shape.size() < 2 ? 1 : shape.back();
   const auto rows = static_cast<int64_t>(to.size()) / columns;  // of `to`
   const bool turned = is_turned(layout, hf_name);
-  const bool q = hf_name.find(".q_proj.") != std::string::npos,
-             k = hf_name.find(".k_proj.") != std::string::npos;
-  const int64_t heads = layout.interleaves_heads && (q || k) ? (q ? c.heads : c.kv_heads) : 0;
+  const GgufRowOrder order = row_order(layout, hf_name, rows, {c.heads, c.kv_heads});
   for (int64_t r = 0; r < rows; ++r) {
     if (turned) {
       for (int64_t i = 0; i < columns; ++i)
         to[static_cast<size_t>(r * columns + i)] = from[static_cast<size_t>(i * rows + r)];
       continue;
     }
-    const int64_t source = heads > 0 ? hf_row_of(rows / heads, r) : r;
-    std::copy_n(from.begin() + source * columns, columns, to.begin() + r * columns);
+    std::copy_n(from.begin() + order.hf_row(r) * columns, columns, to.begin() + r * columns);
   }
+}
+
+// The shape of the part in the file: that of the weight [.., C, parts * F] turned, [.., F, C].
+Shape shape_of_part(const GgufPart& part, Shape shape) {
+  shape.back() /= part.parts;
+  if (shape.size() == 3) std::swap(shape[1], shape[2]);
+  return shape;
+}
+
+// The part of the weight `from` with the file's shape [E,F,C], [E,F] or [F].
+void take_part(const GgufPart& part, const Shape& shape, const std::vector<float>& from,
+               std::span<float> to) {
+  const int64_t columns = shape.size() == 3 ? shape[2] : 1;
+  const int64_t rows = shape.size() == 3 ? shape[1] : shape.back(), each = rows * columns;
+  for (int64_t i = 0; i < std::ssize(to); ++i) {
+    const int64_t stack = i / each, row = i % each / columns, column = i % columns;
+    const int64_t place = (stack * columns + column) * rows + row;
+    to[static_cast<size_t>(i)] = from[static_cast<size_t>(place * part.parts + part.part)];
+  }
+}
+
+// The tensors of the file and where they are from.
+Status list_outputs(const WeightSource& weights, const ModelConfig& c, const GgufLayout& layout,
+                    const FileType& type, std::vector<GgufOutput>& outputs,
+                    std::vector<Written>& written) {
+  for (const ParamSpec& spec : family_of(c).params(c)) {
+    const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
+    const auto parts = parts_of_weight(layout, spec.name);
+    for (const GgufPart* part : parts) {
+      const std::string name = ggml_part_name(layout, *part, spec.name);
+      const Shape shape = shape_of_part(*part, spec.shape);
+      outputs.push_back({name, shape, format_of(name, shape, type)});
+      written.push_back({spec.name, t->name, part});
+    }
+    if (!parts.empty()) continue;
+    const std::string name = ggml_name_of(layout, spec.name);
+    if (name.empty())
+      return Error(err::kGgufUnsupported, fmt::format("'{}' has no place in a GGUF file of {}",
+                                                      spec.name, layout.architecture))
+          .todo("name a folder in place of the file");
+    Shape shape = spec.shape;
+    if (const int64_t axis = left_out_axis(layout, spec.name); axis >= 0)
+      shape.erase(shape.begin() + axis);
+    if (is_turned(layout, spec.name)) std::swap(shape[0], shape[1]);
+    outputs.push_back({name, shape, format_of(name, shape, type)});
+    written.push_back({spec.name, t->name});
+  }
+  return Ok{};
 }
 
 }  // namespace
@@ -239,23 +325,11 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
   const FileType* type = std::find_if(std::begin(kFileTypes), std::end(kFileTypes),
                                       [&](const FileType& t) { return outtype == t.name; });
   HONE_BUG_IF(type == std::end(kFileTypes), "a GGUF file of {}", outtype);
-  const Rope rope = HONE_TRY(rope_of(c));
+  const Rope rope = HONE_TRY(rope_of(c, layout));
   const GgufMetadata metadata = HONE_TRY(metadata_of(model, layout, rope, *type));
   std::vector<GgufOutput> outputs;
-  std::vector<std::string> names, sources;  // beside them
-  for (const ParamSpec& spec : family_of(c).params(c)) {
-    const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
-    const std::string name = ggml_name_of(layout, spec.name);
-    if (name.empty())
-      return Error(err::kGgufUnsupported, fmt::format("'{}' has no place in a GGUF file of {}",
-                                                      spec.name, layout.architecture))
-          .todo("name a folder in place of the file");
-    Shape shape = spec.shape;
-    if (is_turned(layout, spec.name)) std::swap(shape[0], shape[1]);
-    outputs.push_back({name, shape, format_of(name, shape, *type)});
-    names.push_back(spec.name);
-    sources.push_back(t->name);
-  }
+  std::vector<Written> written;  // beside them
+  HONE_TRY(list_outputs(weights, c, layout, *type, outputs, written));
   std::vector<const std::vector<float>*> lists;  // after the weights
   for (const auto& [name, list] : {std::pair{kRopeFreqs, &rope.factors},
                                    {kShortFactors, &rope.shorter},
@@ -266,14 +340,18 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
   }
   std::vector<float> values;
   return save_gguf(path, metadata, outputs, [&](size_t i, std::span<float> out) -> Status {
-    if (i >= names.size()) {
-      std::copy(lists[i - names.size()]->begin(), lists[i - names.size()]->end(), out.begin());
+    if (i >= written.size()) {
+      std::copy(lists[i - written.size()]->begin(), lists[i - written.size()]->end(), out.begin());
       return Ok{};
     }
-    values.resize(out.size());
-    HONE_TRY(weights.read(sources[i], DType::f32, std::as_writable_bytes(std::span(values))));
-    reorder(c, layout, names[i], outputs[i].shape, values, out);
-    if (is_plus_one(layout, names[i]))
+    const Written& w = written[i];
+    values.resize(out.size() * static_cast<size_t>(w.part != nullptr ? w.part->parts : 1));
+    HONE_TRY(weights.read(w.source, DType::f32, std::as_writable_bytes(std::span(values))));
+    if (w.part != nullptr)
+      take_part(*w.part, outputs[i].shape, values, out);
+    else
+      reorder(c, layout, w.weight, outputs[i].shape, values, out);
+    if (is_plus_one(layout, w.weight))
       for (float& v : out) v += 1;
     return Ok{};
   });

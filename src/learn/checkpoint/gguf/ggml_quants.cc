@@ -43,6 +43,16 @@ void q4_1(const Byte* b, float* out) {
   }
 }
 
+// OCP MX: E2M1 codes with a shared exponent, E8M0.
+void mxfp4(const Byte* b, float* out) {
+  constexpr float kValues[16] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0f, -0.5, -1, -1.5, -2, -3, -4, -6};
+  const float d = std::ldexp(1.0f, static_cast<int>(b[0]) - 127);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = d * kValues[b[1 + i] & 15];
+    out[i + 16] = d * kValues[b[1 + i] >> 4];
+  }
+}
+
 void q5_0(const Byte* b, float* out) {
   const float d = half_at(b);
   const uint32_t high = word_at(b + 2);
@@ -214,7 +224,7 @@ constexpr GgmlFormat kFormats[] = {
     {30, "BF16", 1, 2, plain<Stored::bf16>, plain_out<DType::bf16>},
     {34, "TQ1_0", 256, 54, nullptr},
     {35, "TQ2_0", 256, 66, nullptr},
-    {39, "MXFP4", 32, 17, nullptr},
+    {39, "MXFP4", 32, 17, blocks_of<mxfp4, 32, 17>},
     {40, "NVFP4", 64, 36, nullptr},
     {41, "Q1_0", 128, 18, nullptr},
 };

@@ -1,6 +1,7 @@
 // config.json from GGUF metadata. Keys and values follow Transformers 5.23 (GGUF_CONFIG_MAPPING and
 // load_gguf_checkpoint); floats are the file's f32 widened, so rms_norm_eps
 // reads 9.999999747378752e-06.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -20,14 +21,16 @@ const std::vector<GgufKey>& token_keys() {
   return keys;
 }
 
-// A per-layer list of equal sizes counts as that size.
+// A per-layer list of equal sizes counts as that size; layers with 0 do not have the part.
 Json scalar(const GgufValue& v) {
   if (const auto* x = std::get_if<int64_t>(&v)) return *x;
   if (const auto* x = std::get_if<double>(&v)) return *x;
-  if (const auto* x = std::get_if<std::vector<int64_t>>(&v))
-    if (!x->empty() &&
-        std::all_of(x->begin(), x->end(), [&](int64_t e) { return e == x->front(); }))
-      return x->front();
+  if (const auto* x = std::get_if<bool>(&v)) return *x;
+  if (const auto* x = std::get_if<std::vector<int64_t>>(&v); x != nullptr && !x->empty()) {
+    const int64_t size = *std::max_element(x->begin(), x->end());
+    if (std::all_of(x->begin(), x->end(), [&](int64_t e) { return e == size || e == 0; }))
+      return size;
+  }
   return {};
 }
 
@@ -95,7 +98,9 @@ void add_yarn(Json& config, const GgufFile& gguf, const std::string& arch) {
   config["rope_scaling"] = std::move(rope);
 }
 
-Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const std::string& arch) {
+Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file,
+                const GgufLayout& layout) {
+  const std::string& arch = layout.architecture;
   const auto unsupported = [&](std::string what) {
     return Error(err::kGgufUnsupported, fmt::format("'{}': {}", file.path(), what))
         .todo(
@@ -105,6 +110,7 @@ Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const 
   if (type != nullptr && *type == "yarn" &&
       gguf.get<double>(arch + ".rope.scaling.yarn_attn_factor") == nullptr) {
     add_yarn(config, gguf, arch);
+    if (layout.blends_yarn) config["rope_scaling"]["truncate"] = false;
   } else if (type != nullptr && *type != "none" && *type != "longrope") {
     const auto* factor = gguf.get<double>(arch + ".rope.scaling.factor");
     if (*type != "linear" || factor == nullptr)
@@ -131,13 +137,13 @@ Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const 
 }
 
 // The share of a head that turns: the file has the number of its channels.
-void add_rope_share(Json& config, const GgufFile& gguf, const std::string& arch) {
-  const auto* turned = gguf.get<int64_t>(arch + ".rope.dimension_count");
+void add_rope_share(Json& config, const GgufFile& gguf, const GgufLayout& layout) {
+  const auto* turned = gguf.get<int64_t>(layout.architecture + ".rope.dimension_count");
   const int64_t heads = config.value("num_attention_heads", int64_t{1});
   const int64_t size = config.value(
       "head_dim", config.value("hidden_size", int64_t{0}) / std::max<int64_t>(heads, 1));
   if (turned != nullptr && size > 0)
-    config["partial_rotary_factor"] = static_cast<double>(*turned) / static_cast<double>(size);
+    config[layout.rotation.share_key] = static_cast<double>(*turned) / static_cast<double>(size);
 }
 
 std::string class_of(const GgufModelType& found) {
@@ -154,7 +160,10 @@ Result<GgufModelType> type_in(const GgufFile& gguf, const std::string& path) {
     return Error(err::kGgufDamaged, fmt::format("'{}': general.architecture is missing", path))
         .todo("convert or download the file again");
   const auto* name = gguf.get<std::string>("general.name");
-  if (const auto found = gguf_type(*arch, name != nullptr ? *name : "")) return *found;
+  const auto has = [&](const std::string& key) {
+    return gguf.metadata.find(*arch + "." + key) != gguf.metadata.end();
+  };
+  if (const auto found = gguf_type(*arch, name != nullptr ? *name : "", has)) return *found;
   return Error(err::kGgufUnsupported,
                fmt::format("'{}' holds a model of architecture '{}'", path, *arch))
       .todo(fmt::format("hone reads GGUF of {}; for others use the safetensors checkpoint",
@@ -194,8 +203,8 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
                    fmt::format("'{}': its metadata give no usable {}", file.path(), key))
           .todo("convert the model again");
   if (layout.finish != nullptr) layout.finish(config, has);
-  if (layout.turns_part) add_rope_share(config, gguf, layout.architecture);
-  if (layout.rotates) HONE_TRY(add_rope(config, gguf, file, layout.architecture));
+  if (layout.turns_part) add_rope_share(config, gguf, layout);
+  if (layout.rotates) HONE_TRY(add_rope(config, gguf, file, layout));
   return config;
 }
 

@@ -1,11 +1,14 @@
-// Names of tensors in GGUF files to the names of Hugging Face checkpoints.
+// Names of tensors in GGUF files to the names of Hugging Face checkpoints, and the order of their rows.
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "learn/checkpoint/gguf/gguf_weights.h"
 
 namespace hone {
 namespace {
+
+constexpr std::string_view kBlock = "blk.";
 
 std::string_view look_up(const std::vector<GgufName>& names, std::string_view name) {
   for (const GgufName& n : names)
@@ -16,6 +19,18 @@ std::string_view look_back(const std::vector<GgufName>& names, std::string_view 
   for (const GgufName& n : names)
     if (n.weight == name) return n.gguf;
   return {};
+}
+
+// "blk.3.x" -> 3 and "x"; nullopt: the tensor is of no layer.
+std::optional<std::pair<int64_t, std::string_view>> split_layer(std::string_view name,
+                                                                std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  int64_t layer = 0;
+  const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), layer);
+  if (ec != std::errc() || end == name.data() + name.size() || *end != '.' || layer < 0)
+    return std::nullopt;
+  return std::pair{layer, name.substr(static_cast<size_t>(end - name.data()) + 1)};
 }
 
 bool has_ending(const std::string& name, const std::vector<const char*>& endings) {
@@ -31,18 +46,83 @@ std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name) {
   std::string_view base = std::string_view(ggml_name).substr(0, dot);
   const std::string suffix = ggml_name.substr(dot);  // ".weight", ".bias"
   if (suffix != ".weight" && suffix != ".bias") return "";
-  if (!base.starts_with("blk.")) {
+  if (!base.starts_with(kBlock)) {
     const auto hf = look_up(layout.once, base);
     return hf.empty() ? "" : std::string(hf) + suffix;
   }
-  base.remove_prefix(4);
-  int64_t layer = 0;
-  const auto [end, ec] = std::from_chars(base.data(), base.data() + base.size(), layer);
-  if (ec != std::errc() || end == base.data() + base.size() || *end != '.' || layer < 0) return "";
-  base.remove_prefix(static_cast<size_t>(end - base.data()) + 1);
-  const auto hf = look_up(layout.of_layer, base);
+  const auto of_layer = split_layer(base, kBlock);
+  if (!of_layer) return "";
+  const auto hf = look_up(layout.of_layer, of_layer->second);
   if (hf.empty()) return "";
-  return fmt::format("{}{}.{}{}", layout.layers, layer, hf, suffix);
+  return fmt::format("{}{}.{}{}", layout.layers, of_layer->first, hf, suffix);
+}
+
+const GgufPart* part_of_file(const GgufLayout& layout, const std::string& ggml_name) {
+  const auto of_layer = split_layer(ggml_name, kBlock);
+  if (!of_layer) return nullptr;
+  for (const GgufPart& part : layout.parts)
+    if (part.gguf == of_layer->second) return &part;
+  return nullptr;
+}
+
+std::vector<const GgufPart*> parts_of_weight(const GgufLayout& layout, const std::string& hf_name) {
+  std::vector<const GgufPart*> found;
+  const auto of_layer = split_layer(hf_name, layout.layers);
+  if (!of_layer) return found;
+  for (const GgufPart& part : layout.parts)
+    if (part.weight == of_layer->second) found.push_back(&part);
+  return found;
+}
+
+std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
+                           const std::string& hf_name) {
+  return fmt::format("{}{}.{}", kBlock, split_layer(hf_name, layout.layers)->first, part.gguf);
+}
+
+bool GgufRowOrder::fits() const {
+  if (kind == Kind::same) return true;
+  if (of.queries < 1) return false;
+  if (kind == Kind::pairs) return rows % (2 * of.queries) == 0;
+  return of.keys > 0 && of.queries % of.keys == 0 && rows % (of.queries + 2 * of.keys) == 0;
+}
+
+int64_t GgufRowOrder::hf_row(int64_t r) const {
+  if (kind == Kind::same) return r;
+  if (kind == Kind::pairs) {
+    const int64_t size = rows / of.queries, head = r / size, within = r % size;
+    return head * size + within % 2 * (size / 2) + within / 2;
+  }
+  const int64_t size = rows / (of.queries + 2 * of.keys), each = of.queries / of.keys;
+  const int64_t head = r / size, row = r % size;  // `head` of all queries, then keys, then values
+  const int64_t key = head - of.queries;
+  const int64_t place = head < of.queries ? head / each * (each + 2) + head % each
+                        : key < of.keys   ? key * (each + 2) + each
+                                          : (key - of.keys) * (each + 2) + each + 1;
+  return place * size + row;
+}
+
+int64_t GgufRowOrder::gguf_row(int64_t r) const {
+  if (kind == Kind::same) return r;
+  if (kind == Kind::pairs) {
+    const int64_t size = rows / of.queries, head = r / size, within = r % size, half = size / 2;
+    return head * size + within % half * 2 + within / half;
+  }
+  const int64_t size = rows / (of.queries + 2 * of.keys), each = of.queries / of.keys;
+  const int64_t place = r / size, group = place / (each + 2), within = place % (each + 2);
+  const int64_t head =
+      within < each ? group * each + within : of.queries + (within - each) * of.keys + group;
+  return head * size + r % size;
+}
+
+GgufRowOrder row_order(const GgufLayout& layout, const std::string& hf_name, int64_t rows,
+                       HeadCounts of) {
+  using Kind = GgufRowOrder::Kind;
+  if (has_ending(hf_name, layout.by_group)) return {Kind::groups, rows, of};
+  if (!layout.interleaves_heads) return {};
+  if (hf_name.find(".q_proj.") != hf_name.npos)
+    return {Kind::pairs, rows, {of.queries, of.queries}};
+  if (hf_name.find(".k_proj.") != hf_name.npos) return {Kind::pairs, rows, {of.keys, of.keys}};
+  return {};
 }
 
 std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
@@ -58,7 +138,23 @@ std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
   const size_t end = base.find('.');
   if (end == base.npos) return "";
   const auto ggml = look_back(layout.of_layer, base.substr(end + 1));
-  return ggml.empty() ? "" : fmt::format("blk.{}.{}{}", base.substr(0, end), ggml, suffix);
+  return ggml.empty() ? "" : fmt::format("{}{}.{}{}", kBlock, base.substr(0, end), ggml, suffix);
+}
+
+std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
+  const size_t dot = hf_name.rfind('.');
+  if (dot == std::string::npos) return "";
+  std::string_view base = std::string_view(hf_name).substr(0, dot);
+  const std::string suffix = hf_name.substr(dot);
+  if (!base.starts_with(layout.layers)) {
+    const auto ggml = look_back(layout.once, base);
+    return ggml.empty() ? "" : std::string(ggml) + suffix;
+  }
+  base.remove_prefix(layout.layers.size());
+  const size_t end = base.find('.');
+  if (end == base.npos) return "";
+  const auto ggml = look_back(layout.of_layer, base.substr(end + 1));
+  return ggml.empty() ? "" : fmt::format("{}{}.{}{}", kBlock, base.substr(0, end), ggml, suffix);
 }
 
 bool is_turned(const GgufLayout& layout, const std::string& hf_name) {
@@ -67,6 +163,12 @@ bool is_turned(const GgufLayout& layout, const std::string& hf_name) {
 
 bool is_plus_one(const GgufLayout& layout, const std::string& hf_name) {
   return has_ending(hf_name, layout.plus_one);
+}
+
+int64_t left_out_axis(const GgufLayout& layout, const std::string& hf_name) {
+  for (const GgufAxis& left : layout.left_out)
+    if (hf_name.ends_with(left.ending)) return left.axis;
+  return -1;
 }
 
 bool is_of_rotation(const std::string& ggml_name) {

@@ -17,10 +17,14 @@ constexpr int64_t kBand = 16;  // rows transposed together: one cache line of f3
 // The conversion of a tensor of the file into Transformers' tensor.
 struct Source {
   const GgmlFormat* format;
-  int64_t rows, cols;      // as in the file
-  int64_t heads = 0;       // > 0: rows of each head are interleaved pairs (see row_of)
+  int64_t rows, cols;  // as in the file
+  GgufRowOrder order = {};
   bool transpose = false;  // GPT-2 keeps linear weights [in, out], ggml [out, in]
   bool plus_one = false;   // the file has 1 + w; a vector
+  // The weight is in tensors of E stacks of F rows of C elements: places of the parts, -1: not found yet. Element
+  // [e,c,f * parts + p] of the weight is [e,f,c] of part p.
+  std::vector<int64_t> parts = {};
+  int64_t stacks = 1;
 };
 
 // The engine's scheme for blocks of the format; "": it has none.
@@ -28,10 +32,6 @@ std::string scheme_of(const GgmlFormat& format) {
   for (const BlockScheme& s : block_schemes())
     if (s.scales_inside() && ggml_format(s.name) == &format) return s.name;
   return "";
-}
-
-int64_t row_of(const Source& s, int64_t r) {
-  return s.heads == 0 ? r : hf_row_of(s.rows / s.heads, r);
 }
 
 class GgufSource final : public WeightSource {
@@ -45,8 +45,20 @@ class GgufSource final : public WeightSource {
           .todo("name the file of the model itself");
     const Json config = HONE_TRY(gguf_config(gguf, *file_));
     const GgufModelType found = HONE_TRY(type_in(gguf, file_->path()));
-    for (const GgufTensor& t : gguf.tensors)
-      if (!is_of_rotation(t.name)) HONE_TRY(take(t, *found.type->gguf, config));
+    const GgufLayout& layout = *found.type->gguf;
+    const HeadCounts of = counts_of(layout, config);
+    for (const GgufTensor& t : gguf.tensors) {
+      if (is_of_rotation(t.name)) continue;
+      if (const GgufPart* part = part_of_file(layout, t.name))
+        HONE_TRY(take_part(t, layout, *part));
+      else
+        HONE_TRY(take(t, layout, of));
+    }
+    for (size_t i = 0; i < tensors_.size(); ++i)
+      if (const auto& parts = sources_[i].parts; std::count(parts.begin(), parts.end(), -1) > 0)
+        return Error(err::kGgufDamaged,
+                     fmt::format("'{}': '{}' is not whole", file_->path(), tensors_[i].name))
+            .todo("convert the model again");
     return Ok{};
   }
 
@@ -55,12 +67,13 @@ class GgufSource final : public WeightSource {
     const TensorInfo& t = tensors_[index];
     const Source& s = sources_[index];
     if (s.plus_one) return read_less_one(t, s, as, out);
-    if (t.scheme.empty() && as == t.type.dtype && s.heads == 0 && !s.transpose)
+    if (t.scheme.empty() && as == t.type.dtype && s.order.same() && !s.transpose && s.parts.empty())
       return file_->read_at(t.offset, out);
     if (!is_float(as))
       return Error(err::kTensorConversion,
                    fmt::format("tensor '{}' of '{}' is {} and cannot become {}", t.name, t.file,
                                s.format->name, name_of(as)));
+    if (!s.parts.empty()) return read_parts(s, as, out);
     const int64_t row_bytes = s.cols / s.format->block * s.format->bytes;
     const int64_t width = size_of(as);
     int64_t step = std::clamp<int64_t>(kChunk / std::max<int64_t>(row_bytes, 1), 1,
@@ -77,7 +90,7 @@ class GgufSource final : public WeightSource {
                               std::span(chunk).first(static_cast<size_t>(n * row_bytes))));
       for (int64_t i = 0; i < n; ++i) {
         std::byte* to = s.transpose ? band.data() + i % kBand * s.cols * width
-                                    : out.data() + row_of(s, r0 + i) * s.cols * width;
+                                    : out.data() + s.order.hf_row(r0 + i) * s.cols * width;
         float* values = in_place && !s.transpose ? reinterpret_cast<float*>(to) : row.data();
         s.format->decode(chunk.data() + i * row_bytes, s.cols / s.format->block, values);
         if (values == row.data())
@@ -99,9 +112,9 @@ class GgufSource final : public WeightSource {
     HONE_BUG_IF(t.blocks.empty() || !part.empty() || first < 0 || first % row_bytes != 0 ||
                     bytes % row_bytes != 0 || first + bytes > t.bytes,
                 "'{}': bytes [{}, +{}) of part '{}'", t.name, first, bytes, part);
-    if (s.heads == 0) return file_->read_at(t.offset + first, out);
+    if (s.order.same()) return file_->read_at(t.offset + first, out);
     for (int64_t at = 0; at < bytes; at += row_bytes) {
-      const int64_t row = gguf_row_of(s.rows / s.heads, (first + at) / row_bytes);
+      const int64_t row = s.order.gguf_row((first + at) / row_bytes);
       HONE_TRY(
           file_->read_at(t.offset + row * row_bytes,
                          out.subspan(static_cast<size_t>(at), static_cast<size_t>(row_bytes))));
@@ -122,6 +135,26 @@ class GgufSource final : public WeightSource {
     return Ok{};
   }
 
+  Status read_parts(const Source& s, DType as, std::span<std::byte> out) const {
+    const int64_t each = s.rows * s.cols, count = std::ssize(s.parts), width = size_of(as);
+    const int64_t bytes = each / s.format->block * s.format->bytes;
+    std::vector<std::byte> kept(static_cast<size_t>(bytes));
+    std::vector<float> file(static_cast<size_t>(each)), stack(static_cast<size_t>(each * count));
+    for (int64_t e = 0; e < s.stacks; ++e) {
+      for (int64_t p = 0; p < count; ++p) {
+        HONE_TRY(file_->read_at(s.parts[static_cast<size_t>(p)] + e * bytes, kept));
+        s.format->decode(kept.data(), each / s.format->block, file.data());
+        for (int64_t f = 0; f < s.rows; ++f)
+          for (int64_t c = 0; c < s.cols; ++c)
+            stack[static_cast<size_t>((c * s.rows + f) * count + p)] =
+                file[static_cast<size_t>(f * s.cols + c)];
+      }
+      convert(Stored::f32, reinterpret_cast<const std::byte*>(stack.data()), as,
+              out.data() + e * each * count * width, each * count);
+    }
+    return Ok{};
+  }
+
   // Columns of `n` rows, side by side, into the transposed matrix.
   static void turn(const std::byte* band, int64_t n, const Source& s, int64_t width,
                    std::byte* out) {
@@ -131,56 +164,105 @@ class GgufSource final : public WeightSource {
                     static_cast<size_t>(width));
   }
 
-  Status take(const GgufTensor& t, const GgufLayout& layout, const Json& config) {
-    const auto unsupported = [&](std::string what) {
-      return Error(err::kGgufUnsupported,
-                   fmt::format("'{}': tensor '{}' {}", file_->path(), t.name, what));
+  Error unsupported(const GgufTensor& t, std::string what) const {
+    return Error(err::kGgufUnsupported,
+                 fmt::format("'{}': tensor '{}' {}", file_->path(), t.name, what));
+  }
+
+  // Heads by the metadata's keys; 0: the family has no heads in the file.
+  static HeadCounts counts_of(const GgufLayout& layout, const Json& config) {
+    const auto value = [&](const char* name, int64_t otherwise) {
+      for (const GgufKey& key : layout.keys)
+        if (key.gguf == name && config.contains(key.config) &&
+            config[key.config].is_number_integer())
+          return config[key.config].get<int64_t>();
+      return otherwise;
     };
+    const int64_t heads = value("attention.head_count", 0);
+    return {heads, value("attention.head_count_kv", heads)};
+  }
+
+  Result<TensorInfo> info_of(const GgufTensor& t, std::string name, Shape shape) {
     if (t.format->decode == nullptr)
-      return unsupported(fmt::format("is kept as {}", t.format->name))
-          .todo("use a file in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 or Q2_K to Q6_K");
+      return std::move(
+          unsupported(t, fmt::format("is kept as {}", t.format->name))
+              .todo("use a file in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, MXFP4 or Q2_K "
+                    "to Q6_K"));
     TensorInfo info;
-    info.name = hf_name_of(layout, t.name);
-    if (info.name.empty())
-      return unsupported(fmt::format("has no place in a {} model", layout.architecture))
-          .todo("use the model's safetensors checkpoint");
-    info.type.shape = t.shape;
+    info.name = std::move(name);
+    info.type.shape = std::move(shape);
     info.type.dtype = t.format->name == "F16"    ? DType::f16
                       : t.format->name == "BF16" ? DType::bf16
                                                  : DType::f32;
     if (t.format->block > 1) info.scheme = t.format->name;
-    if (t.shape.size() == 2) info.blocks = scheme_of(*t.format);
     info.file = file_->path();
     info.offset = t.offset;
     info.bytes = t.bytes;
+    return info;
+  }
 
+  Status take(const GgufTensor& t, const GgufLayout& layout, HeadCounts of) {
+    std::string name = hf_name_of(layout, t.name);
+    if (name.empty())
+      return unsupported(t, fmt::format("has no place in a {} model", layout.architecture))
+          .todo("use the model's safetensors checkpoint");
+    TensorInfo info = HONE_TRY(info_of(t, std::move(name), t.shape));
+    if (const int64_t axis = left_out_axis(layout, info.name); axis >= 0) {
+      if (axis > std::ssize(t.shape)) return unsupported(t, "has too few axes");
+      info.type.shape.insert(info.type.shape.begin() + axis, 1);
+    }
+    if (t.shape.size() == 2 && info.type.shape.size() == 2) info.blocks = scheme_of(*t.format);
     Source s{t.format, 1, t.shape.empty() ? 1 : t.shape.back()};
     for (size_t i = 0; i + 1 < t.shape.size(); ++i) s.rows *= t.shape[i];
-    const bool q = t.name.ends_with(".attn_q.weight") || t.name.ends_with(".attn_q.bias");
-    const bool k = t.name.ends_with(".attn_k.weight") || t.name.ends_with(".attn_k.bias");
-    if (layout.interleaves_heads && (q || k)) {
-      const int64_t heads = config["num_attention_heads"].get<int64_t>();
-      s.heads = q ? heads : config.value("num_key_value_heads", heads);
+    s.order = row_order(layout, info.name, t.shape.size() == 1 ? s.cols : s.rows, of);
+    if (!s.order.same()) {
       if (t.shape.size() == 1) {  // a bias: its elements are the rows
-        s.rows = s.cols;
-        s.cols = 1;
-        if (t.format->block > 1) return unsupported("is a quantised bias");
+        std::swap(s.rows, s.cols);
+        if (t.format->block > 1) return unsupported(t, "is a quantised bias");
       }
-      if (s.heads < 1 || s.rows % (2 * s.heads) != 0)
-        return unsupported(
-            fmt::format("has {} rows, which {} heads do not share evenly", s.rows, s.heads));
+      if (!s.order.fits())
+        return unsupported(t, fmt::format("has {} rows, which {} heads do not share evenly", s.rows,
+                                          s.order.of.queries));
     }
     if (is_plus_one(layout, info.name)) {
-      if (t.shape.size() != 1) return unsupported("is not a vector");
+      if (t.shape.size() != 1) return unsupported(t, "is not a vector");
       s.plus_one = true;
     }
     if (is_turned(layout, info.name)) {
-      if (t.shape.size() != 2) return unsupported("is not a matrix");
+      if (t.shape.size() != 2) return unsupported(t, "is not a matrix");
       s.transpose = true;
       std::swap(info.type.shape[0], info.type.shape[1]);
     }
     add(std::move(info));
-    sources_.push_back(s);
+    sources_.push_back(std::move(s));
+    return Ok{};
+  }
+
+  // One of the tensors that make a weight.
+  Status take_part(const GgufTensor& t, const GgufLayout& layout, const GgufPart& part) {
+    const std::string layer = t.name.substr(4, t.name.size() - 4 - part.gguf.size());  // "3."
+    const std::string name = layout.layers + layer + part.weight;
+    const size_t rank = t.shape.size();
+    if (rank < 1 || rank > 3) return unsupported(t, "has no place for its axes");
+    Source s{t.format, t.shape[rank == 3 ? 1 : rank - 1], rank == 3 ? t.shape[2] : 1};
+    if (rank > 1) s.stacks = t.shape[0];
+    Shape shape{s.rows * part.parts};
+    if (rank == 3) shape.insert(shape.begin(), s.cols);
+    if (rank > 1) shape.insert(shape.begin(), s.stacks);
+    const auto place = static_cast<size_t>(part.part);
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      if (tensors_[i].name != name) continue;
+      if (tensors_[i].type.shape != shape || sources_[i].format != t.format)
+        return unsupported(t, fmt::format("does not fit the other part of '{}'", name));
+      sources_[i].parts[place] = t.offset;
+      return Ok{};
+    }
+    s.parts.assign(static_cast<size_t>(part.parts), -1);
+    s.parts[place] = t.offset;
+    TensorInfo info = HONE_TRY(info_of(t, name, std::move(shape)));
+    info.scheme = t.format->name;  // its bytes are not those of the weight
+    add(std::move(info));
+    sources_.push_back(std::move(s));
     return Ok{};
   }
 

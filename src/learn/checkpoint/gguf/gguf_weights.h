@@ -33,21 +33,44 @@ Result<GgufModelType> type_in(const GgufFile& gguf, const std::string& path);
 std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name);
 std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name);  // back
 
-// llama.cpp stores the rows of q and k of one head (`head_rows` of them) as pairs (0, D/2), (1,
-// D/2+1), ...; Transformers as halves. Row `r` of the file is this row of Transformers'.
-inline int64_t hf_row_of(int64_t head_rows, int64_t r) {
-  const int64_t head = r / head_rows, within = r % head_rows;
-  return head * head_rows + within % 2 * (head_rows / 2) + within / 2;
-}
-inline int64_t gguf_row_of(int64_t head_rows, int64_t r) {  // back
-  const int64_t head = r / head_rows, within = r % head_rows, half = head_rows / 2;
-  return head * head_rows + within % half * 2 + within / half;
-}
+// The place of a weight that the file keeps whole or in parts (GgufLayout::parts). nullptr: none.
+const GgufPart* part_of_file(const GgufLayout& layout, const std::string& ggml_name);
+// The tensors of the file that hold the weight, in the order of their parts; empty: it has none of this kind.
+std::vector<const GgufPart*> parts_of_weight(const GgufLayout& layout, const std::string& hf_name);
+// "blk.3.ffn_up_exps.weight" of the part `gguf`, for the weight "model.layers.3.mlp.experts.up".
+std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
+                           const std::string& hf_name);
+
+// The heads of a model: those of queries, and those of keys and values.
+struct HeadCounts {
+  int64_t queries = 0, keys = 0;
+};
+// The order of a weight's rows in the file and in Transformers.
+//   pairs    llama.cpp has the rows of q and k of one head as pairs (0, D/2), (1, D/2+1), ...; Transformers as
+//            halves
+//   groups   llama.cpp has the rows of all q, all k, all v; Transformers those of a group's queries, key and
+//            value, group after group
+struct GgufRowOrder {
+  enum class Kind { same, pairs, groups } kind = Kind::same;
+  int64_t rows = 0;    // of the weight
+  HeadCounts of = {};  // pairs: `queries` are those of the weight
+
+  bool same() const { return kind == Kind::same; }
+  // The heads share the rows evenly.
+  bool fits() const;
+  int64_t hf_row(int64_t r) const;    // Transformers' number of the file's row r
+  int64_t gguf_row(int64_t r) const;  // back
+};
+GgufRowOrder row_order(const GgufLayout& layout, const std::string& hf_name, int64_t rows,
+                       HeadCounts of);
 // Whether Transformers keeps that weight transposed: GPT-2's linear weights are [in, out], those of
 // ggml [out, in].
 bool is_turned(const GgufLayout& layout, const std::string& hf_name);
 // Whether the file keeps 1 + w where Transformers keeps w.
 bool is_plus_one(const GgufLayout& layout, const std::string& hf_name);
+
+// The axis of size 1 that the file leaves out of the weight; -1: none.
+int64_t left_out_axis(const GgufLayout& layout, const std::string& hf_name);
 
 // Tensors of rotary frequencies: those of Llama 3, and longrope's factors for short and long texts.
 inline constexpr const char* kRopeFreqs = "rope_freqs.weight";

@@ -1,0 +1,194 @@
+// Each type of models that GGUF files keep: written and read back, it is the same model.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/core/philox.h"
+#include "base/core/text.h"
+#include "base/store/temporary_folder.h"
+#include "engine/backends/reference/reference.h"
+#include "learn/models/gguf_layout.h"
+#include "learn/pretrained/errors.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/weights.h"
+
+namespace hone {
+namespace {
+
+// Random weights of a config, under the names of its family.
+class RandomWeights final : public WeightSource {
+ public:
+  explicit RandomWeights(const ModelConfig& c) {
+    for (const ParamSpec& spec : family_of(c).params(c)) {
+      TensorInfo info;
+      info.name = spec.name;
+      info.type = {DType::f32, spec.shape};
+      info.file = "random";
+      add(std::move(info));
+      // Numbers that are not trained scale whole layers.
+      means_.push_back(spec.init == ParamSpec::Init::ones ? 1 : 0);
+    }
+  }
+
+ protected:
+  Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
+    EXPECT_EQ(as, DType::f32);
+    PhiloxStream random(dropout_key(7, 0, scope_hash(tensors_[index].name)), 0);
+    auto* values = reinterpret_cast<float*>(out.data());
+    for (size_t i = 0; i < out.size() / sizeof(float); ++i)
+      values[i] = static_cast<float>(means_[index] + 0.2 * random.next_normal());
+    return Ok{};
+  }
+
+ private:
+  std::vector<double> means_;
+};
+
+// Logits of two packed texts.
+std::vector<float> logits_of_texts(const Pretrained& model) {
+  Program p(op_table(), "eval");
+  Builder b(p);
+  ModelGraph g(b, model.config, ModelGraph::Mode::eval);
+  g.ids = p.add_input("ids", {DType::i32, {13}});
+  g.positions = p.add_input("positions", {DType::i32, {13}});
+  g.cu_seqlens = p.add_input("cu_seqlens", {DType::i32, {3}});
+  add_model_states(g, false);
+  p.outputs.push_back({"logits", logits_of(b, model_head(g))});
+  std::vector<Program> programs;
+  programs.push_back(std::move(p));
+  Session s = std::move(Session::compile(std::move(programs), reference_backend()).value());
+  EXPECT_TRUE(s.allocate().ok());
+  const Status loaded = load_weights(s, model);
+  EXPECT_TRUE(loaded.ok()) << loaded.error().text();
+  const std::vector<int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 7};
+  const std::vector<int32_t> positions{0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3}, ends{0, 9, 13};
+  std::ranges::copy(ids, s.input<int32_t>(0, "ids").begin());
+  std::ranges::copy(positions, s.input<int32_t>(0, "positions").begin());
+  std::ranges::copy(ends, s.input<int32_t>(0, "cu_seqlens").begin());
+  s.run(0);
+  const std::span<const float> logits = s.output<float>(0, "logits");
+  return {logits.begin(), logits.end()};
+}
+
+Pretrained random_model(const ModelConfig& config) {
+  Pretrained model;
+  model.config = config;
+  model.weights = std::make_unique<RandomWeights>(config);
+  return model;
+}
+
+struct Case {
+  const char *type, *overrides;
+};
+
+constexpr const char* kSizes =
+    "hidden_size=32,num_hidden_layers=2,num_attention_heads=4,vocab_size=32,";
+constexpr const char* kGated =
+    "intermediate_size=48,max_position_embeddings=64,num_key_value_heads=2,";
+
+std::string with_sizes(const Case& one) {
+  const std::string type = one.type;
+  if (type == "bloom") return "hidden_size=32,n_layer=2,n_head=4,vocab_size=32";
+  const bool gated = type != "falcon" && type != "gpt_neox";
+  return std::string(kSizes) + (gated ? kGated : "") + one.overrides;
+}
+
+nlohmann::json json_of(const Case& one) {
+  nlohmann::json json = usual_config(one.type, "").value();
+  for (const std::string& part : split(with_sizes(one), ',')) {
+    const size_t equals = part.find('=');
+    if (equals != part.npos)
+      json[part.substr(0, equals)] = nlohmann::json::parse(part.substr(equals + 1));
+  }
+  if (one.type == std::string("lfm2")) json["layer_types"] = {"conv", "full_attention", "conv"};
+  return json;
+}
+
+ModelConfig config_of(const Case& one) {
+  Result<ModelConfig> config = read_model_config(json_of(one));
+  EXPECT_TRUE(config.ok()) << config.error().text();
+  return std::move(*config);
+}
+
+const Case kCases[] = {
+    {"mixtral", "num_local_experts=3"},
+    {"qwen2_moe",
+     "num_experts=4,num_experts_per_tok=2,moe_intermediate_size=16,"
+     "shared_expert_intermediate_size=24"},
+    {"qwen3_moe",
+     "num_experts=4,num_experts_per_tok=2,moe_intermediate_size=16,"
+     "norm_topk_prob=true,head_dim=16"},
+    {"olmoe", "num_experts=4,num_experts_per_tok=2,num_key_value_heads=4"},
+    {"gpt_oss", "num_local_experts=4,num_experts_per_tok=2,head_dim=16,sliding_window=4"},
+    {"olmo3", "num_hidden_layers=5,sliding_window=4"},
+    {"glm", "head_dim=16"},
+    {"hunyuan_v1_dense", "head_dim=16"},
+    {"lfm2", "num_hidden_layers=3,conv_L_cache=3"},
+    {"gpt_neox", "intermediate_size=48,max_position_embeddings=64"},
+    {"gpt_neox", "intermediate_size=48,use_parallel_residual=false"},
+    {"bloom", ""},
+    {"falcon", ""},
+    {"falcon", "multi_query=false"},
+    {"falcon", "new_decoder_architecture=true,num_kv_heads=2"},
+    {"falcon", "new_decoder_architecture=true,num_kv_heads=2,num_ln_in_parallel_attn=1"},
+};
+
+TEST(GgufFamilies, WrittenAndReadBackEachIsTheSameModel) {
+  const TemporaryFolder folder;
+  int number = 0;
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(fmt::format("{} {}", one.type, one.overrides));
+    const Pretrained model = random_model(config_of(one));
+    const std::string path = fmt::format("{}/{}.gguf", folder.path, number++);
+    const Status saved = save_gguf(path, *model.weights, model, "f32");
+    ASSERT_TRUE(saved.ok()) << saved.error().text();
+    const Result<Pretrained> back = open_pretrained(path, {.need_tokenizer = false});
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(back->config.config["model_type"], one.type);
+    EXPECT_EQ(logits_of_texts(*back), logits_of_texts(model));
+  }
+}
+
+TEST(GgufFamilies, TheRotationOfHunyuansAlphaIsOneOfAnotherTheta) {
+  nlohmann::json json = json_of({"hunyuan_v1_dense", "head_dim=16"});
+  json["rope_parameters"] = {{"rope_type", "dynamic"}, {"alpha", 50.0}, {"rope_theta", 10000.0}};
+  const Pretrained model = random_model(read_model_config(json).value());
+  const TemporaryFolder folder;
+  const std::string path = folder.path + "/m.gguf";
+  ASSERT_TRUE(save_gguf(path, *model.weights, model, "f32").ok());
+  const Pretrained back = open_pretrained(path, {.need_tokenizer = false}).value();
+  EXPECT_NEAR(back.config.real("rope_theta", 0), 10000 * std::pow(50.0, 16.0 / 14), 1);
+  const std::vector<float> one = logits_of_texts(back), two = logits_of_texts(model);
+  for (size_t i = 0; i < one.size(); ++i) ASSERT_NEAR(one[i], two[i], 1e-4) << i;
+}
+
+TEST(GgufFamilies, ModelsThatLlamaCppRunsOtherwiseAreRefused) {
+  const std::pair<Case, const char*> refused[] = {
+      {{"qwen3_moe", "num_experts=4,num_experts_per_tok=2"}, "norm_topk_prob is false"},
+      {{"qwen3_moe",
+        "num_experts=4,num_experts_per_tok=2,norm_topk_prob=true,"
+        "decoder_sparse_step=2"},
+       "layer 0 has no experts"},
+      {{"qwen2_moe", "num_experts=4,num_experts_per_tok=2,norm_topk_prob=true"},
+       "norm_topk_prob is true"},
+      {{"olmoe", "num_experts=4,num_experts_per_tok=2"}, "fewer heads of keys"},
+      {{"gpt_oss", "num_local_experts=4,num_experts_per_tok=2,swiglu_limit=1.0"}, "swiglu_limit"},
+      {{"lfm2", "num_hidden_layers=3,conv_bias=true"}, "filters have biases"},
+      {{"falcon", "alibi=true"}, "alibi"},
+      {{"falcon", "bias=true"}, "biases"},
+      {{"falcon", "parallel_attn=false"}, "after attention"},
+      {{"gpt_neox", "attention_bias=false"}, "biases"},
+  };
+  const TemporaryFolder folder;
+  for (const auto& [one, why] : refused) {
+    const Pretrained model = random_model(config_of(one));
+    const Status saved = save_gguf(folder.path + "/m.gguf", *model.weights, model, "f32");
+    ASSERT_FALSE(saved.ok()) << why;
+    EXPECT_STREQ(saved.error().code(), "H2209") << saved.error().text();
+    EXPECT_NE(saved.error().what().find(why), std::string::npos) << saved.error().text();
+  }
+}
+
+}  // namespace
+}  // namespace hone
