@@ -32,7 +32,8 @@ from transformers import Gemma2Config, Gemma3TextConfig, Gemma4TextConfig, Gemma
 from transformers import GPTNeoXConfig, GptOssConfig
 from transformers import GraniteConfig, HunYuanDenseV1Config, LlamaConfig, Ministral3Config, MinistralConfig
 from transformers import Lfm2Config, MistralConfig, MixtralConfig, NemotronConfig, Olmo2Config, Olmo3Config
-from transformers import OlmoeConfig, OPTConfig, Phi3Config, PhiConfig, Qwen2Config, Qwen2MoeConfig, Qwen3_5TextConfig
+from transformers import OlmoeConfig, OPTConfig, Phi3Config, PhiConfig, Qwen2Config, Qwen2MoeConfig
+from transformers import Qwen3_5MoeTextConfig, Qwen3_5TextConfig, Qwen3NextConfig
 from transformers import Qwen3Config, Qwen3MoeConfig, SeedOssConfig, SmolLM3Config, StableLmConfig, Starcoder2Config
 from transformers.trainer import Trainer
 
@@ -51,6 +52,9 @@ PLAIN = dict(vocab_size=VOCAB, bos_token_id=BOS, eos_token_id=EOS, use_cache=Tru
 NORMED = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, max_position_embeddings=64, **PLAIN)
 GROUPED = dict(hidden_size=16, intermediate_size=24, num_attention_heads=4, num_key_value_heads=2, pad_token_id=None,
                **SMALL)
+STATES = dict(head_dim=8, linear_key_head_dim=4, linear_value_head_dim=6, linear_num_key_heads=2, linear_num_value_heads=4,
+              layer_types=["linear_attention", "full_attention", "linear_attention"],
+              rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5))
 
 CONFIGS = {
     # n_inner is left out, so 4 * n_embd.
@@ -169,6 +173,14 @@ CONFIGS = {
         rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5,
                              mrope_section=[1, 1, 0], mrope_interleaved=True),
         **dict(GROUPED, num_hidden_layers=3)),
+    # Qwen3.5's layers with experts in all but one, and one more MLP with a gate; queries, keys, values and gates of a
+    # group of heads come from one projection.
+    "qwen3_next_tiny": lambda: Qwen3NextConfig(
+        num_experts=5, num_experts_per_tok=2, moe_intermediate_size=8, shared_expert_intermediate_size=12,
+        mlp_only_layers=[1], **STATES, **dict(GROUPED, num_hidden_layers=3)),
+    "qwen3_5_moe_tiny": lambda: Qwen3_5MoeTextConfig(
+        num_experts=5, num_experts_per_tok=2, moe_intermediate_size=8, shared_expert_intermediate_size=12,
+        **STATES, **{k: v for k, v in dict(GROUPED, num_hidden_layers=3).items() if k != "intermediate_size"}),
     # Heads of two sizes; the last two layers read the keys of the two before, and have wider MLPs; keys are values
     # without a window.
     "gemma4_tiny": lambda: Gemma4TextConfig(
@@ -179,10 +191,15 @@ CONFIGS = {
     "gemma4_plain_tiny": lambda: Gemma4TextConfig(
         head_dim=8, sliding_window=8, global_head_dim=8, layer_types=["sliding_attention", "full_attention"],
         hidden_size_per_layer_input=0, **GROUPED),
+    # Experts beside the MLP of each layer.
+    "gemma4_moe_tiny": lambda: Gemma4TextConfig(
+        head_dim=8, sliding_window=8, global_head_dim=8, layer_types=["sliding_attention", "full_attention"],
+        hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=5, top_k_experts=2, moe_intermediate_size=8,
+        **GROUPED),
 }
 
 # Other seeds, where f32 and f64 pick other tokens.
-SEEDS = {"lfm2_tiny": 1101, "qwen3_5_tiny": 1109, "gemma4_tiny": 1010, "gemma4_plain_tiny": 1011,
+SEEDS = {"qwen3_next_tiny": 1112, "qwen3_5_moe_tiny": 1113, "gemma4_moe_tiny": 1014, "lfm2_tiny": 1101, "qwen3_5_tiny": 1109, "gemma4_tiny": 1010, "gemma4_plain_tiny": 1011,
          # Here rounding to 16 bits changes no choice of a router.
          "mixtral_tiny": 2035, "qwen3_moe_tiny": 3037, "gpt_oss_tiny": 6039}
 # Prompts of these models are on one side of the length at which a cache is thrown away.
@@ -202,7 +219,7 @@ def make_model(name):
             if parameter.ndim == 1:
                 # Gemma until version 3, Nemotron and Qwen3.5 add 1 to the weights of their norms.
                 about_zero = parameter_name.endswith("bias") or name.startswith(
-                    ("gemma_", "gemma2", "gemma3", "nemotron", "qwen3_5"))
+                    ("gemma_", "gemma2", "gemma3", "nemotron", "qwen3_5", "qwen3_next"))
                 center = 0.0 if about_zero else 1.0
                 if name.startswith("gemma4") and parameter_name.endswith(("q_norm.weight", "k_norm.weight")):
                     center = 0.3  # its scores have no scale

@@ -11,7 +11,7 @@ def saved_parts(model_type, name, tensor):
     if model_type == "mixtral":
         name = name.replace(".mlp.", ".block_sparse_moe.")
     gate, up, down = EXPERT_NAMES.get(model_type, ("gate_proj", "up_proj", "down_proj"))
-    whole = model_type == "gpt_oss"  # checkpoints too have all experts as one
+    whole = model_type in ("gpt_oss", "gemma4_text")  # checkpoints too have all experts as one
     if not whole and name.endswith(".experts.gate_up_proj"):
         at, kinds = name.removesuffix("gate_up_proj"), (gate, up)
     elif not whole and name.endswith(".experts.down_proj"):

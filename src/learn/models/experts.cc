@@ -38,10 +38,13 @@ class Experts {
     const ValueId given = scores(x);
     const ops::TopK top = ops::top_k(b_, ops::softmax(b_, given), k_);
     keep_router(g_, given, top.columns);
-    const ops::Groups groups = grouped(top, x);
+    return mix(x, {top.columns, shares(top.values)});
+  }
+
+  ValueId mix(ValueId x, const Routing& routing) {
+    const ops::Groups groups = grouped(routing.chosen, x);
     const ValueId sorted = ops::gather_rows(b_, x, groups.rows);  // [T*k,C]
-    ValueId gate = multiplied(sorted, gate_weight(), groups.starts);
-    ValueId up = multiplied(sorted, up_weight(), groups.starts);
+    auto [gate, up] = gate_and_up(sorted, groups.starts);
     if (const auto a = adapter_of(kGateUp, C_, 2 * F_)) {
       const ValueId low = a->low(b_, sorted, groups.starts);
       gate = ops::add(b_, gate, a->up(b_, low, groups.starts, 0, F_));
@@ -50,7 +53,7 @@ class Experts {
     const ValueId inner = ops::gate(b_, gate, up, activation_kind(style_.act));
     ValueId out = multiplied(inner, down_weight(), groups.starts);
     if (const auto a = adapter_of(kDown, F_, C_)) out = a->added(b_, out, inner, groups.starts);
-    return ops::combine_rows(b_, out, groups.places, shares(top.values));
+    return ops::combine_rows(b_, out, groups.places, routing.shares);
   }
 
   // gate min(gate, limit), up within limits: gate sigmoid(alpha gate) (up + 1). The router's shares are the
@@ -62,7 +65,7 @@ class Experts {
     const ValueId scores = ops::linear(b_, x, weight, {.bias = bias, .trans_w = true});
     const ops::TopK top = ops::top_k(b_, scores, k_);
     keep_router(g_, scores, top.columns);
-    const ops::Groups groups = grouped(top, x);
+    const ops::Groups groups = grouped(top.columns, x);
     const ValueId sorted = ops::gather_rows(b_, x, groups.rows);
     const ValueId both = multiplied_with_bias(sorted, kGateUp, 2 * F_, groups);
     const int64_t rows = b_.type(sorted).shape[0];
@@ -141,9 +144,9 @@ class Experts {
   }
 
   ValueId number(double value) { return ops::constant(b_, value, {DType::f32, {}}); }
-  ops::Groups grouped(const ops::TopK& top, ValueId x) {
+  ops::Groups grouped(ValueId chosen, ValueId x) {
     const int64_t rows = b_.type(x).shape[0] * k_;
-    return ops::group_rows(b_, ops::reshape(b_, top.columns, {rows}), E_, k_);
+    return ops::group_rows(b_, ops::reshape(b_, chosen, {rows}), E_, k_);
   }
   // x times [E,in,out], with a bias [E,out].
   ValueId multiplied_with_bias(ValueId x, const char* name, int64_t out,
@@ -180,14 +183,28 @@ class Experts {
     spec.std = g_.init_std;
     return spec;
   }
-  ValueId gate_weight() { return gate_or_up(style_.gate, 0); }
-  ValueId up_weight() { return gate_or_up(style_.up, 1); }
+  // x [N,C] times both matrices of its expert, [N,F] each.
+  std::pair<ValueId, ValueId> gate_and_up(ValueId x, ValueId starts) {
+    if (style_.is_merged) {
+      const ValueId both = multiplied(x, merged_weight(kGateUp, 2 * F_, C_), starts);
+      const ValueId gate = ops::slice(b_, both, 1, 0, F_);
+      return {gate, ops::slice(b_, both, 1, F_, 2 * F_)};
+    }
+    const ValueId gate = multiplied(x, gate_or_up(style_.gate, 0), starts);
+    return {gate, multiplied(x, gate_or_up(style_.up, 1), starts)};
+  }
+  ValueId merged_weight(const char* name, int64_t out, int64_t in) {
+    ParamSpec spec{fmt::format("{}experts.{}", at_, name), {E_, out, in}};
+    spec.std = g_.init_std;
+    return g_.weight(std::move(spec));
+  }
   ValueId gate_or_up(const char* name, int64_t part) {
     ParamSpec spec = matrices(name, F_, C_);
     spec.merged = {merged_at() + "experts.gate_up_proj", part, 2};
     return g_.weight(std::move(spec));
   }
   ValueId down_weight() {
+    if (style_.is_merged) return merged_weight(kDown, C_, F_);
     ParamSpec spec = matrices(style_.down, C_, F_);
     spec.merged = {merged_at() + "experts.down_proj", 0, 1};
     return g_.weight(std::move(spec));
@@ -243,6 +260,11 @@ std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params
     if (name.find(".experts.") != name.npos && seen.insert(name).second) names.push_back(name);
   }
   return names;
+}
+
+ValueId experts_of(ModelGraph& g, const ExpertStyle& style, const std::string& at, ValueId x,
+                   const Routing& routing) {
+  return Experts(g, style, at).mix(x, routing);
 }
 
 void add_experts(GgufLayout& g, const ExpertStyle& style) {

@@ -24,6 +24,8 @@ struct ExpertStyle {
   // gpt-oss: the router is `at`router with a bias; experts are `at`experts.gate_up_proj [E,C,2F], whose columns
   // are of gate and up by turns, and down_proj [E,F,C], with biases, and a clamped gate.
   bool is_gpt_oss = false;
+  // Checkpoints keep `at`experts.gate_up_proj [E,2F,C] and down_proj [E,C,F] as one tensor each.
+  bool is_merged = false;
   int64_t shared_inner =
       0;  // of an MLP for every token, `at`shared_expert, with a gate of its own; 0: none
   bool (*is_dense)(const ModelConfig& c, int64_t layer) = nullptr;  // a layer with a usual MLP
@@ -40,6 +42,13 @@ bool is_dense_in_qwen(const ModelConfig& c, int64_t layer);
 // The matrices of experts among the weights, by the names of Transformers' stacked parameters:
 // "model.layers.3.mlp.experts.down_proj", ...
 std::vector<std::string> stacked_parameters(const std::vector<ParamSpec>& params);
+// The experts that a router chose, i32 [T,k], and their shares [T,k].
+struct Routing {
+  ValueId chosen, shares;
+};
+// Experts for x [T,C] with a router of the family's own -> [T,C]; the layer has `at`experts.
+ValueId experts_of(ModelGraph& g, const ExpertStyle& style, const std::string& at, ValueId x,
+                   const Routing& routing);
 // Adds the experts' keys and tensors to a layout, in the place of those of usual MLPs.
 void add_experts(GgufLayout& g, const ExpertStyle& style);
 // The experts of the layer `h` ("model.layers.3.") for x [T,C] -> [T,C].

@@ -4,6 +4,7 @@
 //   - the last num_kv_shared_layers layers read the keys and values of the last layer of their kind before them
 //   - a second table of words gives each layer its own small input (as Gemma 3n)
 //   - the output of a layer is times a number that is not trained
+//   - with enable_moe_block, experts beside the MLP, which read the residual stream before its norm
 #include "learn/models/activations.h"
 #include "learn/models/config_keys.h"
 #include "learn/models/errors.h"
@@ -30,6 +31,8 @@ constexpr const char* kUsualGemma4 =
       "full_attention": {"rope_theta": 1000000.0, "rope_type": "proportional",
                          "partial_rotary_factor": 0.25},
       "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}})";
+constexpr ExpertStyle kGemma4Experts = {
+    .at = "", .act = "gelu_pytorch_tanh", .chosen = "top_k_experts", .is_merged = true};
 constexpr int64_t kUsualLayers = 30, kUsualPeriod = 6, kUsualFullHead = 512;
 
 bool is_full(const ModelConfig& c, int64_t layer) {
@@ -125,8 +128,6 @@ Status check_rotation_parts(const ModelConfig& c) {
 }
 
 Status read_gemma4_config(ModelConfig& c) {
-  if (c.flag("enable_moe_block", false))
-    return no_gemma4("enable_moe_block").todo("use a model without experts");
   if (c.text("use_bidirectional_attention", "vision") != "vision")
     return no_gemma4(fmt::format("use_bidirectional_attention '{}'",
                                  c.text("use_bidirectional_attention", "")))
@@ -140,6 +141,7 @@ Status read_gemma4_config(ModelConfig& c) {
   HONE_TRY(read_decoder_config(
       c, kUsualGemma4, style, {"per_layer_config", "global_head_dim", "num_global_key_value_heads"},
       "hidden_activation"));
+  if (c.flag("enable_moe_block", false)) HONE_TRY(check_experts(c, kGemma4Experts));
   HONE_TRY(check_layer_count(c));
   HONE_TRY(check_layer_sizes(c));
   HONE_TRY(check_shared_layers(c));
@@ -200,7 +202,14 @@ class Gemma4Layers {
     }
     {
       Builder::Scope s(b_, "mlp");
-      const ValueId m = feed_forward(i, h + "mlp.", norm(h + "pre_feedforward_layernorm", x));
+      ValueId m = feed_forward(i, h + "mlp.", norm(h + "pre_feedforward_layernorm", x));
+      if (has_experts_) {
+        m = norm(h + "post_feedforward_layernorm_1", m);
+        const Routing routing = route(h + "router.", x);
+        const ValueId e =
+            experts_of(g_, kGemma4Experts, h, norm(h + "pre_feedforward_layernorm_2", x), routing);
+        m = ops::add(b_, m, norm(h + "post_feedforward_layernorm_2", e));
+      }
       x = ops::add(b_, x, norm(h + "post_feedforward_layernorm", m));
     }
     if (inputs_ > 0) {
@@ -225,6 +234,28 @@ class Gemma4Layers {
   struct Keys {
     ValueId k, v;
   };
+
+  // x [T,C] -> its experts. Shares sum to 1 and are times a number of each expert.
+  Routing route(const std::string& at, ValueId x) {
+    const int64_t E = c_.integer("num_experts").value(), k = c_.integer("top_k_experts").value();
+    const int64_t C = c_.hidden, T = b_.type(x).shape[0];
+    const auto ones = [&](const char* name, int64_t n) {
+      return g_.weight({at + name, {n}, ParamSpec::Init::ones, 0});
+    };
+    const ValueId plain =
+        ops::constant(b_, 1 / std::sqrt(static_cast<double>(C)), {DType::f32, {C}});
+    ValueId y = ops::rms_norm(b_, x, ops::mul(b_, ones("scale", C), plain), eps_).y;
+    ParamSpec proj{at + "proj.weight", {E, C}};
+    proj.std = g_.init_std;
+    y = ops::linear(b_, y, g_.weight(std::move(proj)), {.trans_w = true});
+    const ops::TopK top = ops::top_k(b_, ops::softmax(b_, y), k);
+    const Shape shape = b_.type(top.values).shape;
+    const ValueId sums = ops::broadcast(b_, ops::reduce_sum(b_, top.values, {1}), shape, {0});
+    const ValueId scales = ops::reshape(b_, ones("per_expert_scale", E), {E, 1});
+    const ValueId scale = ops::gather_rows(b_, scales, ops::reshape(b_, top.columns, {T * k}));
+    return {top.columns,
+            ops::mul(b_, ops::div(b_, top.values, sums), ops::reshape(b_, scale, shape))};
+  }
 
   // A norm of each head of x [T,heads*D]; `at` empty: without weights.
   ValueId norm_of(const std::string& at, ValueId x, int64_t head_dim) {
@@ -274,6 +305,7 @@ class Gemma4Layers {
   const ModelConfig& c_;
   const double eps_;
   const int64_t inner_, inputs_;
+  const bool has_experts_ = c_.flag("enable_moe_block", false);
   const LayerHeads full_;
   const Rotation rotation_;
   const std::string kind_ = activation_kind("gelu_pytorch_tanh");
@@ -310,7 +342,11 @@ Family family_gemma4() {
           .unread = {".rotary_emb.inv_freq", ".self_attn.k_proj.weight", ".self_attn.v_proj.weight",
                      ".self_attn.k_norm.weight"},
           .separate_head = "lm_head.weight",
-          .module_order = {{"embed_tokens", "layers", "norm", "self_attn", "mlp"}},
+          .module_order = {{"embed_tokens", "layers", "norm", "self_attn", "mlp", "input_layernorm",
+                            "post_attention_layernorm", "pre_feedforward_layernorm",
+                            "post_feedforward_layernorm", "per_layer_input_gate",
+                            "per_layer_projection", "post_per_layer_input_norm", "router",
+                            "experts", "post_feedforward_layernorm_1"}},
           .safe_in_f16 = false};
 }
 

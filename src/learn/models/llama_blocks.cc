@@ -28,7 +28,6 @@ Status read_sizes(ModelConfig& c, const RotationStyle& rotation, int64_t positio
   c.layers = HONE_TRY(c.integer("num_hidden_layers"));
   c.heads = HONE_TRY(c.integer("num_attention_heads"));
   c.kv_heads = HONE_TRY(c.integer("num_key_value_heads", c.heads));
-  HONE_TRY(c.integer("intermediate_size"));
   c.max_positions = HONE_TRY(c.integer("max_position_embeddings", positions));
   c.tied = c.flag("tie_word_embeddings", false);
   if (c.heads < 1) return Error(err::kBadConfig, "config.json: num_attention_heads is 0");
@@ -55,6 +54,7 @@ Status check_act(const ModelConfig& c, const char* key, const std::string& wante
 Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim) {
   HONE_TRY(read_sizes(c, {}, positions, head_dim));
   HONE_TRY(check_act(c, "hidden_act", "silu"));
+  HONE_TRY(c.integer("intermediate_size"));
   HONE_TRY(c.integer("max_window_layers", 28));
   return Ok{};
 }
@@ -73,6 +73,7 @@ Status read_decoder_config(ModelConfig& c, const char* usual, const LlamaStyle& 
   add_missing_keys(c, usual_keys,
                    {"rope_theta", "rope_scaling", "rope_parameters", style.rotation.theta_key});
   HONE_TRY(read_sizes(c, style.rotation, 2048, 0));
+  if (!style.only_experts) HONE_TRY(c.integer("intermediate_size"));
   if (style.experts) HONE_TRY(check_experts(c, *style.experts));
   return check_act(c, act_key, style.act);
 }
@@ -176,7 +177,9 @@ class LlamaLayers {
         b_(g.b),
         c_(g.config),
         style_(style),
-        inner_(style.inner > 0 ? style.inner : c_.integer("intermediate_size").value()),
+        inner_(style.inner > 0      ? style.inner
+               : style.only_experts ? 0
+                                    : c_.integer("intermediate_size").value()),
         rotation_(g, style.rotation) {}
 
   ValueId norm(const std::string& at, ValueId x) {

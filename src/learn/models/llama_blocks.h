@@ -52,6 +52,7 @@ struct LlamaStyle {
   double embed_dropout = 0, attention_out_dropout = 0, mlp_out_dropout = 0;
   bool sinks = false;                       // self_attn.sinks [H], as ops::attention has them
   std::optional<ExpertStyle> experts = {};  // in the place of MLPs; none: no experts
+  bool only_experts = false;                // no layer has an MLP, nor config.json its size
 };
 
 // Reads the common fields, the form of the rotation and the activation. `positions` and `head_dim`

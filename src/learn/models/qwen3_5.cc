@@ -1,5 +1,9 @@
-// Qwen3.5's text models: Qwen3's blocks with RMS norms times 1 + w, a gate on the output of attention, and heads of
+// Qwen3.5's text models, and Qwen3-Next's: Qwen3's blocks with RMS norms times 1 + w, a gate on the output of attention, and heads of
 // which a part turns. Three of four layers have Gated DeltaNet (arXiv 2412.06464) in the place of attention.
+//   qwen3_5_text
+//   qwen3_5_moe_text  experts and a shared one with a gate in the place of MLPs
+//   qwen3_next        the same, where layers may have MLPs; the projections of DeltaNet have the rows of one head of
+//                     keys after the other
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
 #include "learn/models/llama_blocks.h"
@@ -19,7 +23,39 @@ constexpr const char* kUsualQwen35 =
     "eos_token_id": null, "full_attention_interval": 4,
     "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default",
                         "partial_rotary_factor": 0.25}})";
+constexpr const char* kUsualQwen35Moe =
+    R"({"vocab_size": 248320, "hidden_size": 2048, "num_hidden_layers": 40,
+    "num_attention_heads": 16, "num_key_value_heads": 2, "head_dim": 256, "hidden_act": "silu",
+    "max_position_embeddings": 32768, "initializer_range": 0.02, "rms_norm_eps": 1e-06,
+    "tie_word_embeddings": false, "attention_bias": false, "attention_dropout": 0.0,
+    "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+    "linear_num_key_heads": 16, "linear_num_value_heads": 32, "moe_intermediate_size": 512,
+    "shared_expert_intermediate_size": 512, "num_experts_per_tok": 8, "num_experts": 256,
+    "output_router_logits": false, "router_aux_loss_coef": 0.001, "pad_token_id": null,
+    "bos_token_id": null, "eos_token_id": null, "full_attention_interval": 4,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default",
+                        "partial_rotary_factor": 0.25}})";
+constexpr const char* kUsualQwen3Next =
+    R"({"vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 5632,
+    "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 2,
+    "head_dim": 256, "hidden_act": "silu", "max_position_embeddings": 32768,
+    "initializer_range": 0.02, "rms_norm_eps": 1e-06, "tie_word_embeddings": false,
+    "attention_bias": false, "attention_dropout": 0.0, "linear_conv_kernel_dim": 4,
+    "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+    "linear_num_value_heads": 32, "decoder_sparse_step": 1, "moe_intermediate_size": 512,
+    "shared_expert_intermediate_size": 512, "num_experts_per_tok": 10, "num_experts": 512,
+    "norm_topk_prob": true, "output_router_logits": false, "router_aux_loss_coef": 0.001,
+    "mlp_only_layers": [], "pad_token_id": null, "bos_token_id": null, "eos_token_id": null,
+    "full_attention_interval": 4,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default",
+                        "partial_rotary_factor": 0.25}})";
 constexpr const char* kLinear = "linear_attention";
+
+bool is_next(const ModelConfig& c) { return c.text("model_type", "") == "qwen3_next"; }
+bool is_moe(const ModelConfig& c) { return c.text("model_type", "") == "qwen3_5_moe_text"; }
+const char* usual_qwen35(const ModelConfig& c) {
+  return is_next(c) ? kUsualQwen3Next : is_moe(c) ? kUsualQwen35Moe : kUsualQwen35;
+}
 
 // Sizes of a layer with a state: G heads of keys, H heads of values.
 struct DeltaNet {
@@ -65,17 +101,58 @@ ValueId decay_of_heads(ModelGraph& g, const std::string& at, ValueId a) {
   return ops::mul(b, by_head(rate), softplus(b, ops::add(b, a, by_head(dt_bias))));
 }
 
+// The projections of a layer with a state: queries, keys and values [T,2K+V], gates z [T,V], b and a [T,H]; z
+// kNoValue: it has a projection of its own. Qwen3-Next has, for each head of keys, the rows of its query, key, values and gates.
+struct DeltaInputs {
+  ValueId mixed = kNoValue, z = kNoValue, b = kNoValue, a = kNoValue;
+};
+DeltaInputs project(ModelGraph& g, const DeltaNet& d, const std::string& at, ValueId y) {
+  Builder& b = g.b;
+  const LinearLayer plain{.bias = false};
+  const int64_t T = b.type(y).shape[0], K = d.key_row(), V = d.value_row();
+  DeltaInputs in;
+  if (!is_next(g.config)) {
+    in.mixed = g.linear(at + "in_proj_qkv", y, 2 * K + V, plain);
+    in.b = g.linear(at + "in_proj_b", y, d.heads, plain);
+    in.a = g.linear(at + "in_proj_a", y, d.heads, plain);
+    return in;
+  }
+  const auto parts = [&](const char* name,
+                         const std::vector<int64_t>& sizes) {  // of each head of keys
+    int64_t width = 0;
+    for (const int64_t size : sizes) width += size;
+    ValueId all = g.linear(at + name, y, d.key_heads * width, plain);
+    all = ops::reshape(b, all, {T, d.key_heads, width});
+    std::vector<ValueId> found;
+    int64_t from = 0;
+    for (const int64_t size : sizes) {
+      const ValueId part = ops::slice(b, all, 2, from, from + size);
+      found.push_back(ops::reshape(b, part, {T, d.key_heads * size}));
+      from += size;
+    }
+    return found;
+  };
+  const int64_t each = d.heads / d.key_heads, values = each * d.values;
+  const std::vector<ValueId> qkvz = parts("in_proj_qkvz", {d.keys, d.keys, values, values});
+  const std::vector<ValueId> ba = parts("in_proj_ba", {each, each});
+  in.mixed = ops::concat(b, {qkvz[0], qkvz[1], qkvz[2]}, 1);
+  in.z = qkvz[3];
+  in.b = ba[0];
+  in.a = ba[1];
+  return in;
+}
+
 ValueId delta_net(ModelGraph& g, int64_t layer, const std::string& h, ValueId y) {
   Builder& b = g.b;
   const DeltaNet d(g.config);
   const std::string at = h + "linear_attn.";
   const LinearLayer plain{.bias = false};
   const int64_t T = b.type(y).shape[0], K = d.key_row(), V = d.value_row();
-  const ValueId mixed = g.linear(at + "in_proj_qkv", y, 2 * K + V, plain);
-  const ValueId beta = sigmoid(b, g.linear(at + "in_proj_b", y, d.heads, plain));
-  const ValueId decay = decay_of_heads(g, at, g.linear(at + "in_proj_a", y, d.heads, plain));
+  const DeltaInputs from = project(g, d, at, y);
+  const ValueId beta = sigmoid(b, from.b);
+  const ValueId decay = decay_of_heads(g, at, from.a);
   const int64_t taps = g.config.integer("linear_conv_kernel_dim").value();
-  const ValueId qkv = ops::silu(b, g.causal_conv(layer, at + "conv1d", mixed, taps, false));
+  const ValueId qkv = ops::silu(b, g.causal_conv(layer, at + "conv1d", from.mixed, taps, false));
   ops::DeltaRuleInputs in{};
   const double scale = 1 / std::sqrt(static_cast<double>(d.keys));
   in.q = unit_heads(b, ops::slice(b, qkv, 1, 0, K), d.key_heads, scale);
@@ -90,21 +167,33 @@ ValueId delta_net(ModelGraph& g, int64_t layer, const std::string& h, ValueId y)
   if (cached) g.carry(layer, "delta", rule.state);
   ValueId out = ops::reshape(b, rule.out, {T * d.heads, d.values});
   out = g.rms_norm(at + "norm", out, g.config.real("rms_norm_eps", 1e-6));
-  const ValueId z = g.linear(at + "in_proj_z", y, V, plain);
+  const ValueId z = from.z != kNoValue ? from.z : g.linear(at + "in_proj_z", y, V, {.bias = false});
   out = ops::gate(b, z, ops::reshape(b, out, {T, V}), "silu");
   return g.linear(at + "out_proj", out, g.config.hidden, plain);
 }
 
+ExpertStyle qwen35_experts(const ModelConfig& c) {
+  ExpertStyle style;
+  if (is_next(c))
+    style = {.normalizes = c.flag("norm_topk_prob", true), .is_dense = is_dense_in_qwen};
+  const auto shared = c.integer("shared_expert_intermediate_size", 512);
+  style.shared_inner = shared.ok() ? *shared : 0;
+  return style;
+}
+
 LlamaStyle qwen35_style(const ModelConfig& c) {
   const bool bias = c.flag("attention_bias", false);
-  return {.qkv_bias = bias,
-          .output_bias = bias,
-          .rotation = {.share = 0.25},
-          .before_rotation = norm_of_heads_from_one,
-          .norm = rms_norm_from_one,
-          .gated_attention = true,
-          .mixing_type = kLinear,
-          .mix = delta_net};
+  LlamaStyle s{.qkv_bias = bias,
+               .output_bias = bias,
+               .rotation = {.share = 0.25},
+               .before_rotation = norm_of_heads_from_one,
+               .norm = rms_norm_from_one,
+               .gated_attention = true,
+               .mixing_type = kLinear,
+               .mix = delta_net,
+               .only_experts = is_moe(c)};
+  if (is_next(c) || is_moe(c)) s.experts = qwen35_experts(c);
+  return s;
 }
 
 Status list_layers_of_qwen35(ModelConfig& c) {
@@ -120,14 +209,18 @@ Status read_qwen35_config(ModelConfig& c) {
   if (!c.flag("attn_output_gate", true))
     return Error(err::kConfigNotOffered, "config.json: attn_output_gate = false is not supported");
   if (const auto it = c.config.find("mlp_only_layers");
-      it != c.config.end() && !it->is_null() && !it->empty())
+      !is_next(c) && it != c.config.end() && !it->is_null() && !it->empty())
     return Error(err::kConfigNotOffered, "config.json: mlp_only_layers is not supported");
   // Notes on how states are kept, and on the layers that predict further tokens, which Transformers does not
   // read either.
-  HONE_TRY(read_decoder_config(c, kUsualQwen35, qwen35_style(c),
+  HONE_TRY(read_decoder_config(c, usual_qwen35(c), qwen35_style(c),
                                {"attn_output_gate", "mlp_only_layers", "mamba_ssm_dtype",
                                 "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"}));
   HONE_TRY(check_layer_count(c));
+  if (is_next(c)) HONE_TRY(c.integer("decoder_sparse_step", 1));
+  if (qwen35_style(c).experts)
+    HONE_TRY(check_range("'shared_expert_intermediate_size'",
+                         HONE_TRY(c.integer("shared_expert_intermediate_size")), 1, kLargestSize));
   for (const char* key : {"linear_key_head_dim", "linear_value_head_dim", "linear_num_key_heads",
                           "linear_num_value_heads"})
     HONE_TRY(check_range(fmt::format("'{}'", key), HONE_TRY(c.integer(key)), 1, kLargestSize));
@@ -148,7 +241,9 @@ Status read_qwen35_config(ModelConfig& c) {
 Family family_qwen3_5() {
   return llama_family<qwen35_style>(
       {.name = "qwen3_5",
-       .model_types = {{"qwen3_5_text", "Qwen3_5", kUsualQwen35}},
+       .model_types = {{"qwen3_5_text", "Qwen3_5", kUsualQwen35},
+                       {"qwen3_5_moe_text", "Qwen3_5Moe", kUsualQwen35Moe},
+                       {"qwen3_next", "Qwen3Next", kUsualQwen3Next}},
        .read_config = read_qwen35_config,
        .carries_states = true,
        .module_order = {{"linear_attn", "self_attn", "mlp", "conv1d", "out_proj", "in_proj_qkv",
