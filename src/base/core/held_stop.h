@@ -9,9 +9,9 @@ namespace hone {
 
 class HeldStops {
  public:
-  // `on`: false does nothing. One object with `on` at a time.
+  // `on`: false does nothing. Ranks that are threads of this process have one each.
   explicit HeldStops(bool on = true);
-  ~HeldStops();  // a signal that still waits becomes a stop request
+  ~HeldStops();  // of the last one: a signal that still waits becomes a stop request
   HeldStops(const HeldStops&) = delete;
 
   // The signal that waits: 0, SIGINT or SIGTERM. A second SIGINT ends the program at once.

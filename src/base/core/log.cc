@@ -12,6 +12,7 @@
 #include "base/core/json.h"
 #include "base/core/log_wrap.h"
 #include "base/core/process.h"
+#include "base/core/quiet_thread.h"
 #include "base/core/redact.h"
 #include "base/core/text.h"
 
@@ -29,6 +30,8 @@ struct LogState {
   std::string text;  // of one line: kept, so that a line of usual length allocates nothing
   LogState() { text.reserve(512); }
 };
+thread_local bool is_quiet = false;
+
 LogState& state() {
   static LogState* s = new LogState;  // lives to the end: threads may log while the program exits
   return *s;
@@ -56,7 +59,14 @@ size_t terminal_width() {
 }  // namespace
 
 void set_log_level(LogLevel level) { state().level = level; }
-LogLevel log_level() { return state().level; }
+LogLevel log_level() { return is_quiet ? LogLevel::kError : state().level.load(); }
+
+QuietThread::QuietThread(bool on) : on_(on && !is_quiet) {
+  if (on_) is_quiet = true;
+}
+QuietThread::~QuietThread() {
+  if (on_) is_quiet = false;
+}
 
 void set_log_sink(std::function<void(std::string_view)> sink) {
   std::lock_guard lock(state().mutex);
@@ -171,7 +181,7 @@ void write_record(LogState& s, const LogRecord& given, bool with_word) {
 
 void log_line(LogLevel level, std::string_view line) {
   LogState& s = state();
-  if (level > s.level) return;
+  if (level > log_level()) return;
   std::lock_guard lock(s.mutex);
   write_record(s, {level, system_clock().wall_seconds(), s.step, line, ""}, true);
 }

@@ -15,7 +15,7 @@
 namespace hone {
 namespace {
 std::atomic<int> stop_flag{0};
-std::atomic<bool> holds_stops{false};
+std::atomic<int> holders{0};  // of stops
 std::atomic<int> held_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -34,7 +34,7 @@ void on_stop(int signal) {
     (void)!::write(STDERR_FILENO, kText.data(), kText.size());
     ::_exit(130);
   }
-  if (holds_stops.load()) return held_signal.store(signal);
+  if (holders.load() > 0) return held_signal.store(signal);
   stop_flag.store(signal);
   tell_waiting();
 }
@@ -69,12 +69,11 @@ void request_stop(int signal) {
 }
 
 HeldStops::HeldStops(bool on) : on_(on) {
-  if (on) holds_stops.store(true);
+  if (on) ++holders;
 }
 
 HeldStops::~HeldStops() {
-  if (!on_) return;
-  holds_stops.store(false);
+  if (!on_ || --holders > 0) return;
   if (const int signal = held_signal.exchange(0); signal != 0) request_stop(signal);
 }
 

@@ -21,12 +21,19 @@ Result<std::string> LocalKeyValues::get(const std::string& key, double patience_
   std::unique_lock lock(mutex_);
   for (;;) {
     if (const auto it = values_.find(key); it != values_.end()) return it->second;
+    if (ended_) return *ended_;
     const double left = end - system_clock().seconds();
     if (left <= 0)
       return Error(err::kRanksMissing,
                    fmt::format("no rank has set '{}' within {:.1f} s", key, patience_s));
     changed_.wait_for(lock, std::chrono::duration<double>(std::min(left, 1.0)));
   }
+}
+
+void LocalKeyValues::end(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  if (!ended_) ended_ = why;
+  changed_.notify_all();
 }
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,9 +30,12 @@ class LocalKeyValues : public KeyValues {
  public:
   Status set(const std::string& key, std::string_view value) override;
   Result<std::string> get(const std::string& key, double patience_s = kNoEnd) override;
+  // A rank has ended: running and later get() of keys that are not set return this error. The first one stays.
+  void end(const Error& why);
 
  private:
   std::mutex mutex_;
+  std::optional<Error> ended_;
   std::condition_variable changed_;
   std::map<std::string, std::string> values_;
 };
