@@ -118,6 +118,23 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name,
   return open_backend(name, options);
 }
 
+Result<int> local_ranks_of(const std::string& name, int asked) {
+  std::vector<std::string> able;
+  for (const BackendKind& k : backend_kinds()) {
+    if (k.devices_here == nullptr) continue;
+    able.push_back(k.name);
+    if (k.name == name) return asked > 0 ? asked : HONE_TRY(k.devices_here());
+  }
+  if (asked <= 1) return 1;
+  return Error(err::kNoBackend,
+               fmt::format("{} ranks of one process on the device '{}' are not supported", asked,
+                           name))
+      .at(fmt::format("--tpu_num_cores {}", asked))
+      .todo(fmt::format("give --device {} without a number, or start processes with hone launch "
+                        "--num_processes {}",
+                        join(able, " or "), asked));
+}
+
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options) {
   for (const BackendKind& k : backend_kinds())
     if (k.devices)

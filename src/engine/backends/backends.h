@@ -16,6 +16,8 @@ struct BackendOptions {
   int threads = 0;       // of the host; 0: all that this process may use
   std::string isa = "";  // instruction set of a CPU; "": the best, or what HONE_CPU_ISA says
   int ordinal = 0;       // of a GPU, in the order of its driver
+  // Ranks that are threads of this process, each with a device of its own: `ordinal` is this one's number.
+  int ranks = 1;
 };
 
 // One file of this folder.
@@ -34,6 +36,9 @@ struct BackendKind {
   // The error of a machine without such a device: usual, so "auto" does not warn of it.
   const ErrorCode* absent = nullptr;
   bool numbered = false;  // "name:1" is the second device, BackendOptions::ordinal
+  // The number of devices here that ranks of one process divide among themselves; null: such ranks are not
+  // supported.
+  Result<int> (*devices_here)() = nullptr;
 };
 
 const std::vector<BackendKind>& backend_kinds();
@@ -53,6 +58,11 @@ Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
 // and of the backend.
 Result<std::unique_ptr<Backend>> open_device(const std::string& name,
                                              const BackendOptions& options = {});
+
+// The devices of a run in this process, a rank on each: `asked` of the device that --device names, 0: all
+// TPUs of the machine, one of any other kind. H1402: these devices have no ranks in one process. H1362: there
+// are fewer.
+Result<int> local_ranks_of(const std::string& name, int asked);
 
 // A device, by its name in any case: "H100", or "cpu", this machine. H1402.
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options = {});

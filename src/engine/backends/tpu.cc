@@ -16,6 +16,7 @@ BackendKind backend_tpu() {
                                           .platform = xla::Platform::tpu,
                                           .threads = o.threads,
                                           .ordinal = o.ordinal,
+                                          .ranks = o.ranks,
                                           .cache = cache_folder() + "/xla"});
               },
           .devices =
@@ -26,7 +27,8 @@ BackendKind backend_tpu() {
           .chooser = [](const DeviceSpec&) -> Chooser { return xla::choose_planned; },
           .needs_device = true,
           .absent = &err::kNoTpu,
-          .numbered = true};
+          .numbered = true,
+          .devices_here = [] { return xla::tpus_here(cache_folder() + "/xla"); }};
 }
 
 }  // namespace hone

@@ -15,11 +15,13 @@ BackendKind backend_xla_cpu() {
                                           .platform = xla::Platform::cpu,
                                           .threads = o.threads,
                                           .ordinal = o.ordinal,
+                                          .ranks = o.ranks,
                                           .cache = cache_folder() + "/xla"});
               },
           .needs_device = true,
           .absent = &err::kNoPlugin,
-          .numbered = true};
+          .numbered = true,
+          .devices_here = [] { return Result<int>(1); }};
 }
 
 }  // namespace hone

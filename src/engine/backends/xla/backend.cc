@@ -49,11 +49,23 @@ class XlaBackend : public Backend {
   mutable XlaDevice device_;
 };
 
+// libtpu takes the chips for the whole process: one client is kept until its end.
+Result<std::shared_ptr<const Client>> open_tpus(const ClientSettings& settings) {
+  static std::mutex mutex;
+  static auto& kept = *new std::shared_ptr<const Client>();
+  const std::lock_guard lock(mutex);
+  if (!kept)
+    kept = HONE_TRY(
+        Client::open(HONE_TRY(Plugin::load(HONE_TRY(find_plugin(Platform::tpu)))), settings));
+  return kept;
+}
+
 Result<std::shared_ptr<const Client>> open_client(const BackendSettings& settings) {
+  ClientSettings of_client{.cache = settings.cache, .keep_after_s = settings.keep_after_s};
+  if (settings.platform == Platform::tpu) return open_tpus(of_client);
   const std::string file = HONE_TRY(find_plugin(settings.platform));
   const auto plugin = HONE_TRY(Plugin::load(file));
-  ClientSettings of_client{.cache = settings.cache, .keep_after_s = settings.keep_after_s};
-  if (settings.platform == Platform::cpu && settings.ranks > 1) of_client.devices = settings.ranks;
+  if (settings.ranks > 1) of_client.devices = settings.ranks;
   return std::shared_ptr<const Client>(HONE_TRY(Client::open(plugin, of_client)));
 }
 
@@ -100,6 +112,8 @@ Result<std::unique_ptr<Backend>> open_backend(const BackendSettings& settings) {
   spec.multiplies_bf16 = settings.platform == Platform::tpu;
   if (const int64_t bytes = client->memory_bytes(settings.ordinal); bytes > 0)
     spec.memory_bytes = bytes;
+  else
+    spec.memory_bytes /= settings.ranks;  // they share the memory of the machine
   return std::unique_ptr<Backend>(std::make_unique<XlaBackend>(
       settings, client, std::move(together), std::make_unique<HostDevice>(host), spec));
 }
@@ -111,7 +125,16 @@ Result<Choice> choose_planned(const NodeView& n) {
                  op.decompositions.empty() ? "the op is not supported" : "it is decomposed");
   if (op.traffic && n.attrs().has("stride"))
     return Error(err::kDeclined, "the replicas of a module are not divided into axes of a mesh");
+  if (op.traffic && n.attrs().has("owners"))
+    for (const int64_t owner : n.integers("owners"))
+      if (owner >= 0)
+        return Error(err::kDeclined, "tensors that a single rank updates are not supported");
   return Choice{"xla." + op.name};
+}
+
+Result<int> tpus_here(const std::string& cache) {
+  const auto client = HONE_TRY(open_tpus({.cache = cache}));
+  return static_cast<int>(client->device_kinds().size());
 }
 
 int64_t compiles_of(const Backend& backend) { return client_of(backend).compiles(); }

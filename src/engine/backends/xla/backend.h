@@ -13,7 +13,7 @@ struct BackendSettings {
   int threads = 0;  // of the host
   int ordinal = 0;  // of the device
   // With several ranks, which are threads of this process, `ordinal` is this one's number. Each opens a
-  // backend, and programs with collectives run on the devices of all.
+  // backend, and programs with collectives run on the devices of all (together.h).
   int ranks = 1;
   std::string cache = "";   // folder for compiled programs; "": they are not kept
   double keep_after_s = 1;  // programs whose compilation took less are not kept
@@ -24,6 +24,9 @@ Result<std::unique_ptr<Backend>> open_backend(const BackendSettings& settings);
 
 // Accepts the nodes of a plan: the primitives that are written, collectives too.
 Result<Choice> choose_planned(const NodeView& n);
+
+// Opens libtpu and counts the TPUs (cores of v2 and v3) that this process may use. H1361, H1362, H1363.
+Result<int> tpus_here(const std::string& cache);
 
 // Programs that this backend has compiled so far.
 int64_t compiles_of(const Backend& backend);

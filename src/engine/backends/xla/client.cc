@@ -162,6 +162,10 @@ Result<std::unique_ptr<Client>> Client::open(std::shared_ptr<const Plugin> plugi
     pjrt::DeviceDescriptionArgs description;
     description.device = devices.devices[i];
     HONE_TRY(plugin->call(api.device_description, description, "a device's facts"));
+    pjrt::DescriptionIdArgs id;
+    id.description = description.description;
+    HONE_TRY(plugin->call(api.description_id, id, "a device's number"));
+    c->ids_.push_back(id.id);
     pjrt::DescriptionTextArgs kind;
     kind.description = description.description;
     HONE_TRY(plugin->call(api.description_kind, kind, "a device's kind"));
@@ -225,7 +229,10 @@ Result<std::shared_ptr<const Compiled>> Client::compile(const std::string& text,
   const uint64_t key = fnv1a(fnv1a(text), static_cast<uint64_t>(replicas));
   if (auto made = compiled_[key].lock()) return made;
   HONE_TRY(dump(text, key));
-  const std::string options = compile_options(replicas);
+  const std::string options =
+      replicas == 1
+          ? compile_options()
+          : compile_options(replicas, std::span(ids_).first(static_cast<size_t>(replicas)));
   pjrt::LoadedExecutable* raw = load(text, options);
   if (raw == nullptr) raw = HONE_TRY(compile_now(text, options));
   const auto made = std::make_shared<const Compiled>(*this, raw);

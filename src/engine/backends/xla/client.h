@@ -74,7 +74,7 @@ class Client {
 
   Result<Buffer> upload(int device, const void* data, const Type& type) const;
   Status download(const Buffer& from, void* to, int64_t bytes) const;
-  // A module of StableHLO text. A text that is in use, or one of the last kRecent, is not compiled
+  // A module of StableHLO text, whose replicas are for the first devices. A text that is in use, or one of the last kRecent, is not compiled
   // again, and neither is one whose program is in the folder.
   Result<std::shared_ptr<const Compiled>> compile(const std::string& text, int replicas = 1) const;
   static constexpr size_t kRecent = 16;
@@ -94,6 +94,7 @@ class Client {
   std::vector<pjrt::Device*> devices_;
   std::string platform_, platform_version_;
   std::vector<std::string> kinds_;
+  std::vector<int64_t> ids_;  // by ordinal
   ExecutableCache cache_{"", ""};
   double keep_after_s_ = 0;
   mutable std::mutex mutex_;

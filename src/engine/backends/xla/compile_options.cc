@@ -4,11 +4,18 @@
 
 namespace hone::xla {
 
-std::string compile_options(int replicas) {
+std::string compile_options(int replicas, std::span<const int64_t> device_ids) {
   using namespace protobuf;
-  // executable_build_options: device_ordinal, num_replicas, num_partitions; compile_portable_executable.
-  const std::string all = bytes(3, number(1, -1) + number(4, replicas) + number(5, 1));
-  return replicas > 1 ? all : all + number(4, 1);
+  // executable_build_options: device_ordinal, num_replicas, num_partitions, device_assignment.
+  std::string build = number(1, -1) + number(4, replicas) + number(5, 1);
+  if (!device_ids.empty()) {
+    // replica_count, computation_count, computation_devices with the ids of the replicas' devices.
+    std::string devices;
+    for (const int64_t id : device_ids) devices += number(1, id);
+    build += bytes(9, number(1, replicas) + number(2, 1) + bytes(3, devices));
+  }
+  const std::string all = bytes(3, build);
+  return replicas > 1 ? all : all + number(4, 1);  // compile_portable_executable
 }
 
 pjrt::SourceText source_of(const std::string& text) {

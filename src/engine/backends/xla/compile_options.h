@@ -1,6 +1,7 @@
 // The options of a compilation, and the facts that it reports.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "engine/backends/xla/plugin.h"
@@ -8,8 +9,8 @@
 namespace hone::xla {
 
 // A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one partition. One replica is
-// for any device, several are for the devices of their numbers.
-std::string compile_options(int replicas = 1);
+// for any device; several are for the devices with these ids, or for those of the compiler's choice.
+std::string compile_options(int replicas = 1, std::span<const int64_t> device_ids = {});
 // `text` must outlive it.
 pjrt::SourceText source_of(const std::string& text);
 // Memory of one compiled program, by the compiler.

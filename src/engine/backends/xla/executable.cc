@@ -1,6 +1,7 @@
 #include "engine/backends/xla/executable.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
@@ -14,6 +15,7 @@ struct Resident {
   Resident(const StateSlot& s)
       : type(s.type), home(s.home), phase(phase_of(s.role)), offset(s.offset) {}
   Type type;
+  Type on_device = type;  // with the rows of the rank that has most; the image has this rank's
   Space home;
   StatePhase phase;
   int64_t offset;
@@ -29,8 +31,9 @@ struct Call {
   std::shared_ptr<const Compiled> program;
   bool of_all_ranks = false;  // each of them runs it with the others
   std::vector<Type> inputs, outputs;
-  std::vector<size_t> states;   // of the plan, in the program's order
-  std::vector<size_t> written;  // of these, in the order of results
+  std::vector<Type> results_of_ranks;  // of `outputs`, with the rows of the rank that has most
+  std::vector<size_t> states;          // of the plan, in the program's order
+  std::vector<size_t> written;         // of these, in the order of results
   StatePhase phase = StatePhase::run;
   size_t nodes = 0;
   // Kept from run to run.
@@ -39,7 +42,7 @@ struct Call {
 };
 
 // A program with collectives, which all ranks run together.
-struct Replicas {
+struct RanksModule {
   ModuleText module;
   std::shared_ptr<const Compiled> program;  // null: the program has no collectives
 };
@@ -47,7 +50,7 @@ struct Replicas {
 // The programs of a rank, at a meeting.
 struct ProgramsOfRank {
   std::span<const Program> programs;
-  std::vector<Replicas>* made;
+  std::vector<RanksModule>* made;
 };
 
 Status compile_for_all(const Client& client, std::span<void* const> ranks) {
@@ -74,7 +77,7 @@ class XlaExecutable : public Executable, public Residents {
 
   Status add(std::span<const Program> programs, const RunPlan& plan) {
     for (const StateSlot& s : plan.states) states_.emplace_back(s);
-    std::vector<Replicas> replicas(programs.size());
+    std::vector<RanksModule> replicas(programs.size());
     if (device_.together() != nullptr &&
         std::any_of(programs.begin(), programs.end(), has_collectives))
       HONE_TRY(compile_together(programs, replicas));
@@ -90,7 +93,18 @@ class XlaExecutable : public Executable, public Residents {
       }
       for (const Named& in : p.inputs) c.inputs.push_back(p.type(in.value));
       for (const ValueId v : module.outputs) c.outputs.push_back(p.type(v));
+      c.results_of_ranks = module.results;
+      for (size_t k = 0; k < c.outputs.size(); ++k)
+        if (c.outputs[k] != module.results[k]) reserve_scratch(module.results[k]);
       for (const State& s : p.states) c.states.push_back(slot(plan, s.name));
+      for (size_t s = 0; s < c.states.size(); ++s) {
+        Resident& r = states_[c.states[s]];
+        if (module.states[s] == r.on_device) continue;
+        HONE_BUG_IF(!c.of_all_ranks || r.on_device != r.type, "{} takes other rows of {} than {}",
+                    p.name, p.states[s].name, r.on_device.text());
+        r.on_device = module.states[s];
+        reserve_scratch(r.on_device);
+      }
       for (const size_t s : module.written) c.written.push_back(c.states[s]);
       c.phase = plan.programs[i].phase;
       c.nodes = p.nodes.size();
@@ -118,7 +132,7 @@ class XlaExecutable : public Executable, public Residents {
   Status bring_back(std::byte* at, int64_t bytes) override {
     for (Resident& r : states_) {
       if (r.image_valid || !r.touches(at, bytes)) continue;
-      HONE_TRY(device_.client().download(r.array, r.image, r.type.bytes()));
+      HONE_TRY(download(r));
       r.image_valid = true;
     }
     return Ok{};
@@ -130,7 +144,7 @@ class XlaExecutable : public Executable, public Residents {
   }
 
  private:
-  Status compile_together(std::span<const Program> programs, std::vector<Replicas>& made) {
+  Status compile_together(std::span<const Program> programs, std::vector<RanksModule>& made) {
     ProgramsOfRank mine{programs, &made};
     return device_.together()->meet(device_.ordinal(), &mine, [&](std::span<void* const> all) {
       return compile_for_all(device_.client(), all);
@@ -186,7 +200,7 @@ class XlaExecutable : public Executable, public Residents {
     }
     for (const size_t s : c.states) {
       Resident& r = states_[s];
-      if (!r.array) r.array = HONE_TRY(client.upload(device_.ordinal(), r.image, r.type));
+      if (!r.array) r.array = HONE_TRY(upload(r));
       c.arguments[next++] = r.array.raw();
     }
     HONE_TRY(c.of_all_ranks ? run_together(c)
@@ -195,7 +209,7 @@ class XlaExecutable : public Executable, public Residents {
     for (pjrt::Buffer* raw : c.results) made.emplace_back(client, raw);
     for (Buffer& given : c.given) given = Buffer();
     for (size_t i = 0; i < c.outputs.size(); ++i)
-      HONE_TRY(client.download(made[i], ports.stores[i].to, c.outputs[i].bytes()));
+      HONE_TRY(download(made[i], c.results_of_ranks[i], ports.stores[i].to, c.outputs[i]));
     for (size_t i = 0; i < c.written.size(); ++i) {
       Resident& r = states_[c.written[i]];
       r.array = std::move(made[c.outputs.size() + i]);
@@ -205,6 +219,25 @@ class XlaExecutable : public Executable, public Residents {
     return Ok{};
   }
 
+  // The rows that other ranks have more are zeros.
+  Result<Buffer> upload(const Resident& r) {
+    if (r.on_device == r.type) return device_.client().upload(device_.ordinal(), r.image, r.type);
+    std::memset(scratch_.data(), 0, static_cast<size_t>(r.on_device.bytes()));
+    std::memcpy(scratch_.data(), r.image, static_cast<size_t>(r.type.bytes()));
+    return device_.client().upload(device_.ordinal(), scratch_.data(), r.on_device);
+  }
+  Status download(const Resident& r) { return download(r.array, r.on_device, r.image, r.type); }
+  // The first rows of an array.
+  Status download(const Buffer& array, const Type& all, void* to, const Type& own) {
+    if (all == own) return device_.client().download(array, to, own.bytes());
+    HONE_TRY(device_.client().download(array, scratch_.data(), all.bytes()));
+    std::memcpy(to, scratch_.data(), static_cast<size_t>(own.bytes()));
+    return Ok{};
+  }
+  void reserve_scratch(const Type& type) {
+    scratch_.resize(std::max(scratch_.size(), static_cast<size_t>(type.bytes())));
+  }
+
   // After a run: the value of a state of the host is in its image, that of others on the device.
   Status settle(Resident& r) {
     if (r.home == Space::device) {
@@ -212,7 +245,7 @@ class XlaExecutable : public Executable, public Residents {
       release_pages(r.image, r.type.bytes());
       return Ok{};
     }
-    if (!r.image_valid) HONE_TRY(device_.client().download(r.array, r.image, r.type.bytes()));
+    if (!r.image_valid) HONE_TRY(download(r));
     drop(r);
     return Ok{};
   }
@@ -221,6 +254,7 @@ class XlaExecutable : public Executable, public Residents {
   std::vector<Resident> states_;  // by the plan's number
   std::vector<Call> calls_;       // by program
   std::vector<Ports> ports_;
+  std::vector<std::byte> scratch_;  // one array with rows of other ranks
 };
 
 }  // namespace

@@ -160,6 +160,10 @@ struct DeviceDescriptionArgs : Head {
   Device* device = nullptr;
   DeviceDescription* description = nullptr;  // out
 };
+struct DescriptionIdArgs : Head {
+  DeviceDescription* description = nullptr;
+  int id = 0;  // out
+};
 struct DescriptionTextArgs : Head {
   DeviceDescription* description = nullptr;
   const char* text = nullptr;  // out
@@ -278,7 +282,8 @@ struct Api {
   Call<ClientCompileArgs> client_compile;
   Unused client_device_assignment;
   Call<BufferFromHostArgs> client_buffer_from_host;
-  Unused description_id_and_more[3];
+  Call<DescriptionIdArgs> description_id;
+  Unused description_process_and_attributes[2];
   Call<DescriptionTextArgs> description_kind;
   Unused description_debug;
   Call<DescriptionTextArgs> description_text;

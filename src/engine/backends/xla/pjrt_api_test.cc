@@ -37,6 +37,7 @@ TEST(PjrtApi, FunctionsHaveThePlacesOfTheHeader) {
   FUNCTION(client_addressable_devices, Client_AddressableDevices);
   FUNCTION(client_compile, Client_Compile);
   FUNCTION(client_buffer_from_host, Client_BufferFromHostBuffer);
+  FUNCTION(description_id, DeviceDescription_Id);
   FUNCTION(description_kind, DeviceDescription_Kind);
   FUNCTION(description_text, DeviceDescription_ToString);
   FUNCTION(device_description, Device_GetDescription);
@@ -77,6 +78,7 @@ TEST(PjrtApi, ArgumentsHaveTheLayoutsOfTheHeader) {
   SAME(BufferToHostArgs, to, PJRT_Buffer_ToHostBuffer_Args, dst);
   SAME_SIZE(BufferToHostArgs, PJRT_Buffer_ToHostBuffer_Args);
   SAME_SIZE(DeviceDescriptionArgs, PJRT_Device_GetDescription_Args);
+  SAME_SIZE(DescriptionIdArgs, PJRT_DeviceDescription_Id_Args);
   SAME_SIZE(DescriptionTextArgs, PJRT_DeviceDescription_Kind_Args);
   SAME(DeviceMemoryArgs, bytes_limit, PJRT_Device_MemoryStats_Args, bytes_limit);
   SAME(DeviceMemoryArgs, bytes_limit.is_set, PJRT_Device_MemoryStats_Args, bytes_limit_is_set);

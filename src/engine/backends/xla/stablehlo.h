@@ -16,14 +16,15 @@ struct ModuleText {
   std::string text;
   std::vector<ValueId> outputs;  // in the order of their first name
   std::vector<size_t> written;   // indices of the states with a new version
+  std::vector<Type> states;      // of the arguments that are states
+  std::vector<Type> results;     // of `outputs`
 };
 
 // `p` is lowered for this backend: writer_of() knows each of its ops.
 ModuleText write_module(const Program& p);
 
-// One module for the programs of all ranks, which its replicas run: rank r is replica r. The programs
-// differ in the rows that a rank takes of a tensor, and in the rank of collectives. H1401 if they differ in
-// anything else, such as the number of rows that a rank holds.
+// One module for the programs of all ranks, which its replicas run: rank r is replica r (replicas.h). A rank's
+// state with fewer rows than that of another one has its rows first. H1401.
 Result<ModuleText> write_replicas(std::span<const Program* const> ranks);
 bool has_collectives(const Program& p);
 

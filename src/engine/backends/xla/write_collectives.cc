@@ -1,6 +1,10 @@
-// Collectives (engine/ops/collective_parts.h) of a module that all ranks run as its replicas. A rank has
-// as many rows of a tensor as every other one; which rows, the replica's number decides at run time.
+// Collectives (engine/ops/collective_parts.h) of a module that all ranks run as its replicas. Every rank has
+// as many rows of a tensor as the one with most, its own first (replicas.h); which rows, the replica's
+// number decides at run time.
+#include <algorithm>
+
 #include "engine/backends/xla/write_ops.h"
+#include "engine/ops/collective_parts.h"
 
 namespace hone::xla {
 namespace {
@@ -14,17 +18,55 @@ Refs write_all_reduce(Writer& w, const NodeView& n, const Refs& in) {
   return sums;
 }
 
+// The rows of tensor i on each rank.
+struct RankRows {
+  RankRows(const NodeView& n, size_t i, int64_t rows) {
+    for (int64_t r = 0; r < ranks_of(n); ++r) {
+      const RowRange own = rank_rows(n, i, rows, r);
+      begins.push_back(own.begin);
+      counts.push_back(own.count());
+      most = std::max(most, own.count());
+    }
+    equal = std::all_of(counts.begin(), counts.end(), [&](int64_t c) { return c == most; });
+  }
+  std::vector<int64_t> begins, counts;
+  int64_t most = 0;
+  bool equal = true;
+};
+
 Refs write_reduce_scatter(Writer& w, const NodeView& n, const Refs& in) {
   Refs sums;
-  for (size_t i = 0; i < in.size(); ++i)
-    sums.push_back(
-        w.narrow(w.reduce_scatter(w.widen(in[i]), ranks_of(n)), element_of_result(n, i)));
+  for (size_t i = 0; i < in.size(); ++i) {
+    const RankRows rows(n, i, in[i].shape[0]);
+    Ref x = w.widen(in[i]);
+    if (!rows.equal) {
+      x = w.padded(x, 0, *std::max_element(rows.begins.begin(), rows.begins.end()) + rows.most);
+      Refs parts;
+      for (const int64_t begin : rows.begins)
+        parts.push_back(w.slice(x, 0, begin, begin + rows.most));
+      x = w.concat(parts, 0);
+    }
+    sums.push_back(w.narrow(w.reduce_scatter(x, ranks_of(n)), element_of_result(n, i)));
+  }
   return sums;
 }
 
 Refs write_all_gather(Writer& w, const NodeView& n, const Refs& in) {
   Refs whole;
-  for (const Ref& x : in) whole.push_back(w.all_gather(x, ranks_of(n)));
+  for (size_t i = 0; i < in.size(); ++i) {
+    const RankRows rows(n, i, n.out(i).shape[0]);
+    const Ref all = w.all_gather(in[i], ranks_of(n));
+    if (rows.equal) {
+      whole.push_back(all);
+      continue;
+    }
+    Refs parts;
+    for (size_t r = 0; r < rows.counts.size(); ++r) {
+      const int64_t begin = static_cast<int64_t>(r) * rows.most;
+      parts.push_back(w.slice(all, 0, begin, begin + rows.counts[r]));
+    }
+    whole.push_back(w.concat(parts, 0));
+  }
   return whole;
 }
 
@@ -38,13 +80,14 @@ Refs write_fold_units(Writer& w, const NodeView& n, const Refs& in) {
     const auto at = static_cast<size_t>(i);
     const Ref& x = in[at];
     const Shape& own = n.out(at).shape;
+    const RankRows rows(n, at, x.shape[0]);
     Shape one = x.shape;
     one.insert(one.begin(), 1);
     const Ref all = w.all_gather(w.reshape(x, one), ranks);
     Ref sum = onto ? w.widen(in[at + static_cast<size_t>(count)]) : Ref{};
     for (int64_t rank = 0; rank < ranks; ++rank) {
       Ref term = w.reshape(w.slice(all, 0, rank, rank + 1), x.shape);
-      if (own != x.shape) term = w.own_rows(term, ranks);
+      if (own != x.shape) term = w.slice_of_replica(term, 0, rows.begins, rows.most);
       term = w.widen(term);
       if (rank == 0 && !onto) {
         sum = term;

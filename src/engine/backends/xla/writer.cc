@@ -1,5 +1,6 @@
 #include "engine/backends/xla/writer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -350,27 +351,39 @@ Ref Writer::all_gather(const Ref& x, int64_t ranks) {
                   x.name, replica_groups(ranks), x.type(), type_text(x.element, shape)));
 }
 
-Ref Writer::own_rows(const Ref& x, int64_t ranks) {
-  const int64_t size = x.shape[0] / ranks;
-  std::vector<int64_t> begins;
-  for (int64_t r = 0; r < ranks; ++r) begins.push_back(r * size);
-  return slice_of_replica(x, 0, begins, size);
+Ref Writer::number_of_replica(const std::vector<int64_t>& numbers) {
+  const Ref table = this->table("i64", {static_cast<int64_t>(numbers.size())}, numbers.data(),
+                                numbers.size() * sizeof(int64_t));
+  const Ref id = append("ui32", {}, "stablehlo.replica_id : tensor<ui32>");
+  return row(table, convert(id, "i64"));
 }
 
-Ref Writer::slice_of_replica(const Ref& x, int64_t axis, const std::vector<int64_t>& begins,
+Ref Writer::first_rows_of_replica(const Ref& x, const std::vector<int64_t>& rows) {
+  const Ref count = fill(number_of_replica(rows), x.shape);
+  return select(compare("LT", iota("i64", x.shape, 0), count), x, number_like(0, x));
+}
+
+Ref Writer::slice_of_replica(const Ref& given, int64_t axis, const std::vector<int64_t>& begins,
                              int64_t size) {
-  const Ref table = this->table("i64", {static_cast<int64_t>(begins.size())}, begins.data(),
-                                begins.size() * sizeof(int64_t));
-  const Ref id = append("ui32", {}, "stablehlo.replica_id : tensor<ui32>");
-  const Ref begin = row(table, convert(id, "i64")), zero = whole(0, "i64");
+  const auto at = static_cast<size_t>(axis);
+  const Ref x = padded(given, axis, *std::max_element(begins.begin(), begins.end()) + size);
+  const Ref begin = number_of_replica(begins), zero = whole(0, "i64");
   std::vector<std::string> starts(x.shape.size(), zero.name), types(x.shape.size(), zero.type());
-  starts[static_cast<size_t>(axis)] = begin.name;
+  starts[at] = begin.name;
   Shape shape = x.shape;
-  shape[static_cast<size_t>(axis)] = size;
+  shape[at] = size;
   return append(x.element, shape,
                 fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", x.name,
                             join(starts, ", "), list_text(shape), x.type(), join(types, ", "),
                             type_text(x.element, shape)));
+}
+
+Ref Writer::padded(const Ref& x, int64_t axis, int64_t size) {
+  Shape more = x.shape;
+  int64_t& own = more[static_cast<size_t>(axis)];
+  if (own >= size) return x;
+  own = size - own;
+  return concat({x, number(0, x.element, more)}, axis);
 }
 
 // The first index of each dimension, and their types.

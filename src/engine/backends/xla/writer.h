@@ -74,12 +74,17 @@ class Writer {
   Ref add_rows(const Ref& onto, const Ref& ids, const Ref& updates);
 
   // Over `ranks` replicas, in the order of their numbers: the sum; this replica's rows of the sum; the
-  // rows of all, one after another. own_rows: this replica's rows of x, which is equal on all.
+  // rows of all, one after another.
   Ref all_reduce(const Ref& x, int64_t ranks);
   Ref reduce_scatter(const Ref& x, int64_t ranks);
   Ref all_gather(const Ref& x, int64_t ranks);
-  Ref own_rows(const Ref& x, int64_t ranks);
-  // Rows of x along the axis: `size` from begins[replica].
+  // numbers[replica], i64[].
+  Ref number_of_replica(const std::vector<int64_t>& numbers);
+  // x with zeros after its first rows[replica] rows.
+  Ref first_rows_of_replica(const Ref& x, const std::vector<int64_t>& rows);
+  // x with zeros at the end of the axis, which then has at least this size.
+  Ref padded(const Ref& x, int64_t axis, int64_t size);
+  // Rows of x along the axis: `size` from begins[replica]; zeros after its last row.
   Ref slice_of_replica(const Ref& x, int64_t axis, const std::vector<int64_t>& begins,
                        int64_t size);
 
