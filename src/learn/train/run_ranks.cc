@@ -8,6 +8,7 @@
 #include "base/core/held_stop.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
+#include "engine/device/backend.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -67,6 +68,12 @@ RunRanks::RunRanks(const World& world, KeyValues& messages, Group& group, Contro
   group.set_watch(watch_.get());
   if (group.name() == "gloo") control->measure_traffic();  // its messages go over TCP
 }
+
+void RunRanks::set_backend(std::unique_ptr<Backend> backend) {
+  backend_ = std::move(backend);
+  in_one_process_ = true;
+}
+std::unique_ptr<Backend> RunRanks::take_backend() { return std::move(backend_); }
 
 RunRanks::~RunRanks() {
   if (watch_) group_->set_watch(nullptr);

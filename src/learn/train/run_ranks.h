@@ -18,6 +18,8 @@
 
 namespace hone {
 
+class Backend;  // engine/device/backend.h
+
 class RunRanks {
  public:
   RunRanks();  // a run of one rank
@@ -59,7 +61,12 @@ class RunRanks {
   const std::string& host() const { return host_; }
   int64_t local_ranks() const { return local_ranks_; }  // on this host
   Group* group() const { return group_; }               // null: alone
-  ControlClient* control() const { return control_; }   // for HostWork; may be null
+  // Ranks that are threads of this process, whose devices run each program with collectives together, as one:
+  // all of them run programs of one shape. The backend of this rank's device; take_backend() gives it once.
+  void set_backend(std::unique_ptr<Backend> backend);
+  std::unique_ptr<Backend> take_backend();
+  bool in_one_process() const { return in_one_process_; }
+  ControlClient* control() const { return control_; }  // for HostWork; may be null
 
   // The values of all ranks, by rank. `what` appears in messages. These values go over the control
   // plane: a rank may be late for any reason, as long as it lives. Errors: those of the control plane.
@@ -88,6 +95,8 @@ class RunRanks {
   KeyValues* messages_ = nullptr;
   Group* group_ = nullptr;
   ControlClient* control_ = nullptr;
+  std::unique_ptr<Backend> backend_;
+  bool in_one_process_ = false;
   class Watch;
   std::unique_ptr<Watch> watch_;  // null without a control plane
 };

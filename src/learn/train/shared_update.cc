@@ -270,22 +270,38 @@ class SharedUpdate {
   }
 
   // The sum of the squares of this rank's rows of a group, f64[1]. Tensors that several ranks have count
-  // on the first of them.
+  // on one of them: all of these are added by rank, and a rank takes its own sum, so that the programs of
+  // ranks differ in the rows of slices alone.
   void add_squares(const WeightGroup& g) {
     b_.set_scope("clip");
     Values mine;
+    std::vector<Values> whole(
+        static_cast<size_t>(share_.ranks));  // by the rank on which they count
+    bool has_whole = false;
     for (size_t i = g.begin; i < g.end; ++i) {
       if (!weights_[i].in_parts && options_.tensor.rank != 0) continue;
-      if (splits_[i].whole) {
-        if (share_.rank == 0) mine.push_back(reduced_[i]);
+      const int64_t owner = splits_[i].whole ? 0 : splits_[i].owner;
+      if (owner >= 0 && !is_cut(i)) {
+        whole[static_cast<size_t>(owner)].push_back(reduced_[i]);
+        has_whole = true;
       } else if (held_[i].count() > 0) {
         mine.push_back(is_cut(i) ? reduced_[i]
                                  : ops::slice(b_, reduced_[i], 0, held_[i].begin, held_[i].end));
       }
     }
-    const ValueId sum = mine.empty() ? ops::constant(b_, 0.0, kDouble)
-                                     : ops::reduce_sum(b_, ops::sum_squares(b_, mine), {0});
-    squares_[static_cast<size_t>(&g - groups_.data())] = ops::reshape(b_, sum, {1});
+    ValueId sum = ops::reshape(b_, squares_of(mine), {1});
+    if (has_whole) {
+      Values sums;
+      for (const Values& tensors : whole)
+        sums.push_back(ops::reshape(b_, squares_of(tensors), {1}));
+      const ValueId own = ops::slice(b_, ops::concat(b_, sums, 0), 0, share_.rank, share_.rank + 1);
+      sum = ops::add(b_, sum, own);
+    }
+    squares_[static_cast<size_t>(&g - groups_.data())] = sum;
+  }
+  ValueId squares_of(const Values& tensors) {
+    return tensors.empty() ? ops::constant(b_, 0.0, kDouble)
+                           : ops::reduce_sum(b_, ops::sum_squares(b_, tensors), {0});
   }
 
   // The sums of squares of each unit of rows of each weight, in their order on all ranks; the first

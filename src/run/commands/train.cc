@@ -13,6 +13,7 @@
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/joined_ranks.h"
+#include "run/commands/rank_threads.h"
 #include "run/commands/supervise.h"
 #include "run/commands/train_record.h"
 #include "run/commands/trained_settings.h"
@@ -152,10 +153,32 @@ Result<int> train_on_rank(ChosenTask& chosen, double begin_s) {
   return status;
 }
 
+TaskCommand train_command() {
+  return {.name = "hone train", .summary = "fine-tune a model", .check = check_training};
+}
+
+// Runs the command on `count` devices of this process.
+Result<int> train_on_threads(ChosenTask& chosen, const std::vector<std::string>& args, int count,
+                             double begin_s) {
+  TaskSettings& s = *chosen.task->settings;
+  Result<int> status =
+      run_rank_threads(s, count, [&](std::shared_ptr<RunRanks> ranks) -> Result<int> {
+        if (ranks->leads()) {
+          s.ranks = std::move(ranks);
+          return train_on_rank(chosen, begin_s);
+        }
+        const auto own = HONE_TRY(choose_task(train_command(), args));
+        own->task->settings->ranks = std::move(ranks);
+        own->task->settings->print = [](std::string_view) {};
+        return train_on_rank(*own, begin_s);
+      });
+  s.ranks = std::make_shared<RunRanks>();
+  return status;
+}
+
 Result<int> run_train(const std::vector<std::string>& args) {
   const double begin_s = system_clock().seconds();
-  const auto chosen = HONE_TRY(choose_task(
-      {.name = "hone train", .summary = "fine-tune a model", .check = check_training}, args));
+  const auto chosen = HONE_TRY(choose_task(train_command(), args));
   if (!chosen->task) return kExitDone;
   const TaskSettings& s = *chosen->task->settings;
   if (!s.do_train && !s.do_eval && !s.do_predict)
@@ -164,6 +187,8 @@ Result<int> run_train(const std::vector<std::string>& args) {
   // The launcher starts ranks again.
   const bool one_rank = HONE_TRY(read_world()).is_alone();
   if (s.restarts > 0 && one_rank && !is_supervised()) return supervise(args, s);
+  const int threads = HONE_TRY(rank_threads_of(s));
+  if (threads > 1) return train_on_threads(*chosen, args, threads, begin_s);
   auto ranks = JoinedRanks::join(*chosen->task, chosen->schema);
   if (!ranks.ok()) {
     record_refusal(*chosen, ranks.error());

@@ -74,7 +74,7 @@ Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
   const CollatedRows rows = rows_of(taken, plan_.batches[0], step);
   BoundProgram* program = &step_programs_[plan_.batches[0].shape];
   bool has_more = HONE_TRY(examples_.collate(rows, program->inputs));
-  if (gathers_weights()) has_more = HONE_TRY(on_any_rank(has_more));
+  if (has_equal_shapes()) has_more = HONE_TRY(on_any_rank(has_more));
   if (has_more) {
     program = &step_programs_.back();  // the largest, with room for all labels
     const bool more = HONE_TRY(examples_.collate(rows, program->inputs));

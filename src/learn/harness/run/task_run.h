@@ -87,6 +87,8 @@ class TaskRun final : public TrainTask {
   RunRanks& ranks() const { return *s_.ranks; }
   // Every program gathers weights, so all ranks run the same ones, as often.
   bool gathers_weights() const;
+  // All ranks run micro-batches in the shape of the largest one.
+  bool has_equal_shapes() const;
   // Ranks one after another that have the same rows.
   size_t ranks_of_rows() const { return static_cast<size_t>(ranks().tensor().ranks); }
 

@@ -83,13 +83,17 @@ bool TaskRun::reduces_each_batch() const {
   return !ranks().data().alone() && !in_units() && shapes_.accumulate && s_.zero_stage >= 2;
 }
 
-// From stage 3 on. Recompute depends on the shape of a program, and so does when weights are gathered:
-// all ranks run programs of one shape.
+// From stage 3 on.
 bool TaskRun::gathers_weights() const { return !ranks().data().alone() && s_.zero_stage >= 3; }
+
+// Recompute depends on the shape of a program, and so does when weights are gathered.
+bool TaskRun::has_equal_shapes() const {
+  return gathers_weights() || (!ranks().alone() && ranks().in_one_process() && !in_units());
+}
 
 // Programs have collectives, which the control plane counts: all ranks run them as often.
 bool TaskRun::runs_equally() const {
-  return reduces_each_batch() || gathers_weights() || ranks_of_rows() > 1;
+  return reduces_each_batch() || has_equal_shapes() || ranks_of_rows() > 1;
 }
 
 Result<bool> TaskRun::on_any_rank(bool mine) {
@@ -166,7 +170,7 @@ Result<TakenRows> TaskRun::plan_part(const TakenRows& all) {
   const TakenRows mine{all.data, {own_rows_, all.rows.numbers}};
   HONE_TRY(plan_rows(mine, shapes_.train, plan_));
   add_empty_batches(most.size(), all.data->axes.size(), shapes_.train, plan_);
-  if (gathers_weights())
+  if (has_equal_shapes())
     for (size_t k = 0; k < most.size(); ++k)
       plan_.batches[k].shape = shapes_.train.index(std::span(most[k]).first(all.data->axes.size()));
   return mine;

@@ -68,7 +68,9 @@ Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained mode
 Status TaskRun::start(Pretrained model, bool from_scratch) {
   HONE_TRY(set_mesh(s_));
   model_ = std::move(model);
-  backend_ = HONE_TRY(open_device(s_.device_here(), {.threads = static_cast<int>(s_.threads)}));
+  backend_ = ranks().take_backend();
+  if (!backend_)
+    backend_ = HONE_TRY(open_device(s_.device_here(), {.threads = static_cast<int>(s_.threads)}));
   // Must come before the data are in memory: measuring needs some memory.
   if (s_.do_train && ranks().leads())
     speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
