@@ -68,6 +68,9 @@ ValueId random_normal(Builder& b, ValueId step, const Type& type, double std, in
                       int64_t key);
 // x as bf16, rounded at random by Philox; step i64[], `first`: where x begins in its tensor.
 ValueId round_stochastic(Builder& b, ValueId x, ValueId step, int64_t key, int64_t first = 0);
+// f32 as halves, or with `joined` back; the upper halves of what is kept this way, bf16, a view.
+ValueId halves(Builder& b, ValueId x, bool joined);
+ValueId upper_half(Builder& b, ValueId x);
 ValueId scatter_add_rows(
     Builder& b, ValueId ids, ValueId dy,
     int64_t rows);  // [T] i32, [T,C] -> [rows,C]; accumulator: input 2; ids < 0 are skipped

@@ -63,6 +63,19 @@ Status expect_rows(const NodeView& n, const std::vector<int64_t>& rows) {
   return Ok{};
 }
 
+Status expect_halves(const NodeView& n) {
+  const std::vector<int64_t> copied = copied_tensors(n);
+  for (const int64_t i : halved_tensors(n)) {
+    if (i < 0 || i >= n.integer("count"))
+      return bad_operands(n, fmt::format("there is no tensor {} in halves", i));
+    if (n.in(static_cast<size_t>(i)).dtype != DType::f32)
+      return bad_operands(n, fmt::format("tensor {} is not f32: it has no halves", i));
+    if (std::find(copied.begin(), copied.end(), i) != copied.end())
+      return bad_operands(n, fmt::format("tensor {} is in halves and has a copy", i));
+  }
+  return Ok{};
+}
+
 int update_inplace(const NodeView& n, size_t k) {
   const size_t count = count_of(n);          // the gradients are between p and the states
   if (k >= n.slot("lr") - count) return -1;  // a copy
@@ -75,6 +88,10 @@ std::vector<int64_t> copied_tensors(const NodeView& n) {
   return n.node.op->attr("copied") ? n.integers("copied") : std::vector<int64_t>();
 }
 
+std::vector<int64_t> halved_tensors(const NodeView& n) {
+  return n.node.op->attr("halves") ? n.integers("halves") : std::vector<int64_t>();
+}
+
 double weight_decay_of(const NodeView& n, size_t i) {
   const std::vector<int64_t>& decayed = n.integers("decay");
   return decayed.empty() || decayed[i] != 0 ? n.real("weight_decay") : 0;
@@ -84,6 +101,7 @@ Result<Types> infer_update(const NodeView& n, size_t lists) {
   HONE_TRY(expect_lists(n, lists * count_of(n)));
   const std::vector<int64_t> rows = updated_rows(n);
   HONE_TRY(expect_rows(n, rows));
+  HONE_TRY(expect_halves(n));
   Types t;
   const size_t count = count_of(n);
   for (size_t list = 0; list <= lists; ++list)
@@ -156,7 +174,8 @@ Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype
 Op copied_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                     Decomposition::Emit decompose, decltype(Op::cost) cost) {
   attrs.insert(attrs.end(), {AttrSpec{"copied", Shape{}},
-                             AttrSpec{"copied_as", std::string("bf16"), {"bf16", "f16"}}});
+                             AttrSpec{"copied_as", std::string("bf16"), {"bf16", "f16"}},
+                             AttrSpec{"halves", Shape{}}});
   return elementwise_update_op(std::move(name), std::move(attrs), infer, decompose, cost);
 }
 
@@ -176,7 +195,7 @@ Cost update_cost(const NodeView& n, double flops_per_element) {
 }
 
 UpdateParts::UpdateParts(Builder& b, const NodeView& n)
-    : b_(b), n_(n), count_(count_of(n)), rows_(updated_rows(n)), keys_(rounding_keys(n)) {
+    : b_(b), n_(n), count_(count_of(n)), rows_(updated_rows(n)), halved_(halved_tensors(n)), keys_(rounding_keys(n)) {
   step_ = ops::cast(b, n.input("step"), DType::f64);
 }
 
@@ -239,16 +258,29 @@ Values UpdateParts::results(const std::vector<Values>& lists) {
   Values all;
   for (const Values& list : lists)
     for (const ValueId wide_one : list) {
-      const ValueId old = n_.input(static_cast<size_t>(update_inplace(n_, all.size())));
+      const bool is_weight = all.size() < count_;
+      const ValueId old = is_weight
+                              ? weight(all.size())
+                              : n_.input(static_cast<size_t>(update_inplace(n_, all.size())));
       const ValueId fresh = rounded_as(wide_one, all.size());
-      const ValueId whole = all.size() < count_ ? with_rows(old, fresh) : fresh;
+      const ValueId whole = is_weight ? with_rows(old, fresh) : fresh;
       all.push_back(ops::select(b_, broken, old, whole));  // over the old one
     }
   for (const int64_t i : copied_tensors(n_)) {
     const DType as = n_.out(all.size()).dtype;
     all.push_back(ops::cast(b_, all[static_cast<size_t>(i)], as));
   }
+  for (const int64_t i : halved_) {
+    ValueId& p = all[static_cast<size_t>(i)];
+    p = ops::halves(b_, p, false);
+  }
   return all;
+}
+
+ValueId UpdateParts::weight(size_t i) {
+  const bool halved =
+      std::find(halved_.begin(), halved_.end(), static_cast<int64_t>(i)) != halved_.end();
+  return halved ? ops::halves(b_, n_.input(i), true) : n_.input(i);
 }
 
 ValueId UpdateParts::widened(ValueId x) { return ops::cast(b_, x, wide(b_.type(x).dtype)); }

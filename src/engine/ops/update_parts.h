@@ -11,7 +11,9 @@
 // first axis of its one tensor, and its states have only these rows; p' has the other rows of p. It
 // also takes round_keys, one for each tensor, to round p' in bf16 at random (round_stochastic.cc),
 // like torchao's AdamW with bf16_stochastic_round. A rule whose states have p's type also takes
-// copied=[i, ...] and copied_as: p' of these tensors, rounded to that type, are more results.
+// copied=[i, ...] and copied_as: p' of these tensors, rounded to that type, are more results; and
+// halves=[i, ...]: these tensors, f32, are kept as halves (halves.cc), old and new. The bits of their numbers are those
+// that they have without it.
 #pragma once
 
 #include "engine/ops/support.h"
@@ -27,6 +29,8 @@ Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
 Type updated_part(const NodeView& n, size_t i);
 // Attribute copied; empty: no p' is copied, as by ops without it.
 std::vector<int64_t> copied_tensors(const NodeView& n);
+// Attribute halves; empty: no tensor is kept as halves.
+std::vector<int64_t> halved_tensors(const NodeView& n);
 // weight_decay where attribute decay has it for tensor i, else 0.
 double weight_decay_of(const NodeView& n, size_t i);
 // States that are 8-bit codes: for each of `moments` the list of codes, then that of absmax.
@@ -39,7 +43,7 @@ Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) 
 // round_keys.
 Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                          Decomposition::Emit decompose, decltype(Op::cost) cost);
-// The same with the attributes copied and copied_as, for `infer` by infer_update(n, lists).
+// The same with the attributes copied, copied_as and halves, for `infer` by infer_update(n, lists).
 Op copied_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                     Decomposition::Emit decompose, decltype(Op::cost) cost);
 Cost update_cost(const NodeView& n, double flops_per_element);
@@ -51,7 +55,7 @@ class UpdateParts {
 
   size_t count() const { return count_; }
   // Those in two bytes are widened to f32.
-  ValueId p(size_t i) { return widened(rows_of(n_.input(i))); }
+  ValueId p(size_t i) { return widened(rows_of(weight(i))); }
   ValueId state(size_t list, size_t i) { return widened(n_.input((2 + list) * count_ + i)); }
   ValueId lr() const { return n_.input("lr"); }  // f64[]
   ValueId step() const { return step_; }         // f64[]
@@ -72,6 +76,7 @@ class UpdateParts {
   Values results(const std::vector<Values>& lists);
 
  private:
+  ValueId weight(size_t i);                      // its numbers
   ValueId rows_of(ValueId tensor);               // those to be updated
   ValueId with_rows(ValueId tensor, ValueId x);  // x in their place
   ValueId widened(ValueId x);
@@ -80,6 +85,7 @@ class UpdateParts {
   const NodeView& n_;
   size_t count_;
   std::vector<int64_t> rows_;  // that are updated; empty: all
+  std::vector<int64_t> halved_;  // that are kept as halves
   std::vector<int64_t> keys_;  // by weight; empty: p' is rounded to the nearest
   ValueId step_;
 };

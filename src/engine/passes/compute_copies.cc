@@ -1,6 +1,7 @@
 #include "engine/passes/compute_copies.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "engine/graph/op.h"
@@ -32,6 +33,75 @@ std::vector<size_t> rounded_operands(const Program& p, const Node& n, DType as) 
     operands.push_back(NodeView{p, n}.slot("bias"));
   return operands;
 }
+
+// Keeps weights of a program as halves.
+class HalvedWeights {
+ public:
+  explicit HalvedWeights(Program& program) : p_(program) {}
+
+  bool run(const std::set<std::string>& weights) {
+    for (const State& s : p_.states)
+      if (s.role == Role::param && weights.contains(s.name)) versions_.insert(s.value);
+    if (versions_.empty()) return false;
+    std::vector<Node> before = std::exchange(p_.nodes, {});
+    for (Node& n : before) {
+      update(n);
+      for (size_t i = 0; i < n.in.size(); ++i) read(n, i);
+      p_.nodes.push_back(std::move(n));
+    }
+    p_.renumber_producers();
+    return true;
+  }
+
+ private:
+  // Marks what an update writes over as halves, and notes the new versions.
+  void update(Node& n) {
+    if (n.op->attr("halves") == nullptr) return;
+    std::vector<int64_t> halved;
+    for (size_t k = 0; k < static_cast<size_t>(n.attrs.integer("count")); ++k) {
+      if (!versions_.contains(n.in[k])) continue;
+      halved.push_back(static_cast<int64_t>(k));
+      versions_.insert(n.out[k]);
+    }
+    if (!halved.empty()) n.attrs.set("halves", halved);
+  }
+  static bool is_updated(const Node& n, size_t i) {
+    const std::vector<int64_t> halved = n.attrs.integers("halves");
+    return std::find(halved.begin(), halved.end(), static_cast<int64_t>(i)) != halved.end();
+  }
+
+  void read(Node& n, size_t i) {
+    const ValueId v = n.in[i];
+    if (v == kNoValue || !versions_.contains(v)) return;
+    if (n.op->attr("halves") != nullptr && is_updated(n, i)) return;
+    const std::vector<size_t> rounded = rounded_operands(p_, n, DType::bf16);
+    const bool takes_half =
+        std::find(rounded.begin(), rounded.end(), i) != rounded.end() || is_narrow_table(n, i);
+    std::map<ValueId, ValueId>& made = takes_half ? upper_ : joined_;
+    const auto found = made.find(v);
+    n.in[i] = found != made.end() ? found->second : made[v] = make(n, v, takes_half);
+  }
+  // Rows of a table in f32 that are rounded to bf16.
+  bool is_narrow_table(const Node& n, size_t i) const {
+    return i == 0 && n.op->takes("table") && n.op->attr("dtype") != nullptr &&
+           n.attrs.text("dtype") == "bf16" && p_.type(n.out[0]).dtype == DType::bf16;
+  }
+  ValueId make(const Node& reader, ValueId v, bool takes_half) {
+    Node made;
+    made.op = p_.ops().find(takes_half ? "upper_half" : "halves");
+    if (!takes_half) made.attrs.set("joined", true);
+    made.in = {v};
+    made.out = {p_.new_value({takes_half ? DType::bf16 : DType::f32, Shape(p_.type(v).shape)})};
+    made.phase = reader.phase;
+    made.scope = reader.scope;
+    p_.nodes.push_back(std::move(made));
+    return p_.nodes.back().out[0];
+  }
+
+  Program& p_;
+  std::set<ValueId> versions_;              // of the weights
+  std::map<ValueId, ValueId> upper_, joined_;  // by version
+};
 
 // Makes the copy a result of the node that makes the weight's new version, its result `k`; false:
 // the node cannot.
@@ -68,8 +138,10 @@ std::set<std::string> resident_weights(const Program& p) {
 }
 
 Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as,
-                            bool resident) {
+                            Copies how) {
   p.renumber_producers();
+  if (how == Copies::halves) return HalvedWeights(p).run(weights);
+  const bool resident = how == Copies::resident;
   std::vector<std::vector<Node>> after(p.nodes.size());  // each node: the copies of what it wrote
   bool any = false;
   const size_t states = p.states.size();

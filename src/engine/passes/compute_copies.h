@@ -9,6 +9,10 @@
 // `resident`: the weight stays beside its copy. An update with attribute `copied` then writes the
 // copy itself, as one more result; a bias that a product rounds (attribute `as`) has a copy too.
 //
+// `halves`, of those that are resident in bf16: there is no copy. The weight is kept as halves (engine/graph/halves.h), of
+// which products read the upper ones where they are; the update has attribute `halves`. Anything else that reads the
+// weight has its numbers joined first. 4 bytes an element instead of 6, and an update writes 2 bytes less.
+//
 // The copy is the weight, rounded: products have the bits that they have without it. So the weight
 // itself, in f32, may be elsewhere (offload) while the forward and the backward pass compute. Other
 // readers, such as embeddings, read the weight: the autocast of PyTorch leaves them in f32 too.
@@ -31,8 +35,10 @@ std::set<std::string> multiplied_weights(const Program& p);
 // passes.
 std::set<std::string> resident_weights(const Program& p);
 
-// `as`: bf16 or f16, what the products round their operands to.
+enum class Copies : uint8_t { apart, resident, halves };
+
+// `as`: bf16 or f16, what the products round their operands to; bf16 with Copies::halves.
 Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as,
-                            bool resident = false);
+                            Copies how = Copies::apart);
 
 }  // namespace hone

@@ -73,8 +73,8 @@ void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
 void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
   if (how.copies.empty() || how.sharding.any()) return;
   passes.push_back({"compute_copies", PassKind::numeric,
-                    [weights = how.copies, as = how.copies_as(), resident = how.resident_copies](
-                        Program& p) { return compute_copies(p, weights, as, resident); }});
+                    [weights = how.copies, as = how.copies_as(), kind = how.kind_of_copies()](
+                        Program& p) { return compute_copies(p, weights, as, kind); }});
 }
 // Collectives for ranks 0, 1, ... of an axis become those of its ranks in the run.
 Result<bool> name_members(Program& p, const TrainPasses::Axis& axis) {

@@ -33,6 +33,12 @@ struct TrainPasses {
   DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
   // Copies are written by the node that updates the weight, which stays on the device.
   bool resident_copies = false;
+  // Instead of resident copies in bf16: weights are kept as halves.
+  bool halves = false;
+  Copies kind_of_copies() const {
+    if (!resident_copies) return Copies::apart;
+    return halves && copies_as() == DType::bf16 ? Copies::halves : Copies::resident;
+  }
   // Values are kept in the type that products round to (narrow_values), if nothing else hinders it. A
   // CPU's kernels compute in f32, so casts would cost it more than the bytes.
   bool keeps_narrow = false;

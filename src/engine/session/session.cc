@@ -12,6 +12,7 @@
 #include "engine/device/lower.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
+#include "engine/session/halved_states.h"
 
 namespace hone {
 namespace {
@@ -37,7 +38,7 @@ std::string kernels_text(const Program& p, const std::vector<Choice>& choices) {
   std::string text;
   for (size_t k = 0; k < p.nodes.size(); ++k) {
     const Op& op = *p.nodes[k].op;
-    if (op.copies || op.waits || writes_copy(p, p.nodes[k])) continue;
+    if (op.copies || op.waits || op.name == "upper_half" || writes_copy(p, p.nodes[k])) continue;
     text += op.name + " " + choices[k].id + "\n";
   }
   return text;
@@ -60,6 +61,7 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
   s.programs_ = std::move(programs);
   std::vector<PlanInput> inputs;
   for (Program& p : s.programs_) {
+    add_halved_states(p, s.halved_);
     std::vector<Choice>& choices = s.choices_.emplace_back();
     p = HONE_TRY(lower(std::move(p), backend, &choices));
     s.kernels_.push_back(kernels_text(p, choices));
@@ -206,6 +208,13 @@ void Session::look_at(size_t program, size_t node) {
       queue().finish();
       data = image.data();
     }
+    if (makes_halves(n, i)) {
+      const auto* halves = static_cast<const uint16_t*>(data);
+      std::vector<std::byte> numbers(static_cast<size_t>(type.bytes()));
+      join_halves(halves, halves + type.count(), type.count(), numbers.data());
+      image = std::move(numbers);
+      data = image.data();
+    }
     NotFinite found = hone::count_not_finite(type, data);
     if (found.count == 0) continue;
     found.op = n.op->name;
@@ -304,11 +313,13 @@ bool Session::host_reads(Space s) const {
 }
 
 bool Session::host_reads(std::string_view name) const {
-  return std::all_of(slots(name).begin(), slots(name).end(),
+  return !is_halved(name) &&
+         std::all_of(slots(name).begin(), slots(name).end(),
                      [&](size_t i) { return host_reads(plan_.states[i].home); });
 }
 
 Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {
+  if (is_halved(name)) return read_halves(name, range, sink);
   const auto read = [&](const StateSlot& s, const std::byte* from, int64_t bytes) -> Status {
     if (host_reads(s.home)) return sink({from, static_cast<size_t>(bytes)});
     const DiskBuffer block = make_disk_buffer(std::min(bytes, kStateBlock));
@@ -327,6 +338,7 @@ Status Session::read_state(std::string_view name, StateRange range, StateSink si
 Status Session::write_state(std::string_view name, StateRange range, StateSource source,
                             int64_t most) {
   open_gate();
+  if (is_halved(name)) return write_halves(name, range, source, most);
   note_written(name);
   const auto write = [&](const StateSlot& s, std::byte* to, int64_t bytes) -> Status {
     DiskBuffer block;
@@ -417,6 +429,17 @@ void Session::copy_all(
 }
 
 void Session::read_state(std::string_view name, std::span<std::byte> to) const {
+  if (is_halved(name)) {
+    HONE_BUG_IF(static_cast<int64_t>(to.size()) != state_type(name).bytes(), "not all of '{}'",
+                name);
+    std::byte* at = to.data();
+    const Status read = read_halves(name, {}, [&](std::span<const std::byte> block) -> Status {
+      at = std::copy(block.begin(), block.end(), at);
+      return Ok{};
+    });
+    HONE_BUG_IF(!read.ok(), "a copy is refused");
+    return;
+  }
   copy_all(name, static_cast<int64_t>(to.size()),
            [&](const std::byte* state, int64_t begin, int64_t bytes) {
              queue().copy(to.data() + begin, state, bytes);
@@ -425,6 +448,17 @@ void Session::read_state(std::string_view name, std::span<std::byte> to) const {
 
 void Session::write_state(std::string_view name, std::span<const std::byte> from) {
   open_gate();
+  if (is_halved(name)) {
+    HONE_BUG_IF(static_cast<int64_t>(from.size()) != state_type(name).bytes(), "not all of '{}'",
+                name);
+    const auto take = [&](std::span<std::byte> block) -> Status {
+      std::copy_n(from.begin(), block.size(), block.begin());
+      from = from.subspan(block.size());
+      return Ok{};
+    };
+    HONE_BUG_IF(!write_halves(name, {}, take, kStateBlock).ok(), "a copy is refused");
+    return;
+  }
   note_written(name);
   const StateRange held = held_range(name);
   if (static_cast<int64_t>(from.size()) == state_type(name).bytes())

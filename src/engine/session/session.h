@@ -103,6 +103,9 @@ class Session {
     read_state(name, std::as_writable_bytes(std::span(values)));
     return values;
   }
+  // Whether the programs keep the state as halves: its numbers are then made of them, or taken apart, where they are read and
+  // written, in ranges of whole numbers.
+  bool is_halved(std::string_view name) const { return halved_.contains(name); }
   // Whether the host can read the state's bytes in place: then any thread may call read_state(),
   // also while a program runs that does not change the state.
   bool host_reads(std::string_view name) const;
@@ -166,6 +169,15 @@ class Session {
   const std::vector<size_t>& slots(std::string_view name) const;  // in plan().states
   template <class Visit>
   Status in_states(std::string_view name, const StateRange& range, Visit visit) const;
+  // Numbers [begin, end) of a state that is kept as halves, and where it begins.
+  struct HalvedRange {
+    std::byte *upper, *lower;
+    int64_t begin, end;
+  };
+  HalvedRange halved_range(std::string_view name, const StateRange& range) const;
+  Status read_halves(std::string_view name, const StateRange& range, StateSink sink) const;
+  Status write_halves(std::string_view name, const StateRange& range, StateSource source,
+                      int64_t most_bytes);
   Status write_parts(std::string_view name, const AxisParts& parts, StateSource source,
                      int64_t most);
   void copy_all(std::string_view name, int64_t given,
@@ -196,6 +208,7 @@ class Session {
   std::optional<NotFinite>* not_finite_ = nullptr;
   std::function<void()> gate_;
   std::vector<std::optional<int64_t>> first_changes_;  // by program
+  std::set<std::string, std::less<>> halved_;          // states that programs keep as halves
 };
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/kernels/narrow.h"
 #include "engine/backends/cpu/kernels/round_stochastic.h"
+#include "engine/graph/halves.h"
 
 namespace hone::cpu {
 namespace {
@@ -374,6 +375,28 @@ Run random_normal(const NodeView& n) {
   };
 }
 
+Run halves(const NodeView& n) {
+  const int64_t count = n.in(0).count();
+  const bool joins = n.flag("joined");
+  return [=](const KernelArgs& a) {
+    if (joins) {
+      const auto* from = static_cast<const uint16_t*>(a.in[0]);
+      each(pool_of(a), count, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) out(a, 0)[i] = joined({from[i], from[count + i]});
+      });
+      return;
+    }
+    auto* to = static_cast<uint16_t*>(a.out[0]);
+    each(pool_of(a), count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Halves h = halves_of(in(a, 0)[i]);
+        to[i] = h.upper;
+        to[count + i] = h.lower;
+      }
+    });
+  };
+}
+
 Result<Kernel> rounded_stochastic(const NodeView& n, int) {
   if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
   const int64_t count = n.out(0).count(), first = n.integer("first");
@@ -490,6 +513,7 @@ Makers loop_makers() {
                                     return {};
                                   })},
       {"round_stochastic", rounded_stochastic},
+      {"halves", bytes_of(halves)},
       {"slice", bytes_of(slice)},
       {"concat", bytes_of(concat)},
       {"gather_rows", bytes_of(gather_rows)},

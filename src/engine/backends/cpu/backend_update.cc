@@ -200,6 +200,7 @@ auto with_tensors(bool bf16, Make make) {
     const DType weights = n.in(0).dtype;
     if (weights != DType::f32 && !(bf16 && weights == DType::bf16))
       return declined(n, bf16 ? "weights are f32 or bf16" : "weights are f32");
+    if (!halved_tensors(n).empty()) return declined(n, "weights in halves are for GPUs");
     if (weights != DType::f32 && !copied_tensors(n).empty())
       return declined(n, "copies are of weights in f32");
     const bool codes = n.in(2 * count).dtype == DType::u8;

@@ -105,7 +105,7 @@ class UpdateRun {
   // The attributes that two updates must have in common.
   static Attrs shared_attrs(const Node& n) {
     Attrs a = n.attrs;
-    for (const char* own : {"count", "decay", "round_keys", "copied", "copied_as"}) a.erase(own);
+    for (const char* own : {"count", "decay", "round_keys", "copied", "copied_as", "halves"}) a.erase(own);
     return a;
   }
   DType copy_type(const Node& n) const { return p_.type(n.out.back()).dtype; }
@@ -146,6 +146,8 @@ class UpdateRun {
       copies_.push_back(n.out[n.out.size() - copied.size() + k]);
       made_[n.out[static_cast<size_t>(copied[k])]] = -1;
     }
+    for (const int64_t i : n.attrs.integers("halves"))
+      halved_.push_back(static_cast<int64_t>(tensors_) + i);
     tensors_ += count;
     updates_.push_back(std::move(n));
   }
@@ -178,6 +180,7 @@ class UpdateRun {
     updates_.clear();
     copies_.clear();
     copied_.clear();
+    halved_.clear();
     made_.clear();
     tensors_ = casts_ = 0;
   }
@@ -197,6 +200,7 @@ class UpdateRun {
     all.attrs.set("count", static_cast<int64_t>(tensors_));
     all.attrs.set("decay", joined("decay", has("decay")));
     if (has("round_keys")) all.attrs.set("round_keys", joined("round_keys", true));
+    if (!halved_.empty()) all.attrs.set("halves", halved_);
     if (copies_.empty()) return all;
     all.attrs.set("copied", copied_);
     all.attrs.set("copied_as", std::string(name_of(type_of_copies())));
@@ -208,6 +212,7 @@ class UpdateRun {
   std::vector<Node> updates_;
   std::vector<ValueId> copies_;
   std::vector<int64_t> copied_;  // tensors, in the order of the copies
+  std::vector<int64_t> halved_;  // tensors
   std::unordered_map<ValueId, int64_t>
       made_;  // new weights, to their tensors; -1: states, or copied
   size_t tensors_ = 0, casts_ = 0;

@@ -177,6 +177,13 @@ Result<Launches> clip_scale(const NodeView& n) {
   return one(std::move(l));
 }
 
+Result<Launches> halves(const NodeView& n) {
+  const int64_t count = n.in(0).count();
+  Launch l(n.flag("joined") ? "join_halves" : "split_halves");
+  l.in(0).out(0).value(count).over(count);
+  return one(std::move(l));
+}
+
 }  // namespace
 
 void add_updates(LaunchTable& t) {
@@ -191,6 +198,7 @@ void add_updates(LaunchTable& t) {
   t["lion_8bit"] = [](const NodeView& n) { return in_8bit(n, Rule::lion); };
   t["sum_squares"] = sum_squares;
   t["clip_scale"] = clip_scale;
+  t["halves"] = halves;
 }
 
 }  // namespace hone::cuda

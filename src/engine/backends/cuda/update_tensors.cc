@@ -16,6 +16,11 @@ int copy_of(const NodeView& n, size_t i) {
              : static_cast<int>(n.node.out.size()) - static_cast<int>(copied.end() - found);
 }
 
+bool is_halved(const NodeView& n, size_t i) {
+  const std::vector<int64_t> halved = halved_tensors(n);
+  return std::find(halved.begin(), halved.end(), static_cast<int64_t>(i)) != halved.end();
+}
+
 }  // namespace
 
 UpdateTensors::UpdateTensors(const NodeView& n, const UpdatedPart& first, const Update& rule)
@@ -37,6 +42,8 @@ void UpdateTensors::add(const UpdatedPart& part, const Update& u, const std::arr
   t.key = u.key;
   t.first = u.first;
   t.first_block = blocks_;
+  const bool halved = is_halved(n_, part.i);
+  if (halved) all_.halved |= uint32_t{1} << index;
   blocks_ += (part.size + kUpdated - 1) / kUpdated;
   const auto at = [&](size_t member) {
     return offsetof(Updates, of) + index * sizeof(UpdateTensor) + member;
@@ -47,7 +54,7 @@ void UpdateTensors::add(const UpdatedPart& part, const Update& u, const std::arr
   const auto result = [&](size_t member, size_t k, int64_t offset) {
     addresses_.push_back({at(member), LaunchArgument::Of::output, k, offset});
   };
-  const int64_t first = part.first * size_of(p_);
+  const int64_t first = part.first * (halved ? 2 : size_of(p_));
   operand(offsetof(UpdateTensor, p), part.i, first);
   operand(offsetof(UpdateTensor, g), part.g, part.first * size_of(g_));
   result(offsetof(UpdateTensor, new_p), part.i, first);
@@ -57,7 +64,9 @@ void UpdateTensors::add(const UpdatedPart& part, const Update& u, const std::arr
     operand(offsetof(UpdateTensor, states) + m * sizeof(void*), (2 + list) * count + part.i, 0);
     result(offsetof(UpdateTensor, new_states) + m * sizeof(void*), (1 + list) * count + part.i, 0);
   }
-  if (const int copy = copy_of(n_, part.i); copy >= 0)
+  if (halved)
+    result(offsetof(UpdateTensor, copy), part.i, 2 * n_.in(part.i).count() + first);
+  else if (const int copy = copy_of(n_, part.i); copy >= 0)
     result(offsetof(UpdateTensor, copy), static_cast<size_t>(copy), 0);
 }
 

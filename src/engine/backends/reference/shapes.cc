@@ -1,4 +1,4 @@
-// Primitives that only move elements: they copy bytes, whatever the element type.
+// Primitives that only move elements, or their bits: they copy bytes, whatever the element type.
 #include "engine/backends/reference/numbers.h"
 
 namespace hone::reference {
@@ -49,6 +49,37 @@ void transpose(const Call& c, const KernelArgs& a) {
   move(c.out[0].shape, step, 0, size_of(c.out[0].dtype), a.in[0], a.out[0]);
 }
 
+// By arithmetic over bits, without the code that other backends use.
+void halves(const Call& c, const KernelArgs& a) {
+  const auto count = static_cast<size_t>(c.in[0].count());
+  std::vector<uint32_t> whole(count);
+  std::vector<uint16_t> half(2 * count);
+  const size_t bytes = 4 * count;
+  if (bytes == 0) return;
+  if (c.attrs.flag("joined")) {
+    std::memcpy(half.data(), a.in[0], bytes);
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t lower = half[count + i], carried = lower >= 0x8000 ? 0x10000 : 0;
+      whole[i] = half[i] * 0x10000u + lower - carried;
+    }
+    std::memcpy(a.out[0], whole.data(), bytes);
+    return;
+  }
+  std::memcpy(whole.data(), a.in[0], bytes);
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_nan = (whole[i] & 0x7fffffff) > 0x7f800000;
+    const uint32_t lower = whole[i] % 0x10000, up = lower >= 0x8000 ? 1 : 0;
+    half[i] = static_cast<uint16_t>(is_nan ? whole[i] / 0x10000 | 0x40 : whole[i] / 0x10000 + up);
+    half[count + i] = static_cast<uint16_t>(lower);
+  }
+  std::memcpy(a.out[0], half.data(), bytes);
+}
+
+void upper_half(const Call& c, const KernelArgs& a) {
+  if (a.in[0] != a.out[0] && c.out[0].bytes() > 0)
+    std::memcpy(a.out[0], a.in[0], static_cast<size_t>(c.out[0].bytes()));
+}
+
 void concat(const Call& c, const KernelArgs& a) {
   auto axis = static_cast<size_t>(c.attrs.integer("axis"));
   int64_t outer = 1, inner = size_of(c.out[0].dtype);
@@ -85,6 +116,8 @@ void add_shapes(Table& t) {
   t["transpose"] = transpose;
   t["concat"] = concat;
   t["gather_rows"] = gather_rows;
+  t["halves"] = halves;
+  t["upper_half"] = upper_half;
 }
 
 }  // namespace hone::reference

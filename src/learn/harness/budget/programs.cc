@@ -183,7 +183,7 @@ namespace {
 // updates; texts are then generated in f32, from the weights. A device with memory of its own has
 // the copies beside the weights.
 Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
-                  const BatchShape& train) {
+                  const BatchShape& train, const UpdateOptions& update) {
   if (how.sharding.any() || how.tensor.any()) return Ok{};  // a copy needs all of a weight
   const Space masters = how.offload.beside_moments();
   const bool resident = masters == Space::device;
@@ -194,6 +194,10 @@ Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
     HONE_TRY(run_passes(forward, forward_pipeline(WeightStorage::f32, how), {}));
     how.copies = resident_weights(forward);
     how.resident_copies = true;
+    // Averages and texts read whole weights.
+    const Op* rule = op_table().find(rule_of(update, false).op);
+    how.halves = rule != nullptr && rule->attr("halves") != nullptr && update.ema_decay == 0 &&
+                 !shapes.writes;
     return Ok{};
   }
   if (shapes.writes) return Ok{};
@@ -400,7 +404,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     how.sharding = sharding_of(weights, update, s.offload_persistence_threshold);
   keep_measured_whole(m.config, how.sharding);
   for (const auto& [name, shape] : update.statistics) how.sharding.whole.insert(name);
-  if (!train.empty()) HONE_TRY(add_copies(how, m, shapes, train[0]));
+  if (!train.empty()) HONE_TRY(add_copies(how, m, shapes, train[0], update));
   if (!train.empty() && !shapes.budgets.states.all())
     how.offload.homes =
         homes_beside_host(build_update(weights, update), how, shapes.budgets.states);

@@ -60,7 +60,7 @@ struct Update {
 struct UpdateTensor {
   const void *p, *g, *states[3];
   void *new_p, *new_states[3];
-  void* copy;  // of new_p in 16 bits, or null
+  void* copy;  // of new_p in 16 bits, or null; of those that are halved: the lower halves of new_p
   int64_t size;
   double decay;
   uint64_t key, first;  // as in Update
@@ -69,10 +69,12 @@ struct UpdateTensor {
 // Several of them in one launch: a block has kUpdated elements of one. Arguments have 4 KiB at
 // most.
 constexpr int kMostUpdated = 32, kUpdated = 64 * kBlock;
+static_assert(kMostUpdated <= 32);
 struct Updates {
   Update rule;
   int count;
   bool copies_f16;  // else bf16
+  uint32_t halved;  // bit k: p and new_p of tensor k are halves (engine/graph/halves.h), of which the upper ones are there
   UpdateTensor of[kMostUpdated];
 };
 static_assert(sizeof(Updates) + 4 * sizeof(void*) <= 4096);

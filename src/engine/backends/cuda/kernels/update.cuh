@@ -152,16 +152,52 @@ __device__ __forceinline__ bf16 weight_of<bf16>(float x, const Update& u, int64_
                       : to_bf16(x);
 }
 
+// Weights that are kept as halves (engine/graph/halves.h). The lower ones are as far from the upper ones in the old version as
+// in the new one, which has both addresses.
+__device__ __forceinline__ float number_of_halves(uint16_t upper, uint16_t lower) {
+  const int below = static_cast<int16_t>(lower);
+  return __uint_as_float((static_cast<uint32_t>(upper) << 16) + static_cast<uint32_t>(below));
+}
+__device__ __forceinline__ uint16_t upper_half_of(float x) {
+  const uint32_t bits = __float_as_uint(x);
+  return static_cast<uint16_t>(x != x ? bits >> 16 | 0x40 : (bits + 0x8000) >> 16);
+}
+__device__ __forceinline__ const uint16_t* lower_halves(const UpdateTensor& t) {
+  const int64_t apart = static_cast<const char*>(t.copy) - static_cast<const char*>(t.new_p);
+  return reinterpret_cast<const uint16_t*>(static_cast<const char*>(t.p) + apart);
+}
+template <int N>
+__device__ __forceinline__ void load_halves(float (&p)[N], const UpdateTensor& t, int64_t i) {
+  const Pack<uint16_t, N> upper = get_pack<N>(static_cast<const uint16_t*>(t.p) + i);
+  const Pack<uint16_t, N> lower = get_pack<N>(lower_halves(t) + i);
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) p[e] = number_of_halves(upper.of[e], lower.of[e]);
+}
+template <int N>
+__device__ __forceinline__ void store_halves(const UpdateTensor& t, const float (&p)[N], int64_t i) {
+  Pack<uint16_t, N> upper, lower;
+  HONE_UNROLL
+  for (int e = 0; e < N; ++e) {
+    upper.of[e] = upper_half_of(p[e]);
+    lower.of[e] = static_cast<uint16_t>(__float_as_uint(p[e]));
+  }
+  put_pack(static_cast<uint16_t*>(t.new_p) + i, upper);
+  put_pack(static_cast<uint16_t*>(t.copy) + i, lower);
+}
+
 // Elements [i, i + N) of a tensor. States: adamw m and v; adagrad sums; rmsprop squares, means and
 // buffers; sgd none, none and buffers; lion m. Those that a rule does not keep are null.
 template <int N, class P, class G, bool kAdamw>
 __device__ __forceinline__ void update_pack(const UpdateTensor& t, const Update& u,
                                             const UpdateScalars& s, int64_t step, int64_t i,
-                                            bool is_finite, bool copies_f16) {
+                                            bool is_finite, bool is_halved, bool copies_f16) {
   constexpr int kStates = kAdamw ? 2 : 3;
   float g[N], p[N], state[kStates][N] = {};
   load<N>(g, static_cast<const G*>(t.g) + i);
-  load<N>(p, static_cast<const P*>(t.p) + i);
+  if (is_halved)
+    load_halves(p, t, i);
+  else
+    load<N>(p, static_cast<const P*>(t.p) + i);
   HONE_UNROLL
   for (int k = 0; k < kStates; ++k)
     if (kAdamw || t.states[k] != nullptr) load<N>(state[k], static_cast<const P*>(t.states[k]) + i);
@@ -180,11 +216,14 @@ __device__ __forceinline__ void update_pack(const UpdateTensor& t, const Update&
     p[e] = x.p;
     fresh.of[e] = weight_of<P>(x.p, u, i + e, step);  // of a weight in P the same
   }
-  put_pack(static_cast<P*>(t.new_p) + i, fresh);
+  if (is_halved)
+    store_halves(t, p, i);
+  else
+    put_pack(static_cast<P*>(t.new_p) + i, fresh);
   HONE_UNROLL
   for (int k = 0; k < kStates; ++k)
     if (kAdamw || t.states[k] != nullptr) store<N>(static_cast<P*>(t.new_states[k]) + i, state[k]);
-  if (t.copy == nullptr) return;
+  if (t.copy == nullptr || is_halved) return;
   if (copies_f16)
     store<N>(static_cast<f16*>(t.copy) + i, p);
   else
@@ -198,6 +237,7 @@ __device__ __forceinline__ void update(const double* lr, const int64_t* step, co
   int k = 0;
   while (k + 1 < all.count && blockIdx.x >= all.of[k + 1].first_block) ++k;
   const UpdateTensor& t = all.of[k];
+  const bool is_halved = sizeof(P) == 4 && (all.halved >> k & 1) != 0;
   Update u = all.rule;
   u.decay = t.decay;
   u.key = t.key;
@@ -210,9 +250,11 @@ __device__ __forceinline__ void update(const double* lr, const int64_t* step, co
   const int here = t.size - begin < kUpdated ? static_cast<int>(t.size - begin) : kUpdated;
   const int packs = whole ? here / N * N : 0, tid = static_cast<int>(threadIdx.x);
   for (int at = tid * N; at < packs; at += N * kBlock)
-    update_pack<N, P, G, kAdamw>(t, u, s, now, begin + at, is_finite, all.copies_f16);
+    update_pack<N, P, G, kAdamw>(t, u, s, now, begin + at, is_finite, is_halved,
+                                 all.copies_f16);
   for (int at = packs + tid; at < here; at += kBlock)
-    update_pack<1, P, G, kAdamw>(t, u, s, now, begin + at, is_finite, all.copies_f16);
+    update_pack<1, P, G, kAdamw>(t, u, s, now, begin + at, is_finite, is_halved,
+                                 all.copies_f16);
 }
 
 // AdamW, and without v Lion, whose states are codes in blocks of 256 elements: a thread block for each.
@@ -290,6 +332,17 @@ __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const floa
   HONE_UPDATE(weights, P, f16, f16)
 HONE_UPDATES(f32, float)
 HONE_UPDATES(bf16, bf16)
+
+HONE_KERNEL(split_halves, const float* x, uint16_t* out, int64_t n) {
+  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
+    out[i] = upper_half_of(x[i]);
+    out[n + i] = static_cast<uint16_t>(__float_as_uint(x[i]));
+  }
+}
+HONE_KERNEL(join_halves, const uint16_t* x, float* out, int64_t n) {
+  for (int64_t i = first_of_all(); i < n; i += all_threads())
+    out[i] = number_of_halves(x[i], x[n + i]);
+}
 
 // The share of a thread in the squares of n elements, in f64. Its order is the same for any address.
 template <class T>
