@@ -4,8 +4,6 @@
 
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/files.h"
-#include "learn/harness/example_scores.h"
-#include "learn/metrics/answers.h"
 #include "learn/tasks/qa_answers.h"
 #include "learn/tasks/seq2seq.h"
 
@@ -68,7 +66,7 @@ Result<PairRows> read_question_pairs(const GenerativeQaSettings& s, const PairSo
     more = HONE_TRY(reader.next(questions));
     const auto room =
         static_cast<size_t>(source.limit < 0 ? INT64_MAX : source.limit - std::ssize(examples));
-    if (questions.size() > room) questions.resize(room);
+    if (questions.size() >= room) questions.resize(room), more = false;
     const Row& row = reader.row();
     HONE_TRY(add_questions(questions, source, row.file, row.line, row.line_is_row, out));
     for (QaQuestion& q : questions) {
@@ -91,19 +89,8 @@ OrderedJson score_texts(const GenerativeQaSettings& s, const QuestionsBySplit& a
                         std::span<const std::string> texts) {
   const auto own = all.find(predicted ? "test" : "validation");
   const std::vector<QaExample>& read = own == all.end() ? all.at("train") : own->second;
-  const std::vector<QaExample> examples(read.begin(), read.begin() + std::ssize(texts));
-  OrderedJson predictions;
-  for (size_t i = 0; i < examples.size(); ++i) {
-    predictions[examples[i].id] = texts[i];
-    if (predicted || !s.example_scores) continue;
-    const AnswerScore score =
-        score_answer(texts[i], examples[i].answers, s.version_2_with_negative);
-    s.example_scores->add(static_cast<int64_t>(i),
-                          {{"prediction", texts[i]},
-                           {"reference", examples[i].answers},
-                           {"scores", {{"exact_match", score.exact}, {"f1", score.f1}}}});
-  }
-  return score_answers(examples, predictions, s.version_2_with_negative);
+  return score_answers(read, texts, s.version_2_with_negative,
+                       predicted ? nullptr : s.example_scores.get());
 }
 
 }  // namespace

@@ -153,20 +153,11 @@ Result<OrderedJson> answer(const std::shared_ptr<const QaRows>& rows, const QaSp
   const QaAnswers answers = find_answers(*rows->s, split, evaluation.scores);
   if (run.ranks().leads()) {
     HONE_TRY(file_store().make_dirs(folder));
-    HONE_TRY(write_answers(*rows->s, answers, folder, prefix));
+    HONE_TRY(write_answers(*rows->s, split.examples, answers, folder, prefix));
   }
-  if (ExampleScores* examples = rows->s->example_scores.get(); examples && prefix == "eval")
-    for (size_t i = 0; i < split.examples.size(); ++i) {
-      const QaExample& e = split.examples[i];
-      const std::string text = answers.predictions.at(e.id).get<std::string>();
-      const AnswerScore score = score_answer(text, e.answers, rows->s->version_2_with_negative);
-      examples->add(static_cast<int64_t>(i),
-                    {{"prediction", text},
-                     {"reference", e.answers},
-                     {"scores", {{"exact_match", score.exact}, {"f1", score.f1}}}});
-    }
   OrderedJson values =
-      score_answers(split.examples, answers.predictions, rows->s->version_2_with_negative);
+      score_answers(split.examples, answers.texts, rows->s->version_2_with_negative,
+                    prefix == "eval" ? rows->s->example_scores.get() : nullptr);
   values["samples"] = std::ssize(split.parts);
   return values;
 }

@@ -108,22 +108,27 @@ QaAnswers find_answers(const QaSettings& s, const QaSplit& split,
       out.null_odds[example.id] = odds;
       answer = odds > s.null_score_diff_threshold || first == best.end() ? "" : first->first;
     }
-    out.predictions[example.id] = std::move(answer);
+    out.texts.push_back(std::move(answer));
   }
   return out;
 }
 
-OrderedJson score_answers(const std::vector<QaExample>& examples, const OrderedJson& predictions,
-                          bool negatives) {
+OrderedJson score_answers(std::span<const QaExample> examples, std::span<const std::string> texts,
+                          bool negatives, ExampleScores* each) {
   struct Sum {
     double exact = 0, f1 = 0, count = 0;
     void add(const AnswerScore& score) { exact += score.exact, f1 += score.f1, count += 1; }
   } all, with, without;
-  for (const QaExample& example : examples) {
-    const AnswerScore score =
-        score_answer(predictions.at(example.id).get<std::string>(), example.answers, negatives);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::vector<std::string>& answers = examples[i].answers;
+    const AnswerScore score = score_answer(texts[i], answers, negatives);
     all.add(score);
-    (example.answers.empty() ? without : with).add(score);
+    (answers.empty() ? without : with).add(score);
+    if (each)
+      each->add(static_cast<int64_t>(i),
+                {{"prediction", texts[i]},
+                 {"reference", answers},
+                 {"scores", {{"exact_match", score.exact}, {"f1", score.f1}}}});
   }
   OrderedJson out;
   const auto put = [&](const std::string& before, const Sum& sum, const char* exact) {
@@ -144,13 +149,16 @@ OrderedJson score_answers(const std::vector<QaExample>& examples, const OrderedJ
   return out;
 }
 
-Status write_answers(const QaSettings& s, const QaAnswers& answers, const std::string& folder,
+Status write_answers(const QaSettings& s, std::span<const QaExample> examples,
+                     const QaAnswers& answers, const std::string& folder,
                      const std::string& prefix) {
   const auto write = [&](const char* name, const OrderedJson& value) {
     return file_store().write(fmt::format("{}/{}_{}.json", folder, prefix, name),
                               value.dump(4, ' ', true) + "\n");
   };
-  HONE_TRY(write("predictions", answers.predictions));
+  OrderedJson predictions = OrderedJson::object();
+  for (size_t i = 0; i < examples.size(); ++i) predictions[examples[i].id] = answers.texts[i];
+  HONE_TRY(write("predictions", predictions));
   HONE_TRY(write("nbest_predictions", answers.nbest));
   if (s.version_2_with_negative) HONE_TRY(write("null_odds", answers.null_odds));
   return Ok{};

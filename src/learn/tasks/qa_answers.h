@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "learn/harness/example_scores.h"
 #include "learn/tasks/qa_data.h"
 
 namespace hone {
@@ -13,22 +14,24 @@ struct QaScores {
 };
 
 struct QaAnswers {
-  OrderedJson predictions = OrderedJson::object();  // the answer's text by id
-  OrderedJson nbest = OrderedJson::object();        // lists of answers with their scores by id
-  OrderedJson null_odds = OrderedJson::object();    // version_2_with_negative: by id
+  std::vector<std::string> texts;                 // the answer of each example
+  OrderedJson nbest = OrderedJson::object();      // lists of answers with their scores by id
+  OrderedJson null_odds = OrderedJson::object();  // version_2_with_negative: by id
 };
 
 // `scores`: by row of the split. The n best beginnings and ends of each row of a question are joined; with
 // version_2_with_negative a question has no answer if the first tokens of its rows score higher.
 QaAnswers find_answers(const QaSettings& s, const QaSplit& split, std::span<const QaScores> scores);
 
-// exact_match and f1 of SQuAD 1.1's script; with `negatives` the values of 2.0's. `predictions`: texts by id.
-OrderedJson score_answers(const std::vector<QaExample>& examples, const OrderedJson& predictions,
-                          bool negatives);
+// exact_match and f1 of SQuAD 1.1's script; with `negatives` the values of 2.0's. `texts`: the answers of the first
+// examples, in their order. `each`: takes the scores of each example if it is not null.
+OrderedJson score_answers(std::span<const QaExample> examples, std::span<const std::string> texts,
+                          bool negatives, ExampleScores* each);
 
-// Writes <prefix>_predictions.json, <prefix>_nbest_predictions.json and with version_2_with_negative
+// Writes <prefix>_predictions.json (texts by id), <prefix>_nbest_predictions.json and with version_2_with_negative
 // <prefix>_null_odds.json.
-Status write_answers(const QaSettings& s, const QaAnswers& answers, const std::string& folder,
+Status write_answers(const QaSettings& s, std::span<const QaExample> examples,
+                     const QaAnswers& answers, const std::string& folder,
                      const std::string& prefix);
 
 }  // namespace hone
