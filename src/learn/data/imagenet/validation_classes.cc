@@ -4,10 +4,9 @@
 #include <pugixml.hpp>
 
 #include "base/core/text.h"
-#include "base/store/store.h"
+#include "base/store/memory_reader.h"
 #include "base/store/unpack.h"
 #include "learn/data/imagenet/errors.h"
-#include "learn/data/imagenet/windowed_reader.h"
 #include "learn/data/images/tar_index.h"
 
 namespace hone {

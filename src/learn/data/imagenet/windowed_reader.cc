@@ -25,10 +25,4 @@ Status WindowedReader::read(int64_t offset, std::span<std::byte> out) {
   return Ok{};
 }
 
-Status MemoryReader::read(int64_t offset, std::span<std::byte> out) {
-  HONE_BUG_IF(offset < 0 || std::ssize(out) > bytes() - offset, "a read outside the bytes");
-  if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-  return Ok{};
-}
-
 }  // namespace hone

@@ -23,15 +23,4 @@ class WindowedReader : public Reader {
   std::vector<std::byte> window_;
 };
 
-// Bytes in memory, which must outlive it.
-class MemoryReader : public Reader {
- public:
-  explicit MemoryReader(std::string_view bytes) : bytes_(bytes) {}
-  int64_t bytes() const override { return std::ssize(bytes_); }
-  Status read(int64_t offset, std::span<std::byte> out) override;
-
- private:
-  std::string_view bytes_;
-};
-
 }  // namespace hone
