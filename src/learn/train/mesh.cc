@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 
+#include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "learn/train/errors.h"
@@ -106,6 +107,12 @@ Result<int64_t> shard_ranks(const TrainSettings& s, const RunRanks& ranks, int64
   if (s.zero_stage == 0)
     return refused("stage 0 of ZeRO has no states to cut", "use --zero_stage 1, 2 or 3");
   if (size == 1) return refused("a group of one rank cuts nothing", "use --zero_stage 0");
+  if (all % size != 0 && ranks.full_ranks() > all) {
+    if (ranks.leads())
+      log_warning("{} ranks are left, which are not groups of {}: all of them cut states", all,
+                  size);
+    return 0;
+  }
   if (all % size != 0)
     return refused(fmt::format("{} ranks are not groups of {}", all, size),
                    fmt::format("give a divisor of {}", all));
