@@ -39,9 +39,11 @@ if [ "$level" != build ]; then
 fi
 if [ "$level" = cuda ]; then
   wheels+=("nvidia-cublas==13.*")
+  nccl="nvidia-nccl-cu13==2.*"
   # Drivers before 580 run libraries of CUDA 12.
   driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1) || driver=
-  if [ -n "$driver" ] && [ "${driver%%.*}" -lt 580 ]; then wheels+=("nvidia-cublas-cu12==12.9.*"); fi
+  if [ -n "$driver" ] && [ "${driver%%.*}" -lt 580 ]; then wheels+=("nvidia-cublas-cu12==12.9.*") nccl="nvidia-nccl-cu12==2.*"; fi
+  wheels+=("$nccl")  # both are in one folder
 fi
 if [ "$level" = sanitize ]; then
   packages+=("clang" "libclang-rt-14-dev libclang-rt-18-dev libclang-rt-dev" "llvm")

@@ -14,9 +14,9 @@ constexpr const char* kNcclNames[] = {"libnccl.so.2"};
 Error no_nccl(const std::string& text) {
   return Error(err::kNoNccl, text)
       .todo(
-          "pip install nvidia-nccl-cu13 (nvidia-nccl-cu12 for drivers before 580) and set "
-          "HONE_NCCL to "
-          "its libnccl.so.2; or use one rank");
+          "make cuda; or install the wheel nvidia-nccl-cu13 (nvidia-nccl-cu12 for drivers before "
+          "580) and set "
+          "HONE_NCCL to its libnccl.so.2; or use one rank");
 }
 
 Status nccl_status(const Nccl& nccl, ncclResult_t result, std::string_view what) {
