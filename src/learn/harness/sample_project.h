@@ -1,6 +1,7 @@
 // The parts of a project of `hone init`: rows, a tiny model and flags that fit them.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "learn/pretrained/tiny_model.h"
@@ -18,6 +19,8 @@ SampleSentence sample_sentence(int i);
 struct SampleProject {
   TinyModel model;
   OrderedJson (*row)(int i) = nullptr;
+  // Data that are not rows of a file, in place of `row`: path below the folder of data -> bytes.
+  std::map<std::string, std::string> (*files)() = nullptr;
   OrderedJson keys = OrderedJson::object();   // of the recipe, beside those of every project
   OrderedJson flags = OrderedJson::object();  // of hone train, and of the recipe's object `train`
 };

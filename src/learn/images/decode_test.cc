@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "learn/images/encode.h"
 #include "learn/images/errors.h"
 #include "learn/images/golden_images_test.h"
 
@@ -53,6 +54,16 @@ TEST(Decode, APartHasThePixelsOfTheWhole) {
       EXPECT_EQ(largest_difference(cut, wanted), 0);
     }
   }
+}
+
+TEST(Decode, AWrittenPngHasItsPixels) {
+  Image image;
+  image.resize(7, 3);
+  for (size_t i = 0; i < image.pixels.size(); ++i)
+    image.pixels[i] = static_cast<uint8_t>(i % 4 == 3 ? 255 : i * 11);
+  const auto got = decode_image(encode_png(image));
+  ASSERT_TRUE(got.ok()) << got.error().text();
+  EXPECT_EQ(got->pixels, image.pixels);
 }
 
 // Photographs: each crop of a real JPEG is exact too.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "learn/images/codings.h"
+#include "learn/images/encode.h"
 #include "learn/images/exif.h"
 
 namespace hone {
@@ -123,6 +124,26 @@ Status decode_png(std::string_view bytes, Image& to) {
     std::memset(to.pixels.data() + i * 4, value, 4);
   }
   return Ok{};
+}
+
+std::string encode_png(const Image& from) {
+  std::vector<uint8_t> rgb;
+  for (size_t i = 0; i < from.pixels.size(); i += 4)
+    rgb.insert(rgb.end(), from.pixels.begin() + static_cast<std::ptrdiff_t>(i),
+               from.pixels.begin() + static_cast<std::ptrdiff_t>(i + 3));
+  png_image form{};
+  form.version = PNG_IMAGE_VERSION;
+  form.width = static_cast<png_uint_32>(from.width);
+  form.height = static_cast<png_uint_32>(from.height);
+  form.format = PNG_FORMAT_RGB;
+  png_alloc_size_t size = 0;
+  int done = png_image_write_to_memory(&form, nullptr, &size, 0, rgb.data(), 0, nullptr);
+  std::string bytes(size, 0);
+  if (done != 0)
+    done = png_image_write_to_memory(&form, bytes.data(), &size, 0, rgb.data(), 0, nullptr);
+  HONE_BUG_IF(done == 0, "libpng: {}", form.message);
+  bytes.resize(size);
+  return bytes;
 }
 
 }  // namespace hone

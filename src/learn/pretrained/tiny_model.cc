@@ -141,16 +141,45 @@ TinyModel tiny_encoder_decoder() {
           .hub = "t5-small"};
 }
 
+TinyModel tiny_image_model() {
+  const OrderedJson size = {{"height", 32}, {"width", 32}};
+  return {.config = {{"model_type", "vit"},
+                     {"architectures", {"ViTForImageClassification"}},
+                     {"hidden_size", 32},
+                     {"num_hidden_layers", 2},
+                     {"num_attention_heads", 4},
+                     {"intermediate_size", 64},
+                     {"image_size", 32},
+                     {"patch_size", 8}},
+          .before = "",
+          .after = "",
+          .hub = "google/vit-base-patch16-224-in21k",
+          .processor = {{"image_processor_type", "ViTImageProcessor"},
+                        {"do_resize", true},
+                        {"size", size},
+                        {"resample", 2},
+                        {"do_rescale", true},
+                        {"do_normalize", true},
+                        {"image_mean", {0.5, 0.5, 0.5}},
+                        {"image_std", {0.5, 0.5, 0.5}}}};
+}
+
 std::map<std::string, std::string> tiny_model_files(const TinyModel& model) {
+  std::map<std::string, std::string> files = {
+      {"config.json", dump_json(model.config, {.indent = 2}) + "\n"}};
+  if (!model.processor.is_null()) {
+    files["preprocessor_config.json"] = dump_json(model.processor, {.indent = 2}) + "\n";
+    return files;
+  }
   const OrderedJson tokenizer = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                  {"bos_token", "<s>"},
                                  {"eos_token", "</s>"},
                                  {"pad_token", "<pad>"},
                                  {"unk_token", "<unk>"},
                                  {"mask_token", "<mask>"}};
-  return {{"config.json", dump_json(model.config, {.indent = 2}) + "\n"},
-          {"tokenizer.json", tokenizer_json(model)},
-          {"tokenizer_config.json", dump_json(tokenizer, {.indent = 2}) + "\n"}};
+  files["tokenizer.json"] = tokenizer_json(model);
+  files["tokenizer_config.json"] = dump_json(tokenizer, {.indent = 2}) + "\n";
+  return files;
 }
 
 }  // namespace hone

@@ -1,5 +1,4 @@
-// A model of a few thousand parameters whose tokenizer knows bytes alone: its files without
-// weights.
+// A model of a few thousand parameters, whose tokenizer knows bytes alone: its files without weights.
 #pragma once
 
 #include <map>
@@ -14,12 +13,15 @@ struct TinyModel {
   OrderedJson config;         // config.json
   std::string before, after;  // special tokens around a text; "": none
   std::string hub;            // a model of the hub to put in its place
+  OrderedJson processor =
+      nullptr;  // preprocessor_config.json of a model of images, which has no tokenizer
 };
 TinyModel tiny_decoder();
 TinyModel tiny_encoder();
 TinyModel tiny_encoder_decoder();
+TinyModel tiny_image_model();  // of 32 x 32 pixels
 
-// config.json, tokenizer.json and tokenizer_config.json. Training from scratch makes the weights.
+// config.json with tokenizer.json and tokenizer_config.json, or with preprocessor_config.json. Training from scratch makes the weights.
 std::map<std::string, std::string> tiny_model_files(const TinyModel& model);
 
 }  // namespace hone

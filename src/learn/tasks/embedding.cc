@@ -355,10 +355,13 @@ Result<Examples> embedding_examples(const SettingsPtr& s, const StatePtr& state,
   x.normaliser = [state](int64_t, const StepPlan& plan, const auto&, const auto&) {
     return state->loss->mean ? plan.rows : int64_t{1};
   };
-  x.metrics = [data, state, width = width_of(config)](int64_t) {
+  x.metrics = [s, data, state, width = width_of(config)](int64_t) {
     return std::make_unique<EmbeddingEvaluation>(
-        0, data->evaluated, width, [data, state, width](std::span<const float> embeddings) {
-          return evaluate_embeddings(data->set, embeddings, width, state->modules.similarity);
+        0, data->evaluated, width, [s, data, state, width](std::span<const float> embeddings) {
+          const std::string& similarity = state->modules.similarity;
+          if (ExampleScores* examples = s->example_scores.get())
+            add_embedding_examples(data->set, embeddings, width, similarity, *examples);
+          return evaluate_embeddings(data->set, embeddings, width, similarity);
         });
   };
   x.predict = [data, state](TaskRun& run, const std::string& folder) {
@@ -438,6 +441,14 @@ RowsReport check_embedding(const SettingsPtr& s, const CheckRequest& request, Fi
   return report;
 }
 
+// Two sentences on ferries, and the share of place, time and weather that they have in common.
+OrderedJson sample_pair(int i) {
+  const SampleSentence one = sample_sentence(i), other = sample_sentence(i + 5 * (i % 3) + i % 2);
+  const int same =
+      (one.place == other.place) + (one.time == other.time) + (one.weather == other.weather);
+  return {{"sentence1", one.text()}, {"sentence2", other.text()}, {"score", same / 3.0}};
+}
+
 }  // namespace
 
 Task task_embedding() {
@@ -448,6 +459,8 @@ Task task_embedding() {
   t.summary = "embeddings of texts from pairs, triplets and pairs with a score";
   t.metric = "spearman_cosine";
   t.metrics = embedding_metric_names;
+  t.sample =
+      SampleProject{.model = tiny_encoder(), .row = sample_pair, .flags = {{"max_seq_length", 64}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s, state](ModelConfig& config) {

@@ -115,32 +115,37 @@ std::vector<uint8_t> hits_of(const EmbeddingEvalSet& set, const EmbeddingEvalSet
 
 using ScoreOf = std::function<float(int32_t i, int32_t j)>;
 
-MetricValues reranking_values(const EmbeddingEvalSet& set, const ScoreOf& score) {
-  RerankingMetrics metrics;
+void add_sample(const EmbeddingEvalSet::Sample& sample, const ScoreOf& score,
+                RerankingMetrics& metrics) {
   std::vector<float> scores;
   std::vector<uint8_t> answers;
-  for (const auto& sample : set.samples) {
-    scores.clear(), answers.clear();
-    for (size_t i = 0; i < sample.texts.size(); ++i) {
-      scores.push_back(score(sample.query, sample.texts[i]));
-      answers.push_back(static_cast<int64_t>(i) < sample.positives);
-    }
-    metrics.add(scores, answers);
+  for (size_t i = 0; i < sample.texts.size(); ++i) {
+    scores.push_back(score(sample.query, sample.texts[i]));
+    answers.push_back(static_cast<int64_t>(i) < sample.positives);
   }
+  metrics.add(scores, answers);
+}
+
+MetricValues reranking_values(const EmbeddingEvalSet& set, const ScoreOf& score) {
+  RerankingMetrics metrics;
+  for (const auto& sample : set.samples) add_sample(sample, score, metrics);
   return metrics.values();
+}
+
+void add_query(const EmbeddingEvalSet& set, const EmbeddingEvalSet::Query& query,
+               std::span<const float> embeddings, int64_t width, RetrievalMetrics& metrics) {
+  const auto w = static_cast<size_t>(width);
+  const auto row = [&](int32_t i) { return embeddings.subspan(static_cast<size_t>(i) * w, w); };
+  std::vector<float> scores(set.corpus.size());
+  for (size_t i = 0; i < scores.size(); ++i)
+    scores[i] = product(row(query.text), row(set.corpus[i]));
+  metrics.add(hits_of(set, query, scores), std::ssize(query.answers));
 }
 
 MetricValues retrieval_values(const EmbeddingEvalSet& set, std::span<const float> embeddings,
                               int64_t width) {
-  const auto w = static_cast<size_t>(width);
-  const auto row = [&](int32_t i) { return embeddings.subspan(static_cast<size_t>(i) * w, w); };
   RetrievalMetrics metrics;
-  std::vector<float> scores(set.corpus.size());
-  for (const auto& query : set.queries) {
-    for (size_t i = 0; i < scores.size(); ++i)
-      scores[i] = product(row(query.text), row(set.corpus[i]));
-    metrics.add(hits_of(set, query, scores), std::ssize(query.answers));
-  }
+  for (const auto& query : set.queries) add_query(set, query, embeddings, width, metrics);
   return metrics.values();
 }
 
@@ -313,6 +318,57 @@ OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const flo
   }
   out["samples"] = set.rows;
   return out;
+}
+
+void add_embedding_examples(const EmbeddingEvalSet& set, std::span<const float> embeddings,
+                            int64_t width, const std::string& similarity, ExampleScores& to) {
+  const auto score = [&](int32_t i, int32_t j) {
+    return similarity_of(embeddings, width, similarity, i, j);
+  };
+  const auto with = [](const MetricValues& values, const std::string& prefix) {
+    OrderedJson scores = OrderedJson::object();
+    put(scores, prefix, values);
+    return OrderedJson{{"scores", scores}};
+  };
+  const auto tuple = [&](size_t row, size_t k, size_t texts) {
+    return set.tuples[row * texts + k];
+  };
+  switch (set.kind) {
+    case EmbeddingEvalSet::Kind::scores:
+      for (size_t i = 0; i < set.scores.size(); ++i) {
+        const float own = score(tuple(i, 0, 2), tuple(i, 1, 2));
+        to.add(static_cast<int64_t>(i),
+               {{"prediction", own},
+                {"reference", set.scores[i]},
+                {"scores", {{"predicted", own}, {"wanted", set.scores[i]}}}});
+      }
+      break;
+    case EmbeddingEvalSet::Kind::triplets:
+      for (size_t i = 0; i < static_cast<size_t>(set.rows); ++i) {
+        const float near = score(tuple(i, 0, 3), tuple(i, 1, 3)),
+                    far = score(tuple(i, 0, 3), tuple(i, 2, 3));
+        to.add(static_cast<int64_t>(i),
+               {{"prediction", {near, far}},
+                {"scores", {{similarity + "_accuracy", near > far ? 1 : 0}}}});
+      }
+      break;
+    case EmbeddingEvalSet::Kind::reranking:
+      for (size_t i = 0; i < set.samples.size(); ++i) {
+        RerankingMetrics one;
+        add_sample(set.samples[i], score, one);
+        if (one.queries() > 0) to.add(static_cast<int64_t>(i), with(one.values(), ""));
+      }
+      break;
+    case EmbeddingEvalSet::Kind::retrieval: {
+      const std::vector<float> rows = comparable(embeddings, width, similarity);
+      for (size_t i = 0; i < set.queries.size(); ++i) {
+        RetrievalMetrics one;
+        add_query(set, set.queries[i], rows, width, one);
+        to.add(static_cast<int64_t>(i), with(one.values(), similarity + "_"));
+      }
+      break;
+    }
+  }
 }
 
 std::vector<std::string> embedding_metric_names() {

@@ -8,6 +8,7 @@
 //   queries with a corpus and qrels       InformationRetrievalEvaluator: cosine_recall@10, cosine_ndcg@10 ...
 #pragma once
 
+#include "learn/harness/example_scores.h"
 #include "learn/metrics/retrieval.h"
 #include "learn/tasks/embedding_settings.h"
 
@@ -51,6 +52,9 @@ Result<EmbeddingEvalSet> retrieval_set(const EmbeddingSettings& s,
 // `embeddings`: `width` floats for each text. `similarity`: "cosine" or "dot".
 OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const float> embeddings,
                                 int64_t width, const std::string& similarity);
+// Adds what evaluate_embeddings() means over, or correlates: a row for each row of the table, sample or query.
+void add_embedding_examples(const EmbeddingEvalSet& set, std::span<const float> embeddings,
+                            int64_t width, const std::string& similarity, ExampleScores& to);
 // The cosines, or products, of embeddings of texts i and j.
 float similarity_of(std::span<const float> embeddings, int64_t width, const std::string& similarity,
                     int32_t i, int32_t j);

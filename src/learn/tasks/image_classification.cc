@@ -17,6 +17,7 @@
 #include "learn/tasks/image_classification_data.h"
 #include "learn/tasks/image_loss.h"
 #include "learn/tasks/image_pixels.h"
+#include "learn/tasks/sample_images.h"
 #include "learn/train/ledger.h"
 
 namespace hone {
@@ -314,7 +315,9 @@ Task image_classification_task(std::shared_ptr<ImageClassificationSettings> s) {
 }
 
 Task task_image_classification() {
-  return image_classification_task(std::make_shared<ImageClassificationSettings>());
+  Task t = image_classification_task(std::make_shared<ImageClassificationSettings>());
+  t.sample = SampleProject{.model = tiny_image_model(), .files = sample_images};
+  return t;
 }
 
 }  // namespace hone

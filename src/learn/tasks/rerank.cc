@@ -15,6 +15,7 @@
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
 #include "learn/harness/errors.h"
+#include "learn/harness/example_scores.h"
 #include "learn/harness/run/task_run.h"
 #include "learn/metrics/retrieval.h"
 #include "learn/pretrained/sentence_modules.h"
@@ -245,6 +246,21 @@ OrderedJson class_values(const RerankData& data, std::span<const float> logits, 
           {"samples", data.pairs.rows}};
 }
 
+// A row for each pair.
+void add_rerank_examples(const RerankPairs& pairs, std::span<const float> logits, int64_t labels,
+                         ExampleScores& to) {
+  for (size_t i = 0; i < pairs.labels.size(); ++i) {
+    const auto own = logits.subspan(i * static_cast<size_t>(labels), static_cast<size_t>(labels));
+    const float wanted = pairs.labels[i];
+    const auto best = std::max_element(own.begin(), own.end()) - own.begin();
+    OrderedJson scores = {{"predicted", own[0]}, {"wanted", wanted}};
+    if (labels > 1) scores = {{"accuracy", static_cast<float>(best) == wanted ? 1 : 0}};
+    to.add(static_cast<int64_t>(i), {{"prediction", labels > 1 ? static_cast<float>(best) : own[0]},
+                                     {"reference", wanted},
+                                     {"scores", scores}});
+  }
+}
+
 Result<OrderedJson> predict_scores(const std::shared_ptr<const RerankData>& data, TaskRun& run,
                                    const std::string& folder) {
   const ModelConfig& config = run.model().config;
@@ -426,9 +442,12 @@ Result<Examples> rerank_examples(const RerankPtr& s, const RerankStatePtr& state
     return false;
   };
   x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) { return plan.rows; };
-  x.metrics = [data, labels = config.labels](int64_t) {
+  x.metrics = [s, data, labels = config.labels](int64_t) {
     return std::make_unique<RerankEvaluation>(
-        0, std::ssize(data->pairs.queries), labels, [data, labels](std::span<const float> logits) {
+        0, std::ssize(data->pairs.queries), labels,
+        [s, data, labels](std::span<const float> logits) {
+          if (ExampleScores* examples = s->example_scores.get())
+            add_rerank_examples(data->pairs, logits, labels, *examples);
           return labels == 1 ? rerank_values(data->pairs, logits)
                              : class_values(*data, logits, labels);
         });
@@ -478,6 +497,15 @@ RowsReport check_rerank(const RerankPtr& s, const CheckRequest& request, Finding
   return report;
 }
 
+// A question on a ferry; the text of the right one, or of another.
+OrderedJson sample_query(int i) {
+  const SampleSentence asked = sample_sentence(i / 2), other = sample_sentence(i / 2 + 1);
+  const bool right = i % 2 == 0;
+  return {{"query", fmt::format("When does the ferry to {} leave?", asked.place)},
+          {"text", (right ? asked : other).text()},
+          {"label", right ? 1 : 0}};
+}
+
 }  // namespace
 
 Task task_rerank() {
@@ -492,6 +520,8 @@ Task task_rerank() {
     for (const MetricValue& v : RerankingMetrics().values()) names.push_back(v.name);
     return names;
   };
+  t.sample = SampleProject{
+      .model = tiny_encoder(), .row = sample_query, .flags = {{"max_seq_length", 128}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s, state](ModelConfig& config) {

@@ -29,5 +29,21 @@ TEST(MetricInterval, HoldsTheValueAndShrinksWithRows) {
   EXPECT_FALSE(metric_interval(three_of_four(4), "rouge1").ok());
 }
 
+// The correlation of the drawn rows, and their average precision.
+TEST(MetricInterval, NumbersAreComparedWithTheWantedOnes) {
+  Evaluation e;
+  for (int i = 0; i < 40; ++i) {
+    const double wanted = i % 2, predicted = wanted + (i % 8 == 0 ? 2 : 0);
+    e.rows.push_back(
+        {std::to_string(i), "", "", {{"predicted", predicted}, {"wanted", wanted}}, {}});
+  }
+  // Five of the 20 rows that want 0 are above the 20 that want 1.
+  EXPECT_NEAR(metric_interval(e, "average_precision").value().value, 20.0 / 25, 1e-12);
+  const MetricInterval pearson = metric_interval(e, "pearson_cosine").value();
+  EXPECT_GT(pearson.high, pearson.low);
+  EXPECT_NEAR(pearson.value, 0, 1);
+  EXPECT_FALSE(metric_interval(e, "accuracy").ok());
+}
+
 }  // namespace
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "learn/metrics/metric.h"
+#include "learn/metrics/retrieval.h"
 #include "operate/registry/errors.h"
 
 namespace hone {
@@ -69,6 +70,51 @@ class OfTexts : public RowScores {
   std::string name_;
 };
 
+// Scores with the number that each row wants: correlations, and the average precision of labels 0 and 1.
+constexpr const char *kPredicted = "predicted", *kWanted = "wanted";
+
+class OfNumbers : public RowScores {
+ public:
+  // `correlation`: a metric of the shelf; "": the average precision.
+  OfNumbers(const EvaluatedRows& rows, std::string correlation)
+      : correlation_(std::move(correlation)) {
+    for (const EvaluatedRow* r : rows) {
+      predicted_.push_back(score_at(*r, kPredicted));
+      wanted_.push_back(score_at(*r, kWanted));
+    }
+  }
+  Result<double> value(std::span<const int32_t> times) const override {
+    if (correlation_.empty()) return precision(times);
+    const auto metric = HONE_TRY(make_metric(correlation_));
+    for (size_t i = 0; i < predicted_.size(); ++i)
+      for (int32_t n = 0; n < times[i]; ++n) metric->add_number(predicted_[i], wanted_[i]);
+    return HONE_TRY(metric->values())[0].value;
+  }
+
+ private:
+  double precision(std::span<const int32_t> times) const {
+    std::vector<float> scores;
+    std::vector<uint8_t> answers;
+    for (size_t i = 0; i < predicted_.size(); ++i)
+      for (int32_t n = 0; n < times[i]; ++n) {
+        scores.push_back(static_cast<float>(predicted_[i]));
+        answers.push_back(wanted_[i] == 1);
+      }
+    return average_precision(scores, answers);
+  }
+
+  std::string correlation_;
+  std::vector<double> predicted_, wanted_;
+};
+
+// The correlation that a name such as "spearman_cosine" belongs to; "": none.
+std::string correlation_of(const std::string& name) {
+  for (const auto& [begin, metric] :
+       {std::pair("pearson", "pearson"), std::pair("spearman", "spearmanr")})
+    if (name.starts_with(begin)) return metric;
+  return "";
+}
+
 // The metric of the shelf that a name belongs to; "" for means of rows.
 std::string corpus_metric(const std::string& name) {
   if (name == "bleu" || name == "sacrebleu") return "bleu";
@@ -100,6 +146,9 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
     scores = std::make_unique<Ratio>(rows, metric, "", false);
   else if (loss && all_have(rows, "nll") && all_have(rows, "tokens"))
     scores = std::make_unique<Ratio>(rows, "nll", "tokens", metric == "perplexity");
+  else if (all_have(rows, kPredicted) && all_have(rows, kWanted) &&
+           (metric == "average_precision" || !correlation_of(metric).empty()))
+    scores = std::make_unique<OfNumbers>(rows, correlation_of(metric));
   else if (metric == "accuracy" && all_have(rows, "correct") && all_have(rows, "tokens"))
     scores = std::make_unique<Ratio>(rows, "correct", "tokens", false);
   if (scores) return scores;

@@ -40,27 +40,26 @@ std::string project_name(const std::string& folder) {
   return name;
 }
 
+std::map<std::string, std::string> sample_data(const SampleProject& sample) {
+  if (sample.files) return sample.files();
+  return {};
+}
+
 // Weights for model/: one step of training from scratch makes them.
 Status make_model(const Task& task, const std::string& dir) {
   Store& store = file_store();
   const std::string model = dir + "/model", made = dir + "/.model";
-  std::vector<std::string> words = {own_program(),
-                                    "train",
-                                    "--task",
-                                    task.name,
-                                    "--config_name",
-                                    model,
-                                    "--tokenizer_name",
-                                    model,
-                                    "--train_file",
-                                    dir + "/data/train.jsonl",
-                                    "--do_train",
-                                    "--max_steps",
-                                    "1",
-                                    "--save_strategy",
-                                    "no",
-                                    "--output_dir",
-                                    made};
+  std::vector<std::string> words = {
+      own_program(), "train", "--task",          task.name, "--config_name", model, "--do_train",
+      "--max_steps", "1",     "--save_strategy", "no",      "--output_dir",  made};
+  const auto add = [&](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  if (task.reads_text) add({"--tokenizer_name", model});
+  if (task.sample->files)
+    add({"--dataset_name", dir + "/data"});
+  else
+    add({"--train_file", dir + "/data/train.jsonl"});
   for (const auto& [flag, value] : task.sample->flags.items()) {
     words.push_back("--" + flag);
     words.push_back(value.is_string() ? value.get<std::string>() : dump_json(value));
@@ -97,6 +96,7 @@ Result<int> run_init(const std::vector<std::string>& args) {
                               .name = name.empty() ? s.task : name,
                               .hub_model = sample.model.hub,
                               .row = sample.row,
+                              .data = sample_data(sample),
                               .keys = sample.keys,
                               .flags = sample.flags,
                               .is_served = is_served_task(task)});

@@ -89,13 +89,17 @@ std::string filled(std::string text, const ProjectOf& p) {
 
 std::map<std::string, std::string> project_files(const ProjectOf& p) {
   const auto text = [&](const char* form) { return filled(form, p); };
-  return {{"pipeline.json", dump_json(pipeline_config(p), {.indent = 2}) + "\n"},
-          {"data/train.jsonl", rows(p, 0, kTrainRows)},
-          {"data/validation.jsonl", rows(p, kTrainRows, kTrainRows + kValidationRows)},
-          {"README.md", text(kReadme)},
-          {"Containerfile", text(kContainerfile)},
-          {"cloudbuild.yaml", text(kCloudBuild)},
-          {".github/workflows/pipeline.yml", kWorkflow}};
+  std::map<std::string, std::string> files = {
+      {"pipeline.json", dump_json(pipeline_config(p), {.indent = 2}) + "\n"},
+      {"README.md", text(kReadme)},
+      {"Containerfile", text(kContainerfile)},
+      {"cloudbuild.yaml", text(kCloudBuild)},
+      {".github/workflows/pipeline.yml", kWorkflow}};
+  for (const auto& [path, bytes] : p.data) files["data/" + path] = bytes;
+  if (!p.data.empty()) return files;
+  files["data/train.jsonl"] = rows(p, 0, kTrainRows);
+  files["data/validation.jsonl"] = rows(p, kTrainRows, kTrainRows + kValidationRows);
+  return files;
 }
 
 }  // namespace hone

@@ -11,10 +11,11 @@ namespace hone {
 
 struct ProjectOf {
   std::string task, name;
-  std::string hub_model;                // named in README.md
-  OrderedJson (*row)(int i) = nullptr;  // of the data
-  OrderedJson keys, flags;              // of the recipe, and of its object `train`
-  bool is_served = true;                // the pipeline ends with an endpoint, else with a decision
+  std::string hub_model;                         // named in README.md
+  OrderedJson (*row)(int i) = nullptr;           // of the data
+  std::map<std::string, std::string> data = {};  // in place of `row`: path below data/ -> bytes
+  OrderedJson keys, flags;                       // of the recipe, and of its object `train`
+  bool is_served = true;  // the pipeline ends with an endpoint, else with a decision
 };
 // Path below the project's folder -> text. The model of the pipeline is in "model".
 std::map<std::string, std::string> project_files(const ProjectOf& project);
