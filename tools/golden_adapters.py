@@ -12,6 +12,9 @@ golden.json          base, rows: list of {ids, labels} and what the model reads 
                      loss            mean over labels
                      losses          of ten steps of AdamW over all rows; settings: its arguments
                  quantization    arguments of BitsAndBytesConfig, where the base is in few bits
+
+A case with init_lora_weights begins with singular values of the base: its folder has no adapter, golden.json the
+`arguments` of LoraConfig, and logits.<i> are those after ten steps.
 """
 import pathlib
 import sys
@@ -74,6 +77,12 @@ CASES = {
     "qwen3_moe_experts_lora": ("models/qwen3_moe_tiny", transformers.AutoModelForCausalLM, dict(
         task_type="CAUSAL_LM", r=2, lora_alpha=6, use_rslora=True, target_modules=[],
         target_parameters=["experts.down_proj"])),
+    "gpt2_pissa": ("models/gpt2_tiny", transformers.AutoModelForCausalLM,
+                   dict(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn", "mlp.c_proj"],
+                        init_lora_weights="pissa")),
+    "llama_pissa": ("models/llama_untied_tiny", transformers.AutoModelForCausalLM,
+                    dict(task_type="CAUSAL_LM", r=3, lora_alpha=6, use_rslora=True,
+                         target_modules=["q_proj", "v_proj", "up_proj", "down_proj"], init_lora_weights="pissa")),
 }
 
 
@@ -130,17 +139,23 @@ def make(case):
         if hasattr(module, "support_avx512bf16_for_cpu"):
             module.support_avx512bf16_for_cpu = False
     model = peft.get_peft_model(model, peft.LoraConfig(**arguments)).eval()  # no dropout
+    begins_principal = "init_lora_weights" in arguments
     with torch.no_grad():
         for name, parameter in model.named_parameters():
+            if begins_principal:
+                break
             if ".lora_B." in name:
                 parameter.copy_(0.2 * torch.randn(parameter.shape, generator=generator))
             elif "lora_magnitude" in name:
                 parameter.mul_(1 + 0.2 * torch.rand(parameter.shape, generator=generator))
     folder = ROOT / "adapters" / case
-    model.save_pretrained(folder)
-    (folder / "README.md").unlink()
-    config = folder / "adapter_config.json"
-    config.write_text(config.read_text().replace(str(ROOT / base), base))
+    if begins_principal:
+        folder.mkdir(exist_ok=True)
+    else:
+        model.save_pretrained(folder)
+        (folder / "README.md").unlink()
+        config = folder / "adapter_config.json"
+        config.write_text(config.read_text().replace(str(ROOT / base), base))
     rows = make_rows(arguments["task_type"], model.config, generator)
     tensors = {f"logits.{i}": logits_of(model, row).detach().clone() for i, row in enumerate(rows)}
     loss = loss_of(model, rows)
@@ -148,7 +163,9 @@ def make(case):
     trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
     for name, p in trained.items():
         tensors["grad." + file_name(name)] = p.grad.detach().clone().contiguous()
-    if {k[5:] for k in tensors if k.startswith("grad.")} != set(load_file(folder / "adapter_model.safetensors")):
+    if begins_principal:
+        tensors = {}
+    elif {k[5:] for k in tensors if k.startswith("grad.")} != set(load_file(folder / "adapter_model.safetensors")):
         raise SystemExit(f"{case}: the adapter's file holds other tensors than those that are trained")
     decayed = Trainer.get_decay_parameter_names(None, model)
     optimizer = torch.optim.AdamW(
@@ -163,13 +180,16 @@ def make(case):
         torch.nn.utils.clip_grad_norm_(model.parameters(), SETTINGS["max_grad_norm"])
         optimizer.step()
         losses.append(value.item())
+    if begins_principal:
+        tensors = {f"logits.{i}": logits_of(model, row).detach().clone() for i, row in enumerate(rows)}
     save_file(tensors, folder / "golden.safetensors")
     for file in folder.iterdir():
         file.chmod(0o644)
     write_json(folder / "golden.json", dict(
         made_by=f"peft {peft.__version__}, transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}",
         base=base, rows=rows, loss=loss.item(), losses=losses, settings=SETTINGS,
-        **(dict(quantization=quantization[0]) if quantization else {})))
+        **(dict(quantization=quantization[0]) if quantization else {}),
+        **(dict(arguments=arguments) if begins_principal else {})))
     print(f"{case}: {sum(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, "
           f"losses {losses[0]:.4f} -> {losses[-1]:.4f}")
 

@@ -46,6 +46,10 @@ void read_method(const ConfigBlock& b) {
   for (const std::string& part : b.texts("additional_target"))
     for (const std::string& name : split(part, ',')) saved.push_back(std::string(trim(name)));
   if (!saved.empty()) b.set("lora_modules_to_save", saved, "additional_target");
+  if (!b.flag("pissa_init")) return;
+  const auto turns = static_cast<int64_t>(b.number("pissa_iter", 16));
+  b.set("init_lora_weights", turns < 0 ? "pissa" : fmt::format("pissa_niter_{}", turns),
+        "pissa_init");
 }
 
 void read_bits(const ConfigBlock& b) {
@@ -180,7 +184,9 @@ constexpr const char* kReadBelow[] = {"stage",
                                       "ref_model",
                                       "kto_chosen_weight",
                                       "kto_rejected_weight",
-                                      "pissa_iter"};
+                                      "pissa_init",
+                                      "pissa_iter",
+                                      "pissa_convert"};
 
 void refuse_keys(std::vector<ConfigKey>& keys) {
   const auto refuse = [&](const std::string& remedy, std::initializer_list<const char*> names) {
@@ -193,7 +199,6 @@ void refuse_keys(std::vector<ConfigKey>& keys) {
           "use_asft_loss", "use_eaft_loss", "mixture_of_depths", "shift_attn"});
   refuse("use optim: apollo_adamw", {"use_apollo"});
   refuse("use optim: muon", {"use_muon"});
-  refuse("adapters begin as LoRA's: remove it", {"pissa_init", "pissa_convert"});
   refuse("remove it", {"pref_ftx", "pref_bco_weight", "dpo_label_smoothing", "default_system",
                        "tool_format", "interleave_probs", "add_tokens", "add_special_tokens",
                        "new_special_tokens_config", "rope_scaling", "moe_aux_loss_coef", "fp8",

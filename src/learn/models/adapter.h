@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +48,10 @@ struct Adapter {
   // embeddings that have been resized.
   std::vector<std::string> kept = {};
   uint64_t seed = 0;  // of the first A
+  // Not null: A and B begin with the layer's largest singular values (PiSSA, learn/pretrained/pissa.h), which are here
+  // by the names of the matrices when the weights are loaded.
+  std::shared_ptr<std::map<std::string, std::vector<float>>> first = nullptr;
+  int64_t principal_turns = -1;  // of the iteration that finds them; -1: exactly
 
   static constexpr const char* kAllLinear = "all-linear";
   static constexpr const char* kNoLayers =

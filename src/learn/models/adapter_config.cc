@@ -73,7 +73,7 @@ Status refuse_other_keys(const OrderedJson& file) {
 }
 
 // First values that PEFT makes from the model's weights, which it changes when it loads the adapter.
-Status check_first_values(const OrderedJson& file) {
+Status check_first_values_of_file(const OrderedJson& file) {
   const OrderedJson first = file.value("init_lora_weights", OrderedJson(true));
   for (const OrderedJson& leaves_the_model :
        {OrderedJson(), OrderedJson(true), OrderedJson(false), OrderedJson("gaussian"),
@@ -180,7 +180,7 @@ Result<Adapter> read_adapter_config(const OrderedJson& file) {
     return bad(fmt::format("adapter_config.json: an adapter of the type {}", type.dump()))
         .todo("LORA works");
   HONE_TRY(refuse_other_keys(file));
-  HONE_TRY(check_first_values(file));
+  HONE_TRY(check_first_values_of_file(file));
   if (const OrderedJson bias = file.value("bias", OrderedJson("none")); bias != "none")
     return bad(fmt::format("adapter_config.json: 'bias' is {}", bias.dump())).todo("none works");
   Adapter a;
@@ -229,7 +229,10 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
   // bitsandbytes keeps [out,in].
   j["fan_in_fan_out"] = c.family == "gpt2" && !(c.quantization && c.quantization->of_file.empty());
   j["inference_mode"] = true;
-  j["init_lora_weights"] = true;
+  j["init_lora_weights"] = !a.first ? Json(true)
+                           : a.principal_turns < 0
+                               ? Json("pissa")
+                               : Json(fmt::format("pissa_niter_{}", a.principal_turns));
   j["lora_alpha"] = whole_or_real(a.alpha);
   j["lora_bias"] = false;
   j["lora_dropout"] = a.dropout;
@@ -318,12 +321,26 @@ Status check_target_parameters(const Adapter& a, const std::vector<ParamSpec>& p
   return Ok{};
 }
 
+Status check_first_values(const ModelConfig& c) {
+  const Adapter& a = *c.adapter;
+  if (!a.first) return Ok{};
+  const char* with = c.quantization          ? "weights in few bits"
+                     : a.dora                ? "DoRA"
+                     : !a.parameters.empty() ? "matrices of experts"
+                                             : nullptr;
+  if (with == nullptr) return Ok{};
+  return bad(fmt::format("PiSSA of {} is not supported", with))
+      .at("--init_lora_weights pissa")
+      .todo("leave --init_lora_weights out");
+}
+
 }  // namespace
 
 Status check_adapter(const ModelConfig& c) {
   if (!c.adapter) return Ok{};
   const Adapter& a = *c.adapter;
   HONE_TRY(check_patterns(a));
+  HONE_TRY(check_first_values(c));
   const std::vector<ParamSpec> params = family_of(c).params(c);
   const std::vector<std::string> adapted = adapted_layers(c);
   HONE_TRY(check_experts_of_adapter(a, params, adapted));

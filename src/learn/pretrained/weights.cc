@@ -15,6 +15,7 @@
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/models/errors.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/pissa.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/quantized_state.h"
 
@@ -438,7 +439,7 @@ Status load_adapter(Session& session, const Pretrained& model) {
     else
       HONE_TRY(load_state(session, spec.name, *model.adapter, t->name));
   }
-  return Ok{};
+  return model.config.adapter->first ? take_principal_parts(session, model.config) : Status(Ok{});
 }
 
 Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused,

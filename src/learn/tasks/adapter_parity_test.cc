@@ -8,9 +8,12 @@
 #include "engine/backends/backends.h"
 #include "engine/backends/tested_backends_test.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
+#include "learn/checkpoint/state_tensor.h"
+#include "learn/harness/budget/disk_need.h"
 #include "learn/harness/budget/programs.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
+#include "learn/pretrained/pissa.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/parity.h"
 
@@ -337,6 +340,94 @@ TEST_P(AdapterParity, PatternsGiveLayersTheirRanks) {
   near(logits_session());
 }
 
+// An adapter that begins with singular values of the layers. Their signs are free, losses are not.
+class PissaParity : public AdapterParity {
+ protected:
+  void SetUp() override {
+    const std::string folder = kAllGoldens + "adapters/" + std::get<0>(GetParam());
+    facts = json::parse(std::ifstream(folder + "/golden.json"));
+    expected = std::move(open_weights(folder + "/golden.safetensors").value());
+    open_new(-1);
+    rows = PackedRows(facts["rows"]);
+  }
+  void open_new(int64_t turns) {
+    const json& arguments = facts["arguments"];
+    auto adapter = std::make_shared<Adapter>();
+    adapter->r = arguments["r"];
+    adapter->alpha = arguments["lora_alpha"];
+    adapter->rslora = arguments.value("use_rslora", false);
+    adapter->targets = arguments["target_modules"].get<std::vector<std::string>>();
+    adapter->first = std::make_shared<std::map<std::string, std::vector<float>>>();
+    adapter->principal_turns = turns;
+    OpenOptions options;
+    options.need_tokenizer = false;
+    options.adapter = adapter;
+    model =
+        std::move(open_pretrained(kAllGoldens + facts["base"].get<std::string>(), options).value());
+  }
+  void train_ten_steps(Session& s, double bound) {
+    const size_t update = s.program_index("update");
+    for (size_t step = 0; step < facts["losses"].size(); ++step) {
+      run(s);
+      const double want = facts["losses"][step];
+      EXPECT_NEAR(s.output<float>(0, "loss")[0], want, bound) << step;
+      s.input<double>(update, "lr")[0] = facts["settings"]["learning_rate"].get<double>();
+      s.input<int64_t>(update, "step")[0] = static_cast<int64_t>(step) + 1;
+      s.run(update);
+    }
+  }
+};
+
+TEST_P(PissaParity, TenLossesAndTheLoraOfTheUnchangedModel) {
+  ASSERT_TRUE(check_adapter(model.config).ok());
+  EXPECT_EQ(adapter_config(model.config, "base")["init_lora_weights"], "pissa");
+  const std::filesystem::path folder = pattern_folder();
+  {
+    Session s = open_training();
+    train_ten_steps(s, 1e-4);
+    std::vector<TensorData> tensors;
+    for (const std::string& name : saved_weights(model.config))
+      tensors.push_back(state_tensor(s, name, name));
+    ASSERT_TRUE(
+        save_safetensors(folder, kAdapterStem, lora_of_pissa(s, model.config, std::move(tensors)))
+            .ok());
+  }
+  ModelConfig config = model.config;
+  config.adapter = lora_of_pissa(*model.config.adapter);
+  const json file = adapter_config(config, "base");
+  EXPECT_EQ(file["init_lora_weights"], true);
+  EXPECT_EQ(file["r"], 2 * facts["arguments"]["r"].get<int64_t>());
+  std::ofstream(folder / kAdapterConfigFile) << file.dump();
+  open_model(folder);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(config.adapter->scale_of("x"), model.config.adapter->scale_of("x"));
+  Session s = logits_session();
+  const std::vector<float> want = tensor(*expected, "logits.0");
+  EXPECT_LT(departure(s.output<float>(0, "logits").subspan(0, want.size()), want), 2e-4);
+}
+
+// The layers have few columns: 300 turns find the values nearly.
+TEST_P(PissaParity, TheIterationFindsThemNearly) {
+  open_new(300);
+  EXPECT_EQ(adapter_config(model.config, "base")["init_lora_weights"], "pissa_niter_300");
+  Session s = open_training();
+  train_ten_steps(s, 1e-3);
+}
+
+TEST_P(PissaParity, WhatHasNoPlainMatrixIsRefused) {
+  const auto refused = [&](auto change) {
+    auto adapter = std::make_shared<Adapter>(*model.config.adapter);
+    ModelConfig config = model.config;
+    change(*adapter, config);
+    config.adapter = adapter;
+    const Status checked = check_adapter(config);
+    return !checked.ok() && checked.error().is(err::kBadAdapter);
+  };
+  EXPECT_TRUE(refused([](Adapter& a, ModelConfig&) { a.dora = true; }));
+  EXPECT_TRUE(
+      refused([](Adapter&, ModelConfig& c) { c.quantization = std::make_shared<Quantization>(); }));
+}
+
 TEST(AdapterConfig, TheFirstPatternThatMatchesCounts) {
   const auto read = [](const char* text) {
     return read_adapter_config(OrderedJson::parse(text)).value();
@@ -414,6 +505,10 @@ const std::vector<std::string> kAdapters = {"gpt2_lora",
 INSTANTIATE_TEST_SUITE_P(All, AdapterParity,
                          testing::ValuesIn(cases_on_backends(kAdapters, {"cpu", "reference"},
                                                              {"llama_lora", "t5_qlora"})),
+                         [](const auto& info) { return name_of_case(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, PissaParity,
+                         testing::ValuesIn(cases_on_backends({"gpt2_pissa", "llama_pissa"}, {"cpu"},
+                                                             {})),
                          [](const auto& info) { return name_of_case(info.param); });
 
 }  // namespace

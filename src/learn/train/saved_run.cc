@@ -196,7 +196,7 @@ Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder,
 }
 
 Status write_model(RunRanks& ranks, const std::string& folder, TrainTask& task) {
-  const std::vector<TensorData> weights = saved_tensors(task, {}).weights;
+  const std::vector<TensorData> weights = task.finished_tensors(saved_tensors(task, {}).weights);
   const bool cut = std::any_of(weights.begin(), weights.end(), [&](const TensorData& t) {
     return is_divided(task.session(), t.name);
   });

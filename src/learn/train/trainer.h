@@ -83,6 +83,12 @@ class TrainTask {
 
   // Saves config and tokenizer. The trainer saves the weights that weight_names() lists.
   virtual Status save_model_files(const std::string& folder) = 0;
+  // The same for the model of a run that has ended, and its tensors: an adapter may have another form than in a
+  // checkpoint.
+  virtual Status save_finished_files(const std::string& folder) { return save_model_files(folder); }
+  virtual std::vector<TensorData> finished_tensors(std::vector<TensorData> weights) {
+    return weights;
+  }
   virtual std::vector<std::string> weight_names() const = 0;
   virtual std::string weights_stem() const { return "model"; }  // of their file: model.safetensors
   // A second name for that weight in a saved model; "": none.

@@ -296,7 +296,7 @@ Status Trainer::drop_extra_but(int64_t step) const {
 }
 
 Status Trainer::save_model() {
-  if (s_.ranks->leads()) HONE_TRY(task_.save_model_files(s_.output_dir));
+  if (s_.ranks->leads()) HONE_TRY(task_.save_finished_files(s_.output_dir));
   return write_model(*s_.ranks, s_.output_dir, task_);
 }
 

@@ -36,8 +36,26 @@ Result<Adapter::Patterns> patterns_of_flag(const char* flag,
   return patterns;
 }
 
+// PEFT's init_lora_weights. H0203: there is no such value.
+Status set_first_values(const std::string& text, Adapter& adapter) {
+  constexpr std::string_view kExact = "pissa", kTurns = "pissa_niter_";
+  if (text == "true") return Ok{};
+  adapter.first = std::make_shared<std::map<std::string, std::vector<float>>>();
+  if (text == kExact) return Ok{};
+  const char* begin = text.data() + std::min(kTurns.size(), text.size());
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(begin, end, adapter.principal_turns);
+  const bool fits = text.starts_with(kTurns) && read.ec == std::errc() && read.ptr == end &&
+                    adapter.principal_turns >= 0 && adapter.principal_turns <= 1000;
+  if (fits) return Ok{};
+  return Error(err::kSettingChoice, fmt::format("'{}' is not a way to begin an adapter", text))
+      .at("--init_lora_weights")
+      .todo("use true, pissa or pissa_niter_N with a number such as 16");
+}
+
 Result<std::shared_ptr<const Adapter>> new_adapter(const TrainSettings& s) {
   auto adapter = std::make_shared<Adapter>();
+  HONE_TRY(set_first_values(s.init_lora_weights, *adapter));
   adapter->r = s.lora_r;
   adapter->alpha = s.lora_alpha;
   adapter->ranks = HONE_TRY(patterns_of_flag("rank_pattern", s.rank_pattern));

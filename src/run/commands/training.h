@@ -13,7 +13,8 @@ struct OpenedModel {
 };
 // The model of --model_name_or_path, or, without one, a new model of --config_name with the
 // tokenizer of --tokenizer_name; with the head that the task trains. H3009 when no model is named,
-// H0211 for weights in few bits without an adapter, H0202 for a pattern of ranks without a number.
+// H0211 for weights in few bits without an adapter, H0202 for a pattern of ranks without a number, H0203 for an unknown
+// --init_lora_weights.
 Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true);
 // The run of that model, its data read and its memory taken. H2282, before that, for all weights
 // that are missing or whose sizes differ from the config; the head may still differ.

@@ -12,6 +12,7 @@
 #include "base/core/signals.h"
 #include "learn/harness/run/not_finite_rows.h"
 #include "learn/models/module_order.h"
+#include "learn/pretrained/pissa.h"
 #include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"
@@ -323,6 +324,22 @@ Status TaskRun::save_model_files(const std::string& folder) {
   model_.trained.settings = settings_that_decide(described(task_), "answers");
   HONE_TRY(hone::save_model_files(folder, model_, s_.pure_bf16() ? DType::bf16 : DType::f32));
   return examples_.saved(folder);
+}
+
+// PiSSA's adapter belongs to what it left of the weights: the finished one is LoRA of the model itself.
+Status TaskRun::save_finished_files(const std::string& folder) {
+  const std::shared_ptr<const Adapter> trained = model_.config.adapter;
+  if (!trained || !trained->first) return save_model_files(folder);
+  model_.config.adapter = lora_of_pissa(*trained);
+  Status saved = save_model_files(folder);
+  model_.config.adapter = trained;
+  return saved;
+}
+
+std::vector<TensorData> TaskRun::finished_tensors(std::vector<TensorData> weights) {
+  const auto& adapter = model_.config.adapter;
+  return adapter && adapter->first ? lora_of_pissa(*session_, model_.config, std::move(weights))
+                                   : std::move(weights);
 }
 
 std::span<std::byte> TaskRun::save_copy() {

@@ -33,6 +33,8 @@ class TaskRun final : public TrainTask {
   Result<OrderedJson> evaluate() override;
   Result<OrderedJson> logged() override;
   Status save_model_files(const std::string& folder) override;
+  Status save_finished_files(const std::string& folder) override;
+  std::vector<TensorData> finished_tensors(std::vector<TensorData> weights) override;
   std::vector<std::string> weight_names() const override;
   std::string weights_stem() const override {
     return model_.config.adapter ? kAdapterStem : TrainTask::weights_stem();
