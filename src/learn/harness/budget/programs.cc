@@ -195,7 +195,7 @@ Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
     how.copies = resident_weights(forward);
     how.resident_copies = true;
     // Averages and texts read whole weights.
-    const Op* rule = op_table().find(rule_of(update, false).op);
+    const Op* rule = op_table().find(rule_of(update, true).op);
     how.halves = rule != nullptr && rule->attr("halves") != nullptr && update.ema_decay == 0 &&
                  !shapes.writes;
     return Ok{};
