@@ -12,6 +12,7 @@ golden.safetensors   logits            f32 [images,labels], in evaluation
                      after.<name>      f32, running statistics after that pass in training
 golden.json          image             height and width
                      labels            of each image
+                     layer_decay       of layer_scales, by name (timm's models)
                      loss              mean cross entropy of the images as one batch, in training
                      train             a plain PyTorch loop: labels, micro (image indices by step and micro-batch),
                                        settings, losses, grad_norms, decayed names
@@ -26,12 +27,15 @@ import torch
 import transformers
 from golden_models import write_json
 from safetensors.torch import load_file, save_file
+from timm.optim import param_groups_layer_decay
 from transformers import get_linear_schedule_with_warmup
 from transformers.trainer import Trainer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "image_models"
 IMAGES, TRAIN_IMAGES = 4, 12
 STEPS, ACCUMULATION, ROWS = 10, 2, 3
+MORE_STEPS = 20  # of a Swin
+LAYER_DECAY = 0.7
 LABELS = dict(num_labels=3, id2label={0: "cat", 1: "dog", 2: "owl"}, label2id={"cat": 0, "dog": 1, "owl": 2})
 VIT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, image_size=12,
            patch_size=4)
@@ -57,6 +61,17 @@ MODELS = {
     # Images of another size than that of the positions.
     "dinov2": ("Dinov2", dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, mlp_ratio=2, image_size=12,
                               patch_size=4, layerscale_value=0.5), (16, 20)),
+    # Windows that do not fill the image, which has another size than that of config.json; the last stage has one
+    # window of rows.
+    "swin": ("Swin", dict(embed_dim=4, depths=[2, 2, 1], num_heads=[1, 2, 4], window_size=3, patch_size=2, mlp_ratio=2,
+                          image_size=24, drop_path_rate=0.0), (19, 28)),
+    "swin_absolute": ("Swin", dict(embed_dim=8, depths=[2, 1], num_heads=[2, 2], window_size=2, patch_size=2,
+                                   mlp_ratio=1.5, image_size=[8, 12], drop_path_rate=0.0, qkv_bias=False,
+                                   use_absolute_embeddings=True, hidden_act="gelu_new"), (8, 12)),
+    # The last stage has windows of 3 x 4.
+    "timm_swin": ("timm", dict(architecture="swin_tiny_patch4_window7_224", img_size=[20, 28], patch_size=2, embed_dim=4,
+                               depths=[2, 2, 2], num_heads=[1, 2, 4], window_size=4, mlp_ratio=2.0,
+                               drop_path_rate=0.0), (20, 28)),
 }
 
 
@@ -140,8 +155,9 @@ def logits_of(model, images):
 
 def train(name, model, images, labels):
     """Batch norms see a micro-batch at a time."""
+    steps = MORE_STEPS if "swin" in name else STEPS
     settings = dict(learning_rate=1e-3, adam_beta1=0.9, adam_beta2=0.999, adam_epsilon=1e-8, weight_decay=0.01,
-                    max_grad_norm=1.0, lr_scheduler_type="linear", warmup_steps=2, max_steps=STEPS,
+                    max_grad_norm=1.0, lr_scheduler_type="linear", warmup_steps=2, max_steps=steps,
                     gradient_accumulation_steps=ACCUMULATION)
     decayed = decayed_names(name, model)
     named = dict(model.named_parameters())
@@ -149,10 +165,10 @@ def train(name, model, images, labels):
         [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
          dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
         lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
-    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], steps)
     micro, losses, norms = [], [], []
     cursor = 0
-    for _ in range(STEPS):
+    for _ in range(steps):
         batches = [[(cursor + k * ROWS + j) % len(labels) for j in range(ROWS)] for k in range(ACCUMULATION)]
         cursor += ROWS * ACCUMULATION
         total = 0.0
@@ -169,6 +185,16 @@ def train(name, model, images, labels):
     marks = {n: torch.full_like(p, float(n in decayed)) for n, p in named.items()}
     return dict(labels=labels.tolist(), micro=micro, settings=settings, losses=losses, grad_norms=norms,
                 decayed=sorted(n for n, t in as_saved(name, model, marks).items() if t.min() == 1))
+
+
+def layer_scales(name, model):
+    """The factor of each weight's rate in timm."""
+    if MODELS[name][0] != "timm":
+        return {}
+    names = {id(p): n for n, p in model.named_parameters()}
+    groups = param_groups_layer_decay(model, layer_decay=LAYER_DECAY)
+    return dict(layer_decay=LAYER_DECAY,
+                layer_scales={names[id(p)]: group["lr_scale"] for group in groups for p in group["params"]})
 
 
 def make(name):
@@ -190,7 +216,7 @@ def make(name):
     grads = as_saved(name, model, {n: p.grad for n, p in fresh.named_parameters() if p.grad is not None} | unread)
     tensors.update({f"grad.{n}": g.contiguous() for n, g in grads.items()})
     values = dict(made_by=f"transformers {transformers.__version__}, timm {timm.__version__}, torch {torch.__version__.split('+')[0]}",
-                  image=[height, width], labels=labels.tolist(), loss=loss.item())
+                  image=[height, width], labels=labels.tolist(), loss=loss.item(), **layer_scales(name, model))
     tensors.update({f"after.{n}": b.float().clone() for n, b in fresh.named_buffers() if is_statistic(n)})
     model.train()
     values["train"] = train(name, model, pixels(range(TRAIN_IMAGES), height, width, channels),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Ten steps of each optimizer: tests/goldens/learn_train/optimizers.json.
 
-Needs torch, transformers, torch-optimi and schedulefree. Cases with "average" have what the run evaluates and saves:
+Needs torch, transformers, timm, torch-optimi and schedulefree. Cases with "average" have what the run evaluates and saves:
 schedulefree's weights after eval(), or those of torch.optim.swa_utils.AveragedModel. torch.optim's Adam, AdamW, SGD, Adagrad and RMSprop and Transformers'
-Adafactor and torch-optimi's StableAdamW are run as they are; Lion, LAMB, AdEMAMix and Muon are written out from their
+Adafactor and torch-optimi's StableAdamW and timm's LARS and LAMB (which skips weights without decay) are run as they are; Lion, LAMB, AdEMAMix and Muon are written out from their
 papers in double precision (torch.optim.Muon computes in bfloat16).
 The tensor "v" is one that the Trainer does not decay. Where a case is "vanishing", v[1] has gradients
 that are next to nothing, as rounding leaves them of a parameter that the loss does not depend on (GPT-2's
@@ -17,6 +17,7 @@ import math
 import torch
 from optimi import StableAdamW
 from schedulefree import AdamWScheduleFree
+from timm.optim import Lamb, Lars
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from transformers.optimization import Adafactor
 
@@ -151,6 +152,15 @@ CASES = [  # settings of hone, decays all tensors, optimizer, what v[1] has of i
      lambda g: AdamWScheduleFree(g, lr=1.0, r=0.5, weight_lr_power=1.0, foreach=False, **torch_adam)),
     ({"optim": "adamw_torch", **BETAS, **DECAY, "ema_decay": 0.7}, False,
      lambda g: torch.optim.AdamW(g, lr=0.0, **torch_adam)),
+    ({"optim": "lamb", "optim_args": "always_adapt=false", **BETAS, **DECAY}, False,
+     lambda g: Lamb(g, lr=0.0, max_grad_norm=None, foreach=False, **torch_adam)),
+    ({"optim": "lars", "optim_args": "trust_coefficient=0.5", **DECAY}, False,
+     lambda g: Lars(g, lr=0.0, momentum=0.9, trust_coeff=0.5, foreach=False)),
+    ({"optim": "lars", "optim_args": "trust_coefficient=0.02,nesterov=true,trust_clip=true", **DECAY}, False,
+     lambda g: Lars(g, lr=0.0, momentum=0.9, nesterov=True, trust_coeff=0.02, trust_clip=True, foreach=False)),
+    ({"optim": "lars", "optim_args": "momentum=0.8,dampening=0.25,trust_coefficient=0.5,always_adapt=true"}, False,
+     lambda g: Lars(g, lr=0.0, momentum=0.8, dampening=0.25, trust_coeff=0.5, always_adapt=True, foreach=False)),
+    ({"optim": "lars", "optim_args": "momentum=0"}, False, lambda g: Lars(g, lr=0.0, foreach=False)),
 ]
 
 

@@ -224,7 +224,7 @@ struct Clip {
 };
 Clip clip_scale(Builder& b, ValueId squares, ValueId loss_scale, ValueId loss, double max_norm);
 // One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd,
-// adagrad, rmsprop, lion, lion_8bit, lamb, adafactor, apollo_adamw, whose files say their formula,
+// adagrad, rmsprop, lion, lion_8bit, lamb, lars, adafactor, apollo_adamw, whose files say their formula,
 // states and attributes. `states`: what the rule keeps, one list after another. lr f64[], step
 // i64[] (1 for the first), g_scale f64[] (times every gradient). Returns p' and the new states in
 // the order of the operands.

@@ -50,6 +50,8 @@ struct ImageConfig {
   int64_t image_height = 0, image_width = 0, channels = 0;  // of the images that it was made for
   bool any_image_size = false;  // it also reads images of other sizes, as ResNets do,
   int64_t least_image = 1;      // whose sides have at least this number of pixels
+  double layer_decay =
+      1;  // of learning rates, from each group of layers to the one before (ParamSpec::depth)
 };
 
 struct ModelConfig : TextConfig, EncoderDecoderConfig, ImageConfig {

@@ -95,6 +95,7 @@ ValueId convnext_body(ModelGraph& g) {
   int64_t layer = 0;
   for (size_t stage = 0; stage < r.sizes.size(); ++stage) {
     const std::string at = fmt::format("{}encoder.stages.{}.", prefix, stage);
+    ++g.depth;  // a stage's first block and what is before it are one group
     if (stage > 0) {
       Builder::Scope s(b, fmt::format("stages.{}.downsampling_layer", stage));
       x = norm_of_pixels(g, at + "downsampling_layer.0", x, kNormEps);
@@ -104,6 +105,7 @@ ValueId convnext_body(ModelGraph& g) {
     }
     for (int64_t i = 0; i < r.depths[stage]; ++i, ++layer) {
       Builder::Scope s(b, fmt::format("stages.{}.layers.{}", stage, i));
+      if (i > 0) ++g.depth;
       const double drop = c.real("drop_path_rate", 0) * static_cast<double>(layer) / last;
       x = convnext_layer(g, fmt::format("{}layers.{}.", at, i), x, drop);
     }
@@ -118,6 +120,7 @@ HeadLayer convnext_head(ModelGraph& g, ValueId hidden) {
                 places = b.type(hidden).shape[0] / images;
   const ValueId pooled =
       ops::global_pool(b, ops::reshape(b, hidden, {images, places, 1, channels}));
+  ++g.depth;
   const ValueId x =
       g.layer_norm("convnext.layernorm", pooled, g.config.real("layer_norm_eps", 1e-12));
   g.of_head = true;

@@ -65,6 +65,7 @@ ValueId ModelGraph::weight(ParamSpec spec) {
     for (const KeptState& kept : kept_states(spec))
       add_state(kept.name, Role::param, false, kept.type);
     spec.of_head = spec.of_head || of_head;
+    spec.depth = depth;
     declared_->params.push_back(spec);
   }
   const ValueId v = param(spec.name);

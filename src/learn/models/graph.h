@@ -111,6 +111,9 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   const Mode mode;
   double init_std;       // of the normal weights that are declared from here on
   bool of_head = false;  // further declarations belong to a head (ParamSpec::of_head)
+  // The group of layers of the weights declared from here on, from the input: 0, 1, ...; the last group is the head's.
+  // Families of images count as timm's group_matcher does; the others leave it at 0.
+  int64_t depth = 0;
 
   // Adds weights as states (trainable as asked) and tables as constants.
   void bind(const DeclaredWeights& weights, bool trainable);

@@ -20,6 +20,7 @@ struct ParamSpec {
   // 0.01 and this one.
   double std = 0.02;
   bool decay = true;      // weight decay applies (not to biases and norms)
+  int64_t depth = 0;      // ModelGraph::depth where it is declared
   bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
   int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
   double ones = 1;        // initial value of Init::ones

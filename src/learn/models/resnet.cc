@@ -129,6 +129,7 @@ ValueId resnet_body(ModelGraph& g) {
   for (size_t stage = 0; stage < r.sizes.size(); ++stage)
     for (int64_t i = 0; i < r.depths[stage]; ++i) {
       Builder::Scope s(b, fmt::format("stages.{}.layers.{}", stage, i));
+      ++g.depth;
       const int64_t stride = i == 0 && (stage > 0 || r.first) ? 2 : 1;
       x = block(g, r, stage, i, x, r.sizes[stage], stride);
     }
@@ -139,6 +140,7 @@ ValueId resnet_body(ModelGraph& g) {
 HeadLayer resnet_head(ModelGraph& g, ValueId hidden) {
   Builder& b = g.b;
   g.of_head = true;
+  ++g.depth;
   const int64_t images = b.type(g.pixels).shape[0], channels = b.type(hidden).shape[1],
                 places = b.type(hidden).shape[0] / images;
   const ValueId pooled =

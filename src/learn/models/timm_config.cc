@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "base/core/text.h"
@@ -29,6 +30,16 @@ struct Vit {
 };
 constexpr Vit kVits[] = {
     {"tiny", 192, 12, 3}, {"small", 384, 12, 6}, {"base", 768, 12, 12}, {"large", 1024, 24, 16}};
+
+struct Swin {
+  const char* name;  // after "swin_", before "_patch4_window7_224"
+  int64_t width;
+  std::array<int64_t, 4> depths, heads;
+};
+constexpr Swin kSwins[] = {{"tiny", 96, {2, 2, 6, 2}, {3, 6, 12, 24}},
+                           {"small", 96, {2, 2, 18, 2}, {3, 6, 12, 24}},
+                           {"base", 128, {2, 2, 18, 2}, {4, 8, 16, 32}},
+                           {"large", 192, {2, 2, 18, 2}, {6, 12, 24, 48}}};
 
 // An argument of timm's model; absent: `otherwise`.
 json argument(const json& config, const char* name, json otherwise) {
@@ -116,6 +127,60 @@ Result<json> vit_of(const Vit& v, int64_t patch, int64_t side, const json& confi
   return own;
 }
 
+Result<json> swin_of(const Swin& v, int64_t window, int64_t side, const json& config) {
+  HONE_TRY(accept_arguments(config, {"img_size", "patch_size", "embed_dim", "depths", "num_heads",
+                                     "window_size", "mlp_ratio", "qkv_bias", "drop_path_rate",
+                                     "in_chans", "num_classes", "global_pool"}));
+  HONE_TRY(accept_pool(config, "avg"));
+  const json size = input_size(config, side);
+  json own = common(config, size);
+  own["model_type"] = "swin";
+  own["embed_dim"] = argument(config, "embed_dim", v.width);
+  own["depths"] = argument(config, "depths", json(v.depths));
+  own["num_heads"] = argument(config, "num_heads", json(v.heads));
+  own["window_size"] = argument(config, "window_size", window);
+  own["mlp_ratio"] = argument(config, "mlp_ratio", 4.0);
+  own["qkv_bias"] = argument(config, "qkv_bias", true);
+  own["drop_path_rate"] = argument(config, "drop_path_rate", 0.1);
+  own["layer_norm_eps"] = 1e-5;
+  own["image_size"] = argument(config, "img_size", {size[1], size[2]});
+  own["patch_size"] = argument(config, "patch_size", 4);
+  return own;
+}
+
+// The config of an architecture; nullopt: the name is not of this kind.
+std::optional<Result<json>> resnet_named(const std::string& name, const json& config) {
+  for (const Resnet& r : kResnets)
+    if (name == r.name) return resnet_of(r, config);
+  return {};
+}
+std::optional<Result<json>> vit_named(const std::string& name, const json& config) {
+  for (const char* kind : {"vit", "deit"})
+    for (const Vit& v : kVits)
+      for (const int64_t patch : {8, 16, 32})
+        for (const int64_t side : {224, 384})
+          if (name == fmt::format("{}_{}_patch{}_{}", kind, v.name, patch, side))
+            return vit_of(v, patch, side, config);
+  return {};
+}
+std::optional<Result<json>> swin_named(const std::string& name, const json& config) {
+  for (const Swin& v : kSwins)
+    for (const auto& [window, side] : {std::pair{7, 224}, std::pair{12, 384}})
+      if (name == fmt::format("swin_{}_patch4_window{}_{}", v.name, window, side))
+        return swin_of(v, window, side, config);
+  return {};
+}
+
+// The names of architectures, for a message.
+std::vector<std::string> known_architectures() {
+  std::vector<std::string> known;
+  for (const Resnet& r : kResnets) known.emplace_back(r.name);
+  for (const char* kind : {"vit", "deit"})
+    for (const Vit& v : kVits) known.push_back(fmt::format("{}_{}_patch16_224", kind, v.name));
+  for (const Swin& v : kSwins) known.push_back(fmt::format("swin_{}_patch4_window7_224", v.name));
+  return known;
+}
+
 }  // namespace
 
 std::string timm_prefix(const ModelConfig& c) {
@@ -131,22 +196,10 @@ bool is_timm_config(const json& config) {
 Result<json> config_of_timm(const json& config) {
   const std::string whole = config.at("architecture").get<std::string>(),
                     name = whole.substr(0, whole.find('.'));
-  std::vector<std::string> known;
-  for (const Resnet& r : kResnets) {
-    if (name == r.name) return resnet_of(r, config);
-    known.emplace_back(r.name);
-  }
-  for (const char* kind : {"vit", "deit"})
-    for (const Vit& v : kVits) {
-      const std::string start = fmt::format("{}_{}_patch", kind, v.name);
-      for (const int64_t patch : {8, 16, 32})
-        for (const int64_t side : {224, 384})
-          if (name == fmt::format("{}{}_{}", start, patch, side))
-            return vit_of(v, patch, side, config);
-      known.push_back(start + "16_224");
-    }
+  for (const auto named : {resnet_named, vit_named, swin_named})
+    if (std::optional<Result<json>> own = named(name, config)) return std::move(*own);
   return Error(err::kUnknownFamily, fmt::format("hone has no timm architecture '{}'", whole))
-      .todo(fmt::format("architectures that work: {}", join(known, ", ")));
+      .todo(fmt::format("architectures that work: {}", join(known_architectures(), ", ")));
 }
 
 json timm_config_of(const ModelConfig& c) {

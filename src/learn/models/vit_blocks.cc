@@ -218,6 +218,7 @@ struct VitLayer {
 
 HeadLayer vit_head(ModelGraph& g, ValueId hidden) {
   g.of_head = true;
+  ++g.depth;
   const bool timm = is_timm_layout(g.config);
   return image_classifier(g, timm ? timm_prefix(g.config) + "head" : "classifier", hidden);
 }
@@ -249,6 +250,7 @@ ValueId vit_body(ModelGraph& g, const VitStyle& style) {
   ValueId x = embeddings(g, style, names);
   for (int64_t i = 0; i < c.layers; ++i) {
     Builder::Scope block(b, fmt::format("layer.{}", i));
+    ++g.depth;
     const bool few = !style.dino && i + 1 == c.layers;
     x = VitLayer{g, names, i, fmt::format("{}{}.", names.layers, i), few, style.dino}.run(x);
   }

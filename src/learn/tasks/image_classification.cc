@@ -259,6 +259,7 @@ Status choose_image_head(const ImageSettings& s, ModelConfig& config) {
   if (s.streaming)
     return Error(err::kStreaming, "image classification lists its rows before the first step")
         .todo("leave --streaming out: images are read when they are needed");
+  config.layer_decay = s.layer_decay;
   return set_head(config, Head::image_classification, label_names(config));
 }
 

@@ -5,6 +5,7 @@
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/tested_backends_test.h"
+#include "learn/harness/budget/programs.h"
 #include "learn/models/image_model.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/parity.h"
@@ -150,6 +151,18 @@ TEST_P(ImageModelParity, Decay) {
   EXPECT_EQ(decayed, g.facts["train"]["decayed"].get<std::set<std::string>>());
 }
 
+// The rates of timm's param_groups_layer_decay.
+TEST_P(ImageModelParity, LayerDecay) {
+  if (!g.facts.contains("layer_scales") || std::get<1>(GetParam()) != "cpu") return;
+  ModelConfig config = g.config;
+  config.layer_decay = g.facts["layer_decay"];
+  std::map<std::string, double> rates;
+  for (const UpdateWeight& w : update_weights(config)) rates[w.name] = w.rate;
+  const auto want = g.facts["layer_scales"].get<std::map<std::string, double>>();
+  ASSERT_EQ(rates.size(), want.size());
+  for (const auto& [name, rate] : want) EXPECT_NEAR(rates.at(name), rate, 1e-12) << name;
+}
+
 // A folder that is opened and saved has the tensors under the names that were read, and the keys of its
 // config.json.
 TEST_P(ImageModelParity, FoldersAreSavedAsTheyWereRead) {
@@ -170,6 +183,33 @@ TEST_P(ImageModelParity, FoldersAreSavedAsTheyWereRead) {
   const json before = json::parse(std::ifstream(from + "/config.json")),
              after = json::parse(std::ifstream(to.path + "/config.json"));
   EXPECT_EQ(after, before);
+}
+
+// A layer that merges or halves belongs to the stage after it, under Transformers' names too; ConvNeXt's last norm is the head's.
+TEST(ImageModels, GroupsOfLayersUnderTransformersNames) {
+  const auto depths = [](const std::string& golden) {
+    std::map<std::string, int64_t> all;
+    const ModelConfig config = open_golden("image_models/" + golden).config;
+    for (const ParamSpec& p : family_of(config).params(config)) all[p.name] = p.depth;
+    return all;
+  };
+  const auto swin = depths("swin"), convnext = depths("convnext"), vit = depths("vit");
+  const std::string layers = "swin.encoder.layers.";
+  EXPECT_EQ(swin.at("swin.embeddings.norm.weight"), 0);
+  EXPECT_EQ(swin.at(layers + "0.blocks.1.layernorm_before.weight"), 2);
+  EXPECT_EQ(swin.at(layers + "0.downsample.norm.weight"), 3);
+  EXPECT_EQ(swin.at(layers + "1.blocks.0.layernorm_before.weight"), 3);
+  EXPECT_EQ(swin.at("swin.layernorm.weight"), 5);
+  EXPECT_EQ(swin.at("classifier.weight"), 6);
+  const std::string stages = "convnext.encoder.stages.";
+  EXPECT_EQ(convnext.at("convnext.embeddings.layernorm.weight"), 0);
+  EXPECT_EQ(convnext.at(stages + "0.layers.0.dwconv.weight"), 1);
+  EXPECT_EQ(convnext.at(stages + "1.downsampling_layer.0.weight"), 2);
+  EXPECT_EQ(convnext.at(stages + "1.layers.1.dwconv.weight"), 3);
+  EXPECT_EQ(convnext.at("convnext.layernorm.weight"), 4);
+  EXPECT_EQ(convnext.at("classifier.bias"), 4);
+  EXPECT_EQ(vit.at("vit.layernorm.weight"), 2);
+  EXPECT_EQ(vit.at("classifier.bias"), 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ImageModelParity,

@@ -1,5 +1,6 @@
 #include "learn/train/update_groups.h"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
@@ -16,18 +17,18 @@ Rule rule_of(const UpdateOptions& o, bool own) {
 
 bool is_own(const UpdateWeight& w, const UpdateOptions& o) {
   const Optimizer& optimizer = optimizer_named(o.optimizer);
-  return !optimizer.is_for || optimizer.is_for(w);
+  return !optimizer.is_for || optimizer.is_for(w, o.attrs);
 }
 
-bool is_faster(const UpdateWeight& w, const UpdateOptions& o) {
-  if (o.loraplus_lr_ratio == 1) return false;
-  return w.name.find("lora_B") != std::string::npos || w.type.rank() == 1;
+double rate_factor(const UpdateWeight& w, const UpdateOptions& o) {
+  const bool faster = w.name.find("lora_B") != std::string::npos || w.type.rank() == 1;
+  return faster ? w.rate * o.loraplus_lr_ratio : w.rate;
 }
 
 ValueId rate_of(Builder& b, const std::vector<UpdateWeight>& weights, const Update& update,
                 const UpdateOptions& options, ValueId lr) {
-  if (!is_faster(weights[update.weights.front()], options)) return lr;
-  return ops::mul(b, lr, ops::constant(b, options.loraplus_lr_ratio, {DType::f64, {}}));
+  const double factor = rate_factor(weights[update.weights.front()], options);
+  return factor == 1 ? lr : ops::mul(b, lr, ops::constant(b, factor, {DType::f64, {}}));
 }
 
 bool works_by_element(const Rule& rule) {
@@ -78,6 +79,17 @@ void add_parts(std::vector<Update>& updates, size_t weight, bool own, const Type
          {units * part / parts * together, std::min(rows, units * (part + 1) / parts * together)}});
 }
 
+// The factors of the group's rates: 1, then the others in the order of the weights.
+std::vector<double> factors_of(const std::vector<UpdateWeight>& weights, const WeightGroup& group,
+                               const UpdateOptions& o) {
+  std::vector<double> factors{1};
+  for (size_t i = group.begin; i < group.end; ++i)
+    if (const double factor = rate_factor(weights[i], o);
+        std::find(factors.begin(), factors.end(), factor) == factors.end())
+      factors.push_back(factor);
+  return factors;
+}
+
 // Names the random numbers of a weight.
 int64_t key_of(uint64_t seed, const std::string& weight) {
   const DropoutKey key = dropout_key(seed, 0, scope_hash(weight));
@@ -98,11 +110,12 @@ std::vector<Update> updates_of(const std::vector<UpdateWeight>& weights, const T
         add_parts(updates, g.begin, is_own(weights[g.begin], o), here[g.begin], o);
       continue;
     }
+    const std::vector<double> factors = factors_of(weights, g, o);
     for (const bool own : {true, false})
-      for (const bool faster : {false, true}) {
+      for (const double factor : factors) {
         Update u{g.begin, {}, own};
         for (size_t i = g.begin; i < g.end; ++i)
-          if (is_own(weights[i], o) == own && is_faster(weights[i], o) == faster &&
+          if (is_own(weights[i], o) == own && rate_factor(weights[i], o) == factor &&
               !is_elsewhere(i))
             u.weights.push_back(i);
         if (!u.weights.empty()) updates.push_back(std::move(u));

@@ -14,9 +14,9 @@ struct Rule {
 Rule rule_of(const UpdateOptions& o, bool own);
 bool is_own(const UpdateWeight& w, const UpdateOptions& o);  // of the first rule
 bool works_by_element(const Rule& rule);                     // and takes some rows of a weight
-// Whether the weight has LoRA+'s rate: matrices B of an adapter and vectors, as in PEFT's
+// The weight's own rate times LoRA+'s ratio, which matrices B of an adapter and vectors have, as in PEFT's
 // create_loraplus_optimizer.
-bool is_faster(const UpdateWeight& w, const UpdateOptions& o);
+double rate_factor(const UpdateWeight& w, const UpdateOptions& o);
 
 // Weights [begin, end) whose gradients are looked at together.
 struct WeightGroup {

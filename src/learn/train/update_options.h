@@ -20,7 +20,7 @@ struct UpdateOptions {
   double ema_decay = 0;              // of the averages of weights (kAverageState); 0: none
   // Running statistics in f32, which forward passes move: averaged too.
   std::vector<std::pair<std::string, Shape>> statistics = {};
-  double loraplus_lr_ratio = 1;  // times the rate of weights for which is_faster() is true
+  double loraplus_lr_ratio = 1;  // LoRA+'s: times the rate of some weights (rate_factor)
   int64_t group_bytes = int64_t{64} << 20;
   DType gradients = DType::f32;  // type of gradients that are states (differentiate)
   Share share = {};              // this process among those that train the weights together

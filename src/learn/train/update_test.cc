@@ -166,7 +166,7 @@ std::vector<float> three_f32_steps(const Backend& backend, UpdateOptions options
     }
   }
   const Optimizer& optimizer = optimizer_named(options.optimizer);
-  const bool own = !optimizer.is_for || optimizer.is_for(weights[1]);
+  const bool own = !optimizer.is_for || optimizer.is_for(weights[1], options.attrs);
   const std::string& op = own ? optimizer.op : optimizer.other_op;
   int large = 0;  // nodes that update it
   for (const Node& n : programs[0].nodes)

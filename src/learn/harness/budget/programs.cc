@@ -1,6 +1,7 @@
 #include "learn/harness/budget/programs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/backends/null/null.h"
 #include "engine/ops/cost.h"
@@ -163,7 +164,10 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config,
                                          const std::vector<std::string>& targets,
                                          const std::set<std::string>& in_bf16) {
   std::vector<UpdateWeight> weights;
-  for (const ParamSpec& p : family_of(config).params(config)) {
+  const std::vector<ParamSpec> params = family_of(config).params(config);
+  int64_t last = 0;
+  for (const ParamSpec& p : params) last = std::max(last, p.depth);
+  for (const ParamSpec& p : params) {
     if (!p.is_trained()) continue;
     const DType kept = in_bf16.contains(p.name) ? DType::bf16 : DType::f32;
     UpdateWeight w{p.name, {kept, p.shape}, p.decay, p.looked_up};
@@ -172,6 +176,7 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config,
     w.is_target =
         is_linear(p) && std::any_of(targets.begin(), targets.end(),
                                     [&](const std::string& t) { return is_named(layer, t); });
+    w.rate = std::pow(config.layer_decay, static_cast<double>(last - p.depth));
     weights.push_back(std::move(w));
   }
   return weights;

@@ -15,7 +15,7 @@ Optimizer optimizer_adamw_torch_8bit() {
                                   state_codes("exp_avg_sq"), state_absmax("exp_avg_sq_scale")};
               },
           .is_for =
-              [](const UpdateWeight& w) {
+              [](const UpdateWeight& w, const Attrs&) {
                 return w.type.count() >= 4096 && w.type.count() % kCodesBlock == 0;
               },
           .other_op = "adamw",

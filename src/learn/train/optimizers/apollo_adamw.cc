@@ -49,7 +49,7 @@ Optimizer optimizer_apollo_adamw() {
                                     return OptimizerState{"scaled_grad", {weight.dtype, {}}};
                                   }};
               },
-          .is_for = [](const UpdateWeight& w) { return w.is_target; },
+          .is_for = [](const UpdateWeight& w, const Attrs&) { return w.is_target; },
           .other_op = "adamw",
           .other_states = adam_states,
           .needs_targets = true,

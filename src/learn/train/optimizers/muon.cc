@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-bool is_hidden_matrix(const UpdateWeight& w) {
+bool is_hidden_matrix(const UpdateWeight& w, const Attrs&) {
   const auto has = [&](const char* part) { return w.name.find(part) != std::string::npos; };
   return w.type.rank() == 2 && !w.looked_up && !has("head") && !has("embed");
 }

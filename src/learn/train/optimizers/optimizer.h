@@ -48,9 +48,15 @@ struct UpdateWeight {
   bool decay = true;       // weight decay applies
   bool looked_up = false;  // a table that ids index, as torch.nn.Embedding
   bool is_target = false;  // a linear layer's that --optim_target_modules names
+  double rate = 1;         // times the learning rate of the run
   bool in_parts =
       false;  // `type` is that of a part: other ranks have other parts (UpdateOptions::tensor)
 };
+
+// Whether this run decays the weight.
+inline bool decays(const UpdateWeight& w, const Attrs& attrs) {
+  return w.decay && attrs.real("weight_decay") != 0;
+}
 
 // A state of one weight of that type in a list of states: the name before the dot and the weight's
 // name, and the type. nullopt: this weight has none.
@@ -87,7 +93,12 @@ inline StateList state_absmax(std::string name) {
 
 // Whether bitsandbytes and Transformers' Trainer give the weight such states: not for embeddings,
 // nor for fewer elements than min_8bit_size.
-inline bool has_codes(const UpdateWeight& w) { return !w.looked_up && w.type.count() >= 4096; }
+inline bool has_codes(const UpdateWeight& w, const Attrs&) {
+  return !w.looked_up && w.type.count() >= 4096;
+}
+
+// H2409 nesterov without momentum, or with dampening (sgd.cc).
+Status check_nesterov(const Attrs& attrs);
 
 // A state of this name is the average of the weight: evaluations use it, and it is saved in place of the
 // weight (trainer.h).
@@ -115,7 +126,7 @@ struct Optimizer {
   StateLists (*states)(const Attrs& attrs) = nullptr;
   // The weights that `op` updates; nullptr: all. `other_op` updates the others, with the attributes
   // that it knows.
-  bool (*is_for)(const UpdateWeight& weight) = nullptr;
+  bool (*is_for)(const UpdateWeight& weight, const Attrs& attrs) = nullptr;
   std::string other_op = {};
   StateLists (*other_states)(const Attrs& attrs) = nullptr;
   bool needs_targets = false;  // --optim_target_modules must name layers

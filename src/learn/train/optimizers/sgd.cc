@@ -3,22 +3,19 @@
 #include "learn/train/optimizers/optimizer.h"
 
 namespace hone {
-namespace {
 
-Status check(const Attrs& attrs) {
+Status check_nesterov(const Attrs& attrs) {
   if (!attrs.flag("nesterov")) return Ok{};
   if (attrs.real("momentum") > 0 && attrs.real("dampening") == 0) return Ok{};
   return Error(err::kOptimizerArgument, "nesterov needs a momentum and no dampening")
       .todo("add momentum=0.9, or leave nesterov out");
 }
 
-}  // namespace
-
 Optimizer optimizer_sgd() {
   return {.names = {"sgd"},
           .op = "sgd",
           .arguments = {{"momentum", 0.0, 0}, {"dampening", 0.0}, {"nesterov", false}},
-          .check = check,
+          .check = check_nesterov,
           .states =
               [](const Attrs& attrs) {
                 StateLists lists;

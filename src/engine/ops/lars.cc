@@ -1,0 +1,67 @@
+// lars(p..., g..., [buffer...,] lr, step, g_scale) -> p'..., [buffer'...]: LARS (You et al., arXiv 1708.03888) in the form
+// has it, with g * g_scale for g and d the decay of a tensor:
+//   r = trust_coefficient |p| / (|g| + d |p| + eps) over the whole tensor, 1 where |p| or |g| is 0;
+//   with trust_clip min(r / lr, 1),
+// then SGD (sgd.cc) without decay by r (g + d p).
+// Operands as update_parts.h says; buffers of p's type.
+#include "engine/ops/update_parts.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer_lars(const NodeView& n) {
+  return infer_update(n, n.real("momentum") != 0 ? 1 : 0);
+}
+
+ValueId lars_trust(Builder& b, UpdateParts& u, const NodeView& n, size_t i, ValueId g) {
+  const auto number = [&](double v) { return ops::constant(b, v, {DType::f64, {}}); };
+  const ValueId weight = ops::sqrt(b, ops::sum_squares(b, u.p(i))),
+                size = ops::sqrt(b, ops::sum_squares(b, g));
+  const ValueId below = ops::add(b, ops::add(b, size, ops::mul(b, weight, number(u.decay(i)))),
+                                 number(u.attr("eps")));
+  const ValueId ratio =
+      ops::div(b, ops::mul(b, weight, number(u.attr("trust_coefficient"))), below);
+  const ValueId both = ops::minimum(b, ops::compare(b, weight, number(0), "gt"),
+                                    ops::compare(b, size, number(0), "gt"));
+  const ValueId trust = ops::select(b, both, ratio, number(1));
+  if (!n.flag("trust_clip")) return trust;
+  return ops::minimum(b, ops::div(b, trust, u.lr()), number(1));
+}
+
+Values decompose_lars(Builder& b, const NodeView& n) {
+  UpdateParts u(b, n);
+  const double momentum = u.attr("momentum");
+  const ValueId one = ops::constant(b, 1, {DType::f64, {}}),
+                later = ops::constant(b, 1 - u.attr("dampening"), {DType::f64, {}});
+  const ValueId fresh = ops::select(b, ops::compare(b, u.step(), one, "le"), one, later);
+  Values p, buffers;
+  for (size_t i = 0; i < u.count(); ++i) {
+    const ValueId trust = lars_trust(b, u, n, i, u.gradient(i));
+    ValueId change = u.times(u.gradient_l2(i), trust);
+    if (momentum != 0) {
+      const ValueId g = change;
+      change = ops::add(b, u.scaled(u.state(0, i), momentum), u.times(g, fresh));
+      buffers.push_back(change);
+      if (n.flag("nesterov")) change = ops::add(b, g, u.scaled(change, momentum));
+    }
+    p.push_back(ops::sub(b, u.p(i), u.times(change, u.lr())));
+  }
+  return u.results({p, buffers});
+}
+
+Cost cost_lars(const NodeView& n) { return update_cost(n, 14); }
+
+}  // namespace
+
+Op define_lars() {
+  return update_op("lars",
+                   {{"momentum", 0.0},
+                    {"dampening", 0.0},
+                    {"nesterov", false},
+                    {"trust_clip", false},
+                    required("trust_coefficient", 0.0),
+                    required("eps", 0.0)},
+                   infer_lars, decompose_lars, cost_lars);
+}
+
+}  // namespace hone
