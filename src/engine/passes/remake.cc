@@ -42,20 +42,28 @@ class Remaking {
   }
 
  private:
-  // The operands of an activation (its second one is kNoValue) or gate, and its kind.
+  // The operands of an activation (its second one is kNoValue) or gate, and its kind; x and gamma of a norm, and its
+  // gradient's name.
   using Operands = std::tuple<ValueId, ValueId, std::string>;
+  struct Made {
+    ValueId y = kNoValue, beta = kNoValue, rstd = kNoValue;  // those two of norms
+  };
   static size_t at(ValueId v) { return static_cast<size_t>(v); }
 
   void note_activation(const Node& n) {
     if (n.phase != Phase::forward) return;
     const NodeView view{p, n};
     if (n.op->name == "gate")
-      activated_[{n.in[0], n.in[1], n.attrs.text("kind")}] = n.out[0];
+      activated_[{n.in[0], n.in[1], n.attrs.text("kind")}] = {n.out[0]};
     else if (n.op->activation)
-      activated_[{n.in[0], kNoValue, n.op->name}] = n.out[0];
+      activated_[{n.in[0], kNoValue, n.op->name}] = {n.out[0]};
+    else if (is_norm(n))
+      activated_[{n.in[0], n.in[1], n.op->name + "_grad"}] = {
+          n.out[0], n.op->takes("beta") && view.has("beta") ? view.input("beta") : kNoValue,
+          n.out.back()};
     else if (n.op->attr("act") && view.text("act") != "none" && n.attrs.flag("save_pre") &&
              !view.has("residual"))
-      activated_[{n.out[1], kNoValue, n.attrs.text("act")}] = n.out[0];
+      activated_[{n.out[1], kNoValue, n.attrs.text("act")}] = {n.out[0]};
   }
 
   // Whether a node before node i may be after it: no node up to there reads what it makes.
@@ -68,20 +76,28 @@ class Remaking {
     });
   }
 
-  // The activation whose gradient node i makes; kNoValue: it must be kept, or there is none.
-  ValueId activation_of(size_t i) const {
+  static bool is_norm(const Node& n) { return n.op->takes("gamma") && n.op->takes("x"); }
+
+  // The activation or norm whose gradient node i makes; its y is kNoValue: it must be kept, or there is none.
+  Made activation_of(size_t i) const {
     const Node& n = p.nodes[i];
+    const NodeView view{p, n};
     const bool makes = n.op->attr("remade") && !n.attrs.flag("remade");
-    if (n.phase != Phase::backward || !makes || moved_[i]) return kNoValue;
-    const ValueId second = is_gate(n) ? n.in[1] : kNoValue;
-    const auto found = activated_.find({n.in[0], second, n.attrs.text("kind")});
-    if (found == activated_.end() || kept_[at(found->second)]) return kNoValue;
-    return p.type(found->second) == p.type(n.in[0]) ? found->second : kNoValue;
+    if (n.phase != Phase::backward || !makes || moved_[i]) return {};
+    const bool of_norm = is_norm(n);
+    const ValueId second = of_norm || is_gate(n) ? n.in[1] : kNoValue;
+    const auto found =
+        activated_.find({n.in[0], second, of_norm ? n.op->name : n.attrs.text("kind")});
+    if (found == activated_.end() || kept_[at(found->second.y)]) return {};
+    const Made& made = found->second;
+    if (of_norm && view.input("rstd") != made.rstd) return {};
+    return p.type(made.y) == (of_norm ? view.in("dy") : p.type(n.in[0])) ? made : Made{};
   }
-  static bool is_gate(const Node& n) { return n.in.size() == 3; }
+  static bool is_gate(const Node& n) { return n.in.size() == 3 && !is_norm(n); }
 
   bool remake_at(size_t i) {
-    const ValueId y = activation_of(i);
+    const Made made = activation_of(i);
+    const ValueId y = made.y;
     if (y == kNoValue) return false;
     std::vector<size_t> late;
     for (const size_t reader : readers_[at(y)])
@@ -92,7 +108,11 @@ class Remaking {
     const ValueId again = p.new_value(Type(p.type(y)));
     Node& gradient = p.nodes[i];
     gradient.attrs.set("remade", true);
-    gradient.out.insert(gradient.out.begin() + (is_gate(gradient) ? 2 : 1), again);
+    gradient.out.insert(gradient.out.end() - (gradient.attrs.flag("sums") ? 1 : 0), again);
+    if (made.beta != kNoValue) {
+      gradient.in.resize(gradient.op->operands.size(), kNoValue);
+      gradient.in.back() = made.beta;
+    }
     for (const size_t reader : late) {
       std::replace(p.nodes[reader].in.begin(), p.nodes[reader].in.end(), y, again);
       if (reader > i) continue;
@@ -105,7 +125,7 @@ class Remaking {
   Program& p;
   std::vector<std::vector<size_t>> readers_;  // by value: nodes
   std::vector<bool> kept_;                    // by value: an output or a new version
-  std::map<Operands, ValueId> activated_;
+  std::map<Operands, Made> activated_;
   std::vector<bool> moved_;                 // by node
   std::vector<std::vector<size_t>> after_;  // by node: the nodes that move there
 };

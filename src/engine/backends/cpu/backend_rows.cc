@@ -263,8 +263,8 @@ auto norm_of(NormKind kind) {
 }
 auto norm_gradient_of(NormKind kind) {
   return for_f32([kind](const NodeView& n, int) -> Result<Kernel> {
-    if (kind == NormKind::layer && n.flag("sums"))
-      return declined(n, "the kernel does not sum the rows of dx");
+    if (n.flag("remade") || (kind == NormKind::layer && n.flag("sums")))
+      return declined(n, "the kernel makes the gradients alone");
     return norm_gradient(n, kind);
   });
 }

@@ -4,8 +4,9 @@
 namespace hone::cuda {
 namespace {
 
-// Parts of a norm's parameters, three blocks for each multiprocessor of an H100.
-constexpr int64_t kMostNormParts = 396;
+// Parts of a norm's parameters: a block for each multiprocessor of an H100, with as many rows as have threads, or three of
+// a row that is wider than that. Each part is written and read once more.
+constexpr int64_t kMostNormParts = 132, kMostWideParts = 396;
 
 Result<Launches> refuse(const NodeView& n) {
   return no_kernel(n, fmt::format("not for {}", name_of(n.in(0).dtype)));
@@ -15,11 +16,11 @@ Result<Launches> refuse(const NodeView& n) {
 struct NormBlock {
   int64_t each, threads, rows;
 };
-NormBlock block_of(int64_t columns, int64_t most) {
+NormBlock block_of(int64_t columns, int64_t most, int64_t block_threads) {
   const int64_t eights = (columns + kNormed - 1) / kNormed, each = eights > kRowThreads ? most : 1;
   const int64_t warps = ((eights + each - 1) / each + kWarp - 1) / kWarp;
   const int64_t threads = std::clamp<int64_t>(warps * kWarp, kWarp, kRowThreads);
-  return {each, threads, std::clamp<int64_t>(kBlock / threads, 1, kMostNormRows)};
+  return {each, threads, std::clamp<int64_t>(block_threads / threads, 1, kMostNormRows)};
 }
 bool fits(const NormBlock& b, int64_t columns) { return columns <= b.each * b.threads * kNormed; }
 void set_block(Launch& l, const NormBlock& b) {
@@ -45,7 +46,7 @@ bool has_norm(const NodeView& n) {
 
 // Operands x, gamma, beta?; results y, mean (of layer_norm), rstd.
 Result<Launches> norm(const NodeView& n, bool is_layer) {
-  const NormBlock block = block_of(n.in(0).shape[1], 4);
+  const NormBlock block = block_of(n.in(0).shape[1], 4, kBlock);
   if (!has_norm(n) || !fits(block, n.in(0).shape[1])) return refuse(n);
   Norm all = norm_of(n, is_layer);
   all.eps = static_cast<float>(n.real("eps"));
@@ -78,16 +79,19 @@ void append_row_sums(Launches& all, const Type& type, const LaunchArgument& x,
 Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   const size_t rstd = n.slot("rstd"), dy = n.slot("dy"), dsum = n.slot("dsum");
   if (!has_norm(n)) return refuse(n);
-  NormBlock block = block_of(n.in(0).shape[1], 2);
+  NormBlock block = block_of(n.in(0).shape[1], 2, kRowThreads);
   const bool is_wide = !fits(block, n.in(0).shape[1]);
   if (is_wide) block = {1, kRowThreads, 1};
   Norm all = norm_of(n, is_layer);
   all.y = element_of(n.in(dy).dtype);
   all.dx = element_of(n.out(0).dtype);
   if (n.has(dsum)) all.dsum = element_of(n.in(dsum).dtype);
-  const bool sums_dx = is_layer && n.flag("sums");
+  const bool sums_dx = is_layer && n.flag("sums"), remade = n.flag("remade");
+  const bool has_beta = is_layer && n.has("beta");
+  const size_t made_results = is_layer ? 3 : 2, sums_result = made_results + (remade ? 1 : 0);
   all.has_sums = sums_dx && !is_wide && block.each == 1;
-  const int64_t parts = std::min((all.rows + block.rows - 1) / block.rows, kMostNormParts);
+  const int64_t parts = std::min((all.rows + block.rows - 1) / block.rows,
+                                 is_wide ? kMostWideParts : kMostNormParts);
   const int64_t sums_of_part = (all.has_sums ? 3 : 2) * int64_t{all.columns};
   Launches made;
   made.workspace_bytes = parts * sums_of_part * 4;
@@ -98,19 +102,22 @@ Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   is_layer ? dx.in(n.slot("mean")) : dx.none();
   dx.in(rstd).in(dy);
   n.has(dsum) ? dx.in(dsum) : dx.none();
-  dx.out(0).work().value(all).blocks(parts);
+  dx.out(0);
+  has_beta ? dx.in(n.slot("beta")) : dx.none();
+  remade ? dx.out(made_results) : dx.none();
+  dx.work().value(all).blocks(parts);
   set_block(dx, block);
   made.launches.push_back(std::move(dx));
   Launch sums("add_norm_parts");
   sums.work().out(1);
   is_layer ? sums.out(2) : sums.none();
-  all.has_sums ? sums.out(3) : sums.none();
+  all.has_sums ? sums.out(sums_result) : sums.none();
   sums.value(parts).value(all).blocks((sums_of_part + kWarp - 1) / kWarp);
   made.launches.push_back(std::move(sums));
   if (sums_dx && !all.has_sums) {  // rows that no thread keeps
     if (!has_row_parts(all.columns)) return refuse(n);
     append_row_sums(made, n.out(0), LaunchArgument::output(0), LaunchArgument::null(), DType::f32,
-                    LaunchArgument::output(3));
+                    LaunchArgument::output(sums_result));
   }
   return made;
 }

@@ -229,14 +229,18 @@ struct NormGrad {
   const float *mean, *rstd;  // mean: null for rms_norm
   const void *dy, *dsum;     // dsum: or null
   void* dx;
-  bool whole;
+  const void* beta;  // or null
+  void* y;           // for the norm again, in dy's type; or null
+  bool whole, rounds_xhat;
 };
 __device__ __forceinline__ NormGrad norm_grad_of(const void* x, const void* gamma, const float* mean,
                                                  const float* rstd, const void* dy,
-                                                 const void* dsum, void* dx, const Norm& n) {
+                                                 const void* dsum, void* dx, const void* beta,
+                                                 void* y, const Norm& n) {
   const bool whole = n.columns % kNormed == 0 && is_whole(x) && is_whole(gamma) && is_whole(dy) &&
-                     is_whole(dsum) && is_whole(dx);
-  return {x, gamma, mean, rstd, dy, dsum, dx, whole};
+                     is_whole(dsum) && is_whole(dx) && is_whole(beta) && is_whole(y);
+  const bool rounds_xhat = !n.is_layer && n.gamma == n.x && n.x != Element::f32;
+  return {x, gamma, mean, rstd, dy, dsum, dx, beta, y, whole, rounds_xhat};
 }
 // What all columns of a row share: dx = rstd g - xhat by_xhat - rest, and dsum.
 struct RowTerms {
@@ -257,6 +261,21 @@ __device__ __forceinline__ void add_to_columns(float (&x)[kNormed], float (&dy)[
     sum += dy[e];
     with_x += dy[e] * x[e];
   }
+}
+// The norm again, with the bits of norm_rows.
+__device__ __forceinline__ void write_again(const NormGrad& a, const Norm& n, int64_t row, int column,
+                                            const float (&xhat)[kNormed],
+                                            const float (&gamma)[kNormed]) {
+  if (a.y == nullptr) return;
+  const int count = count_of(n, column);
+  float v[kNormed], beta[kNormed];
+  if (a.beta != nullptr) read(beta, a.beta, n.gamma, column, count, a.whole);
+  HONE_UNROLL
+  for (int e = 0; e < kNormed; ++e) {
+    const float x = a.rounds_xhat ? rounded(xhat[e], n.x) : xhat[e];
+    v[e] = a.beta != nullptr ? x * gamma[e] + beta[e] : x * gamma[e];
+  }
+  write(a.y, n.y, row * n.columns + column, v, count, a.whole);
 }
 __device__ __forceinline__ void write_dx(const NormGrad& a, const Norm& n, int64_t at, int count,
                                          const float (&xhat)[kNormed], float (&g)[kNormed],
@@ -347,6 +366,9 @@ __device__ __forceinline__ void norm_grad_rows(const NormGrad& a, float* parts, 
     if (!is_there) continue;
     HONE_UNROLL
     for (int k = 0; k < kEach; ++k) {
+      if (!kKeeps && a.y != nullptr)
+        read(gamma, a.gamma, n.gamma, column_of(k), count_of(n, column_of(k)), a.whole);
+      write_again(a, n, row, column_of(k), x[k], gamma);
       write_dx(a, n, row * n.columns + column_of(k), count_of(n, column_of(k)), x[k], g[k], r);
       if (kSums < 3) continue;
       HONE_UNROLL
@@ -380,6 +402,7 @@ __device__ __forceinline__ void norm_grad_wide_rows(const NormGrad& a, float* pa
           with_x += own_with_x;
           continue;
         }
+        write_again(a, n, row, column, x, gamma);
         write_dx(a, n, at, count, x, g, r);
         for (int e = 0; e < count; ++e) {
           float &to_gamma = part[column + e], &to_beta = part[n.columns + column + e];
@@ -400,8 +423,8 @@ __device__ __forceinline__ void norm_grad_wide_rows(const NormGrad& a, float* pa
 #define HONE_NORM_GRAD(name, rows_of)                                                             \
   HONE_WIDE_ROW_KERNEL(name, const void* x, const void* gamma, const float* mean,                 \
                        const float* rstd, const void* dy, const void* dsum, void* dx,             \
-                       float* parts, Norm n) {                                                    \
-    rows_of(norm_grad_of(x, gamma, mean, rstd, dy, dsum, dx, n), parts, n);                       \
+                       const void* beta, void* y, float* parts, Norm n) {                         \
+    rows_of(norm_grad_of(x, gamma, mean, rstd, dy, dsum, dx, beta, y, n), parts, n);              \
   }
 HONE_NORM_GRAD(norm_grad_1, norm_grad_rows<1>)
 HONE_NORM_GRAD(norm_grad_2, norm_grad_rows<2>)
