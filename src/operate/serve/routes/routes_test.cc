@@ -491,6 +491,7 @@ TEST_F(ServeRoutes, CountsRequestsAndSaysWhetherItIsReady) {
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_EQ(get("/v2/health/live").status, 200);
   context_->ready = true;
+  EXPECT_EQ(json_of(get("/readyz")), Json({{"endpoint", "123"}}));  // names no process
   const std::string text = get("/metrics").body;
   EXPECT_NE(text.find("hone_serve_requests_total{route=\"status\",code=\"200\"}"),
             std::string::npos);
@@ -510,7 +511,8 @@ TEST(InferenceServer, AsksForKeysAndTellsOriginsWhatTheyMay) {
   };
   EXPECT_EQ(status({}).status, 401);
   EXPECT_EQ(status({{"authorization", "Bearer secre"}}).status, 401);
-  EXPECT_EQ(status({{"authorization", "Bearer other"}}).status, 200);
+  for (const char* scheme : {"Bearer", "bearer", "BEARER"})
+    EXPECT_EQ(status({{"authorization", fmt::format("{} other", scheme)}}).status, 200);
   EXPECT_EQ(status({{"x-api-key", "secret"}}).status, 200);
   EXPECT_EQ(http.get(server->url() + "/healthz").value().status, 200);
   EXPECT_EQ(status({{"x-api-key", "secret"}, {"origin", "https://a.example"}})
