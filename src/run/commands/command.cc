@@ -1,9 +1,5 @@
 #include "run/commands/command.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "base/core/log.h"
 #include "run/commands/screen.h"
 
@@ -77,17 +73,6 @@ Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& ar
     for (const std::string& notice : parsed.outcome.notices) log_info("{}", notice);
   }
   return parsed;
-}
-
-void print_out(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      throw OutputClosed{errno};
-    }
-    text.remove_prefix(static_cast<size_t>(n));
-  }
 }
 
 }  // namespace hone

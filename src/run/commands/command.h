@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/core/error.h"
+#include "base/core/output.h"
 #include "base/core/version.h"
 #include "base/settings/settings.h"
 #include "run/manual/sheet.h"
@@ -75,12 +76,5 @@ struct Parsed {
 // pipeline runs it with --dump-config before the first step.
 Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args,
                               const std::function<Status()>& check = {});
-
-// Writes bytes to standard output at once. When that fails it throws OutputClosed, which main turns
-// into a quiet end (the reader of a pipe went away) or an Error (a full disk).
-struct OutputClosed {
-  int reason;  // errno
-};
-void print_out(std::string_view text);
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <future>
 #include <set>
 
+#include "base/core/output.h"
 #include "base/core/text.h"
 #include "base/store/crc32c.h"
 #include "base/store/errors.h"
@@ -36,12 +37,7 @@ Result<int64_t> read_block(int fd, std::vector<std::byte>& block) {
 class OutputWriter : public Writer {
  public:
   Status write(std::span<const std::byte> bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return Error(err::kStoreFailed, "cannot write to standard output");
-      bytes = bytes.subspan(static_cast<size_t>(n));
-    }
+    print_out({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     return Ok{};
   }
   Status sync() override { return Ok{}; }
