@@ -144,6 +144,22 @@ TEST_F(RemoteTest, SlurmGetsAJobThatStartsTheLauncherAgain) {
   ::unsetenv("SLURM_JOB_ID");
 }
 
+TEST_F(RemoteTest, APreemptedJobIsQueuedAgain) {
+  ::setenv("SLURM_JOB_ID", "17", 1);
+  LaunchRequest r = request();
+  r.hosts.clear();
+  r.port = 0;
+  program("srun", "exit 143");
+  for (const bool preempted : {false, true}) {
+    program("scontrol", "echo \"$*\" >> " + folder_ + "/asked; echo JobId=17 PreemptTime=" +
+                            (preempted ? "2026-11-29T01:03:41" : "None") + " TimeLimit=1");
+    EXPECT_NE(rank_launcher_named("slurm")->run(r)->status, 0);
+    EXPECT_EQ(content("asked").find("requeue 17") != std::string::npos, preempted)
+        << content("asked");
+  }
+  ::unsetenv("SLURM_JOB_ID");
+}
+
 TEST_F(RemoteTest, TheAddressIsOfTheWayToTheHost) {
   EXPECT_EQ(address_towards("127.0.0.1").value(), "127.0.0.1");
   EXPECT_TRUE(address_towards("no.such.host.invalid").error().is(err::kLaunchRequest));

@@ -69,17 +69,34 @@ Result<LaunchEnd> submit(const LaunchRequest& r) {
   return LaunchEnd{};
 }
 
+// Slurm signals a job that it preempts, and queues it again after a grace period. A job that saves and ends in that
+// time counts as failed, so it queues itself.
+void queue_again_if_preempted() {
+  const std::string job = environment("SLURM_JOB_ID");
+  const auto shown = run_command({"scontrol", "show", "job", "-o", job}, {.timeout_seconds = 30});
+  constexpr std::string_view kKey = " PreemptTime=";
+  const size_t at = shown.ok() ? shown->out.find(kKey) : std::string::npos;
+  if (at == std::string::npos || shown->out.compare(at + kKey.size(), 4, "None") == 0) return;
+  log_info("job {} was preempted: it is queued again", job);
+  const auto queued = run_command({"scontrol", "requeue", job}, {.timeout_seconds = 30});
+  if (!queued.ok() || queued->status != 0)
+    log_warning("Slurm does not queue job {} again: {}", job,
+                queued.ok() ? trim(queued->err) : queued.error().what());
+}
+
 Result<LaunchEnd> run_slurm(const LaunchRequest& r) {
   if (!is_in_job()) return submit(r);
   const auto server = HONE_TRY(serve_ranks(r, true));
   const std::string address = r.address.empty() ? host_name() : r.address;
   install_stop_handlers();
-  return run_restarts(r, *server,
-                      {.children = [&](const LaunchRequest& now) -> Result<std::vector<RankChild>> {
-                        std::vector<RankChild> children;
-                        children.push_back(srun_child(now, address, server->port()));
-                        return children;
-                      }});
+  const auto srun = [&](const LaunchRequest& now) -> Result<std::vector<RankChild>> {
+    std::vector<RankChild> children;
+    children.push_back(srun_child(now, address, server->port()));
+    return children;
+  };
+  LaunchEnd end = HONE_TRY(run_restarts(r, *server, {.children = srun}));
+  if (end.status != 0) queue_again_if_preempted();
+  return end;
 }
 
 Result<std::string> show_slurm(const LaunchRequest& r) {
