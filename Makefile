@@ -62,6 +62,8 @@ nightly: install-check configure ## every test, the long loops and all sanitizer
 	@$(CTEST)
 	@HONE_UNITY=OFF tools/sanitize.sh asan  # has ubsan in it
 	@tools/sanitize.sh tsan
+	@tools/sanitize.sh asan --ranks
+	@tools/sanitize.sh tsan --ranks
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 	@tools/scratch_add.sh
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# tools/sanitize.sh asan|ubsan|tsan [--some | PROGRAM ...]   builds the unit tests in build/<preset> and
+# tools/sanitize.sh asan|ubsan|tsan [--some | --ranks | PROGRAM ...]   builds the unit tests in build/<preset> and
 # runs them all but the slow ones; --some: those of rooms with SANITIZE, not optimized, and without the
 # checks that take a quarter of the compiler's time and that the processor or the address sanitizer makes
 # too; programs name some of them.
+# --ranks: builds hone instead, and trains with 2 and 3 ranks that are processes, of which some are killed.
 # HONE_UNITY=OFF compiles each file by itself, which takes twice as long and finds missing includes.
 # hone turns its own mistakes into bugs, so leaks and races are the point here.
 set -euo pipefail
@@ -26,6 +27,12 @@ if [ "${1:-}" = --some ]; then
 elif [ $# -gt 0 ]; then
   chosen+=(-R "^($(IFS='|'; echo "$*"))(\.[0-9]+)?$")
   programs=("$@")
+fi
+if [ "${1:-}" = --ranks ]; then
+  nice ninja -C "build/$preset" -j "$jobs" hone
+  export HONE_TIMES_SLOWER=20
+  python3 tests/faults/ranks.py --hone "build/$preset/bin/hone" rule_17_losses_do_not_depend_on_the_world rule_16_the_model_folder
+  exec python3 tests/faults/elastic.py --hone "build/$preset/bin/hone" --kills 3 rule_8_random_kills nothing_is_lost
 fi
 nice ninja -C "build/$preset" -j "$jobs" "${programs[@]}"
 ctest "${chosen[@]}" --output-on-failure -j "$jobs" --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
