@@ -110,6 +110,9 @@ ValueId activation(Builder& b, ValueId x,
 ValueId activation_grad(Builder& b, ValueId x, ValueId dy,
                         const std::string& kind);                         // op "activation_grad"
 ValueId gate(Builder& b, ValueId a, ValueId x, const std::string& kind);  // activation(a) * x
+// grouped_matmul with the matrices of all groups in blocks, one after the other: [G*M,K].
+ValueId grouped_blocks(Builder& b, ValueId x, const InBlocks& w, ValueId starts,
+                       bool trans_w = false, DType rounded = DType::f32);
 // y[T,N] = act(x[T,K] W + bias[N]) + residual[T,N]; W is [K,N], or [N,K] when trans_w. Inputs: x,
 // w, bias?, residual?. Attribute save_pre adds output 1: the value before the activation (which
 // gradients need).

@@ -172,6 +172,25 @@ bool absorb_dequantize(Facts& f, size_t i) {
   return true;
 }
 
+// A product of groups whose weights are a view of a matrix in blocks reads its payload.
+bool absorb_blocks_of_groups(Facts& f, size_t i) {
+  Node& n = f.p.nodes[i];
+  if (n.op->name != "grouped_matmul") return false;
+  const ValueId w = n.in[Op::kWeightOperand];
+  if (f.producer(w) < 0) return false;
+  const Node& view = f.p.nodes[static_cast<size_t>(f.producer(w))];
+  if (view.op->name != "reshape" || f.producer(view.in[0]) < 0) return false;
+  const Node& from = f.p.nodes[static_cast<size_t>(f.producer(view.in[0]))];
+  if (!from.op->widens || f.p.type(w).dtype != f.p.type(n.in[0]).dtype) return false;
+  const NodeView blocks{f.p, from};
+  n.op = f.p.ops().find("grouped_blocks");
+  n.in = {n.in[0], blocks.input("payload"), n.in[2]};
+  for (const char* scale : {"scales", "nested_scales", "offset"})
+    n.in.push_back(blocks.has(scale) ? blocks.input(scale) : kNoValue);
+  n.attrs.set("scheme", blocks.text("scheme"));
+  return true;
+}
+
 // Each node is looked at once, and once more after each rule that joined it with another.
 template <class Rule>
 bool apply(Program& p, Rule rule, int64_t* looked_at) {
@@ -193,7 +212,8 @@ bool residual_of_product(Facts& f, size_t i) { return absorb_residual(f, i, true
 }  // namespace
 
 Result<bool> fuse_forward(Program& p, int64_t* looked_at) {
-  const bool widened = apply(p, absorb_dequantize, nullptr);
+  const bool linear = apply(p, absorb_dequantize, nullptr);
+  const bool widened = apply(p, absorb_blocks_of_groups, nullptr) || linear;
   if (widened) remove_dead_nodes(p);  // nodes without a reader
   bool a = apply(p, absorb_activation, looked_at);
   bool b = apply(p, residual_of_other, looked_at);

@@ -2,6 +2,7 @@
 //
 //   forward (before differentiate)
 //     linear(x, dequantize(q, s))    -> linear {scheme} of q and s: no f32 copy of the weight
+//     grouped_matmul(x, dequantize(q, s), starts) -> grouped_blocks(x, q, starts, s)
 //     gelu(linear(x, w, b))          -> linear {act="gelu", save_pre}
 //     add(linear(x, w, b), r)        -> linear with residual r
 //     add(dropout(x), r)             -> dropout with residual r

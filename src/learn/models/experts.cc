@@ -51,7 +51,7 @@ class Experts {
       up = ops::add(b_, up, a->up(b_, low, groups.starts, F_, 2 * F_));
     }
     const ValueId inner = ops::gate(b_, gate, up, activation_kind(style_.act));
-    ValueId out = multiplied(inner, down_weight(), groups.starts);
+    ValueId out = multiplied(inner, down(), groups.starts);
     if (const auto a = adapter_of(kDown, F_, C_)) out = a->added(b_, out, inner, groups.starts);
     return ops::combine_rows(b_, out, groups.places, routing.shares);
   }
@@ -154,10 +154,10 @@ class Experts {
     const std::string at = fmt::format("{}experts.{}", at_, name);
     ParamSpec spec{at, {E_, b_.type(x).shape[1], out}};
     spec.std = g_.init_std;
-    const ValueId w = g_.weight(std::move(spec));
+    spec.in_out = true;
+    const ValueId product = multiplied(x, std::move(spec), groups.starts);
     const ValueId bias = g_.weight({at + "_bias", {E_, out}, ParamSpec::Init::zeros, 0, false});
-    const ValueId y = ops::add(b_, ops::grouped_matmul(b_, x, w, groups.starts),
-                               ops::gather_rows(b_, bias, groups.groups));
+    const ValueId y = ops::add(b_, product, ops::gather_rows(b_, bias, groups.groups));
     const auto a = adapter_of(name, b_.type(x).shape[1], out);
     return a ? a->added(b_, y, x, groups.starts) : y;
   }
@@ -186,32 +186,35 @@ class Experts {
   // x [N,C] times both matrices of its expert, [N,F] each.
   std::pair<ValueId, ValueId> gate_and_up(ValueId x, ValueId starts) {
     if (style_.is_merged) {
-      const ValueId both = multiplied(x, merged_weight(kGateUp, 2 * F_, C_), starts);
+      const ValueId both = multiplied(x, merged(kGateUp, 2 * F_, C_), starts);
       const ValueId gate = ops::slice(b_, both, 1, 0, F_);
       return {gate, ops::slice(b_, both, 1, F_, 2 * F_)};
     }
     const ValueId gate = multiplied(x, gate_or_up(style_.gate, 0), starts);
     return {gate, multiplied(x, gate_or_up(style_.up, 1), starts)};
   }
-  ValueId merged_weight(const char* name, int64_t out, int64_t in) {
+  ParamSpec merged(const char* name, int64_t out, int64_t in) const {
     ParamSpec spec{fmt::format("{}experts.{}", at_, name), {E_, out, in}};
     spec.std = g_.init_std;
-    return g_.weight(std::move(spec));
+    return spec;
   }
-  ValueId gate_or_up(const char* name, int64_t part) {
+  ParamSpec gate_or_up(const char* name, int64_t part) const {
     ParamSpec spec = matrices(name, F_, C_);
     spec.merged = {merged_at() + "experts.gate_up_proj", part, 2};
-    return g_.weight(std::move(spec));
+    return spec;
   }
-  ValueId down_weight() {
-    if (style_.is_merged) return merged_weight(kDown, C_, F_);
+  ParamSpec down() const {
+    if (style_.is_merged) return merged(kDown, C_, F_);
     ParamSpec spec = matrices(style_.down, C_, F_);
     spec.merged = {merged_at() + "experts.down_proj", 0, 1};
-    return g_.weight(std::move(spec));
+    return spec;
   }
   std::string merged_at() const { return *style_.other_at != 0 ? other_at() : at_; }
-  ValueId multiplied(ValueId x, ValueId w, ValueId starts) {
-    return ops::grouped_matmul(b_, x, w, starts, true);
+  // Each row of x times the matrix of its expert.
+  ValueId multiplied(ValueId x, ParamSpec spec, ValueId starts) {
+    const DType rounded = g_.quantize(spec, at_ + "experts");
+    const bool trans = !spec.in_out || !spec.scheme.empty();
+    return ops::grouped_matmul(b_, x, g_.weight(std::move(spec)), starts, trans, rounded);
   }
 
   ModelGraph& g_;

@@ -77,8 +77,20 @@ ValueId ModelGraph::weight(ParamSpec spec) {
     const auto it = params_.find(spec.name + name);
     return it == params_.end() ? kNoValue : it->second;
   };
-  return ops::dequantize(
+  const ValueId wide = ops::dequantize(
       b, {spec.scheme, v, beside(kScales), beside(kNestedScales), beside(kScaleOffset)});
+  if (spec.shape.size() != 3) return wide;
+  const Shape matrix = block_shape(spec);
+  return ops::reshape(b, wide, {spec.shape[0], matrix[0] / spec.shape[0], matrix[1]});
+}
+
+DType ModelGraph::quantize(ParamSpec& spec, const std::string& at) {
+  const Quantization* q = config.quantization.get();
+  if (q == nullptr) return DType::f32;
+  spec.scheme = q->scheme_of(config, at, block_shape(spec)[1]);
+  if (spec.scheme.empty()) return DType::f32;
+  spec.nested = q->nested && block_scheme(spec.scheme)->scaled > 0;
+  return q->bf16 ? DType::bf16 : DType::f32;
 }
 
 std::string ModelGraph::scheme_in_file(const std::string& name, int64_t columns) const {
@@ -126,15 +138,8 @@ ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const 
   spec.std = o.std < 0 ? init_std : o.std;
   spec.in_out = o.in_out;
   LinearLayer how = o;
-  DType rounded = DType::f32;
-  if (const Quantization* q = config.quantization.get(); q != nullptr) {
-    spec.scheme = q->scheme_of(config, at, in);
-    spec.nested = q->nested && !spec.scheme.empty() && block_scheme(spec.scheme)->scaled > 0;
-    if (!spec.scheme.empty()) {
-      how.in_out = false;  // kept as [out,in]
-      if (q->bf16) rounded = DType::bf16;
-    }
-  }
+  const DType rounded = quantize(spec, at);
+  if (!spec.scheme.empty()) how.in_out = false;  // kept as [out,in]
   const ValueId w = weight(std::move(spec));
   const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
   if (config.adapter && config.adapter->adapts(config, at))

@@ -120,7 +120,11 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
 
   // --- weights: declared and used by one call. To use a weight twice, declare it twice in the same
   // way, or get it by param().
+  // One in blocks is [out,in] whatever its spec, a stack [E,out,in].
   ValueId weight(ParamSpec spec);
+  // Gives the weight of the layer `at` the form that the config's quantization says; returns the type to which its
+  // product rounds both operands.
+  DType quantize(ParamSpec& spec, const std::string& at);
   // A weight that was declared before.
   ValueId param(const std::string& name) const;
   // An embedding of ids [rows,channels].

@@ -27,7 +27,7 @@ struct ParamSpec {
   bool trained = true;  // no: kept and saved as it is, and initialized where a checkpoint lacks it
   bool moves = false;   // not trained, and changed by the training forward pass: running statistics
   bool looked_up = false;   // a table whose rows ids look up: it multiplies nothing
-  bool in_out = false;      // of a linear layer: [in,out], else [out,in]
+  bool in_out = false;      // of a linear layer: [in,out], else [out,in]; of a stack [E,in,out]
   std::string scheme = {};  // its form in blocks (quantization.h); "": f32
   bool nested = false;      // its scales in 8 bits
   // The role of the weight under an adapter (adapter.h). Without one all are `whole`.

@@ -27,7 +27,19 @@ std::string Quantization::scheme_of(const ModelConfig& c, const std::string& lay
 }
 
 Shape block_shape(const ParamSpec& spec) {
-  return spec.in_out ? Shape{spec.shape[1], spec.shape[0]} : spec.shape;
+  const size_t last = spec.shape.size() - 1;
+  const int64_t stacks = last == 2 ? spec.shape[0] : 1;
+  const int64_t out = spec.shape[spec.in_out ? last : last - 1],
+                in = spec.shape[spec.in_out ? last - 1 : last];
+  return {stacks * out, in};
+}
+
+int64_t family_element(const ParamSpec& spec, int64_t i) {
+  if (!spec.in_out) return i;
+  const size_t last = spec.shape.size() - 1;
+  const int64_t in = spec.shape[last - 1], out = spec.shape[last];
+  const int64_t stack = i / (in * out), within = i % (in * out);
+  return stack * in * out + within % in * out + within / in;
 }
 
 std::vector<KeptState> kept_states(const ParamSpec& spec) {

@@ -369,23 +369,6 @@ Result<std::string> base_of_adapter(const std::string& folder) {
 
 }  // namespace
 
-namespace {
-
-Status check_quantized_experts(const Pretrained& p) {
-  if (!p.config.quantization) return Ok{};
-  const std::vector<ParamSpec> params = family_of(p.config).params(p.config);
-  if (std::none_of(params.begin(), params.end(),
-                   [](const ParamSpec& spec) { return spec.shape.size() == 3; }))
-    return Ok{};
-  return Error(err::kSettingConflict,
-               fmt::format("the weights of experts ({}) in few bits are not supported",
-                           p.config.text("model_type", p.config.family)))
-      .at(p.name)
-      .todo("leave the flags of quantization out; --bf16 halves the memory of products");
-}
-
-}  // namespace
-
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
   if (const std::string base = HONE_TRY(base_of_adapter(name)); !base.empty()) {
     OpenOptions with = options;
@@ -405,7 +388,6 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
                              p.config.quantization->scheme, options.quantization->scheme))
         .at(p.name + ": quantization_config")
         .todo("leave the flags out: the weights stay quantized as stored");
-  HONE_TRY(check_quantized_experts(p));
   HONE_TRY(open_adapter(p, options));
   HONE_TRY(settle_vocabulary(p, options));
   if ((p.config.adapter || stored) && !p.config.quantization)

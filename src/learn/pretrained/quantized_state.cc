@@ -83,10 +83,8 @@ bool finite_blocks(const BlockScheme& scheme, const std::byte* at, int64_t block
 std::vector<float> in_family_order(std::vector<float> x, const ParamSpec& spec) {
   if (!spec.in_out) return x;
   std::vector<float> turned(x.size());
-  const auto rows = static_cast<size_t>(spec.shape[1]),
-             columns = static_cast<size_t>(spec.shape[0]);
-  for (size_t r = 0; r < rows; ++r)
-    for (size_t c = 0; c < columns; ++c) turned[c * rows + r] = x[r * columns + c];
+  for (size_t i = 0; i < x.size(); ++i)
+    turned[static_cast<size_t>(family_element(spec, static_cast<int64_t>(i)))] = x[i];
   return turned;
 }
 

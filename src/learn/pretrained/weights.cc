@@ -100,12 +100,8 @@ constexpr int64_t kWhole = std::numeric_limits<int64_t>::max();  // a state in o
 // Elements of a whole weight that is in memory, turned to [out,in].
 WeightReader reader_of(const std::vector<float>& x, const ParamSpec& spec) {
   return [&x, &spec](int64_t first, std::span<float> to) -> Status {
-    const int64_t columns = block_shape(spec)[1];
-    for (int64_t i = 0; i < static_cast<int64_t>(to.size()); ++i) {
-      const int64_t at = first + i;
-      const int64_t from = spec.in_out ? at % columns * spec.shape[1] + at / columns : at;
-      to[static_cast<size_t>(i)] = x[static_cast<size_t>(from)];
-    }
+    for (int64_t i = 0; i < static_cast<int64_t>(to.size()); ++i)
+      to[static_cast<size_t>(i)] = x[static_cast<size_t>(family_element(spec, first + i))];
     return Ok{};
   };
 }
@@ -140,16 +136,45 @@ bool is_new(const WeightSource& weights, const ModelConfig& config, const ParamS
   return t == nullptr || (head.replace_other_sizes && t->type.shape != spec.shape);
 }
 
-// Reads a weight in blocks: as stored; else in parts, or as a whole if the file has it transposed.
+// A weight that the file has transposed, [out,in]: one matrix is in memory, of a stack too.
+class TurnedWeight {
+ public:
+  TurnedWeight(const WeightSource& weights, const TensorInfo& t, const ParamSpec& spec)
+      : weights_(weights), tensor_(t), spec_(spec) {
+    const size_t last = spec.shape.size() - 1;
+    each_ = spec.shape[last] * spec.shape[last - 1];
+  }
+  Status operator()(int64_t first, std::span<float> to) {
+    for (int64_t i = 0; i < std::ssize(to); ++i) {
+      const int64_t at = family_element(spec_, first + i), stack = at / each_;
+      if (stack != held_) HONE_TRY(hold(stack));
+      to[static_cast<size_t>(i)] = matrix_[static_cast<size_t>(at - stack * each_)];
+    }
+    return Ok{};
+  }
+
+ private:
+  Status hold(int64_t stack) {
+    matrix_.resize(static_cast<size_t>(each_));
+    HONE_TRY(weights_.read_range(tensor_.name, DType::f32, stack * each_,
+                                 std::as_writable_bytes(std::span(matrix_))));
+    held_ = stack;
+    return Ok{};
+  }
+
+  const WeightSource& weights_;
+  const TensorInfo& tensor_;
+  const ParamSpec& spec_;
+  std::vector<float> matrix_;
+  int64_t each_ = 0, held_ = -1;
+};
+
+// Reads a weight in blocks: as stored; else in parts, matrix by matrix if the file has it transposed.
 Status read_in_blocks(Session& session, const WeightSource& weights, const TensorInfo& t,
                       const ParamSpec& spec) {
   if (t.blocks == spec.scheme && t.nested == spec.nested)
     return copy_blocks(session, spec, weights, t);
-  if (spec.in_out) {
-    std::vector<float> x(static_cast<size_t>(t.type.count()));
-    HONE_TRY(weights.read(t.name, DType::f32, std::as_writable_bytes(std::span(x))));
-    return write_quantized(session, spec, reader_of(x, spec), t.file);
-  }
+  if (spec.in_out) return write_quantized(session, spec, TurnedWeight(weights, t, spec), t.file);
   const auto read = [&](int64_t first, std::span<float> to) {
     return weights.read_range(t.name, DType::f32, first, std::as_writable_bytes(to));
   };

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/backends/cpu/backend_support.h"
-#include "engine/backends/cpu/gemm/gemm.h"
+#include "engine/backends/cpu/backend_blocks.h"
 
 namespace hone::cpu {
 namespace {
@@ -50,11 +49,42 @@ int64_t unit_columns(int64_t columns, int64_t groups, int threads) {
   return parts_of(parts_of(columns, parts), kColumnStep) * kColumnStep;
 }
 
+// The weights of groups in blocks: a unit widens its part alone.
+struct GroupBlocks {
+  BlockOperands operands;
+  int64_t bytes = 0;  // of a part in f32; 0: the weights are floats
+
+  // The part of group e for `call`, whose first column is `column`, in `to`.
+  void widen(const KernelArgs& a, Gemm& call, int64_t all_columns, int64_t e, int64_t column,
+             float* to) const {
+    const Blocks blocks = operands.of(a);
+    if (call.trans_b)
+      widen_part(blocks, a.in[1], e * all_columns + column, call.n, 0, call.k, to);
+    else
+      widen_part(blocks, a.in[1], e * call.k, call.k, column, call.n, to);
+    call.b = to;
+    call.ldb = call.trans_b ? call.k : call.n;
+  }
+};
+
+// The types of both operands of the product.
+Status set_types(const NodeView& n, Gemm& g, bool in_blocks) {
+  g.bf16 = n.flag("bf16");
+  g.f16 = n.flag("f16");
+  g.a_type = HONE_TRY(rounded_operand(n, 0));
+  const bool widens = !g.bf16 && !g.f16 && n.in(1).dtype == DType::bf16;
+  if (!in_blocks) g.b_type = widens ? Element::bf16 : HONE_TRY(rounded_operand(n, 1));
+  return Ok{};
+}
+
 // Groups have other numbers of rows in each step. All take the path of their mean, so that the bits of a row
 // depend neither on the rows beside it nor on their number; a few rows in all are multiplied one by one.
 Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
   if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
-  const int64_t rows = n.in(0).shape[0], groups = n.in(1).shape[0];
+  const int64_t rows = n.in(0).shape[0], groups = n.in(2).shape[0] - 1;
+  const bool in_blocks = n.node.op->name == "grouped_blocks";
+  GroupBlocks weights;
+  if (in_blocks) weights.operands = HONE_TRY(block_operands(n, n.in(1).shape));
   Gemm g;
   g.k = n.in(0).shape[1];
   g.n = n.out(0).shape[1];
@@ -62,11 +92,7 @@ Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
   g.lda = g.k;
   g.ldb = g.trans_b ? g.k : g.n;
   g.ldc = g.n;
-  g.bf16 = n.flag("bf16");
-  g.f16 = n.flag("f16");
-  g.a_type = HONE_TRY(rounded_operand(n, 0));
-  const bool widens = !g.bf16 && !g.f16 && n.in(1).dtype == DType::bf16;
-  g.b_type = widens ? Element::bf16 : HONE_TRY(rounded_operand(n, 1));
+  HONE_TRY(set_types(n, g, in_blocks));
   const bool one_by_one = rows <= kGemmSmallRows && !g.bf16 && !g.f16;
   if (!one_by_one) g.rows_like = std::max(rows / groups, kGemmSmallRows + 1);
   const int64_t height = one_by_one ? 1 : std::min(rows, kUnitRows),
@@ -80,10 +106,15 @@ Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
   }
   sized.m = height;
   const GemmSums sums = gemm_sums(sized);
+  if (in_blocks) weights.bytes = whole_lines(4 * sized.n * g.k);
+  const int64_t each = bytes + weights.bytes;  // of the workspace of a thread
+  const std::string kept = in_blocks                              ? "." + n.text("scheme")
+                           : g.b_type == Element::bf16 && !g.bf16 ? ".bf16"
+                                                                  : "";
   return Kernel{
       fmt::format("cpu.grouped_matmul{}{}.k{}{}", *sums.parts ? "_" : "", sums.parts, sums.block_k,
-                  widens ? ".bf16" : ""),
-      bytes * threads, [=](const KernelArgs& a) {
+                  kept),
+      each * threads, [=](const KernelArgs& a) {
         const int32_t* starts = in_i32(a, 2);
         const int64_t across = parts_of(g.n, width);
         const auto count = [&](int64_t e) {
@@ -95,9 +126,13 @@ Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
           call.m = std::min<int64_t>(height, starts[e + 1] - row);
           call.n = std::min(width, g.n - column);
           call.a = element(a.in[0], g.a_type, row * g.k);
-          call.b = element(a.in[1], g.b_type, e * g.k * g.n + column * (g.trans_b ? g.ldb : 1));
+          char* const own = static_cast<char*>(a.workspace) + thread * each;
+          if (in_blocks)
+            weights.widen(a, call, g.n, e, column, reinterpret_cast<float*>(own + bytes));
+          else
+            call.b = element(a.in[1], g.b_type, e * g.k * g.n + column * (g.trans_b ? g.ldb : 1));
           call.c = out(a, 0) + row * g.n + column;
-          gemm(call, static_cast<char*>(a.workspace) + thread * bytes, alone());
+          gemm(call, own, alone());
         });
       }};
 }
@@ -149,7 +184,9 @@ Result<Kernel> outer_groups(const NodeView& n, int threads) {
 }  // namespace
 
 Makers grouped_makers() {
-  return {{"grouped_matmul", multiplied_groups}, {"grouped_outer", outer_groups}};
+  return {{"grouped_matmul", multiplied_groups},
+          {"grouped_blocks", multiplied_groups},
+          {"grouped_outer", outer_groups}};
 }
 
 }  // namespace hone::cpu

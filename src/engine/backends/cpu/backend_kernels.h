@@ -37,7 +37,7 @@ Makers disentangled_makers();  // disentangled_attention, its gradient
 Makers image_makers();         // convolutions, batch norms, pools
 Makers row_makers();           // norms, rope, embedding, activations, dropout, masks
 Makers group_makers();         // softmax, top_k, group_rows, combine_rows
-Makers grouped_makers();       // grouped_matmul, grouped_outer
+Makers grouped_makers();       // grouped_matmul, grouped_blocks, grouped_outer
 Makers update_makers();        // optimizers, sum_squares
 Makers loop_makers();          // primitives over any element type
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/core/dynamic_map.h"
+#include "engine/backends/cpu/backend_blocks.h"
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/gemm/gemm.h"
 #include "engine/backends/cpu/kernels/linear_cross_entropy.h"
@@ -24,24 +25,6 @@ std::string gemm_id(const Gemm& g) {
   return fmt::format("cpu.gemm{}{}.k{}", *sums.parts ? "_" : "", sums.parts, sums.block_k);
 }
 
-// The form of a matrix in the operands of dequantize, or of linear with a scheme; with pointers
-// once they are known.
-struct BlockOperands {
-  Blocks blocks;
-  size_t scales = 0, nested = 0, offset = 0;
-  bool beside = false, narrow = false;  // there are scales; in 8 bits
-
-  Blocks of(const KernelArgs& a) const {
-    Blocks b = blocks;
-    if (!beside) return b;
-    b.scales = in(a, narrow ? nested : scales);
-    if (!narrow) return b;
-    b.narrow_scales = static_cast<const uint8_t*>(a.in[scales]);
-    b.offset = in(a, offset);
-    return b;
-  }
-};
-
 // Those of GGUF files; another scheme: code4.
 Blocks::Kind gguf_kind(const std::string& scheme) {
   using Kind = Blocks::Kind;
@@ -53,6 +36,8 @@ Blocks::Kind gguf_kind(const std::string& scheme) {
     if (name == scheme) return kind;
   return Kind::code4;
 }
+
+}  // namespace
 
 Result<BlockOperands> block_operands(const NodeView& n, const Shape& payload) {
   const BlockScheme& scheme = *block_scheme(n.text("scheme"));
@@ -79,6 +64,8 @@ Result<BlockOperands> block_operands(const NodeView& n, const Shape& payload) {
     return declined(n, "scales are f32");
   return o;
 }
+
+namespace {
 
 Result<Kernel> dequantize(const NodeView& n, int) {
   if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");

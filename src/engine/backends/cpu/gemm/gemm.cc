@@ -24,6 +24,11 @@ HONE_CPU_DISPATCH(void, widen_blocks,
                    ThreadPool& pool),
                   (b, payload, rows, out, pool))
 
+HONE_CPU_DISPATCH(void, widen_part,
+                  (const Blocks& b, const void* payload, int64_t row, int64_t rows, int64_t column,
+                   int64_t columns, float* out),
+                  (b, payload, row, rows, column, columns, out))
+
 HONE_CPU_DISPATCH(void, widen_rows,
                   (const Blocks& b, const void* payload, int64_t rows, const int32_t* ids,
                    int64_t count, float* out, ThreadPool& pool),

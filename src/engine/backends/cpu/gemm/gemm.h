@@ -136,6 +136,10 @@ void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, flo
 
 // The whole matrix [rows, b.columns] in f32.
 void widen_blocks(const Blocks& b, const void* payload, int64_t rows, float* out, ThreadPool& pool);
+// Columns [column, column + columns) of rows [row, row + rows) of it -> [rows, columns], by the calling thread
+// alone. `column` is even.
+void widen_part(const Blocks& b, const void* payload, int64_t row, int64_t rows, int64_t column,
+                int64_t columns, float* out);
 // Rows ids[0..count) of it -> [count, b.columns]; zeros for an id outside.
 void widen_rows(const Blocks& b, const void* payload, int64_t rows, const int32_t* ids,
                 int64_t count, float* out, ThreadPool& pool);
