@@ -122,8 +122,8 @@ class ModelGraph : public TextInputs, public ImageInputs, public EncoderInputs, 
   // way, or get it by param().
   // One in blocks is [out,in] whatever its spec, a stack [E,out,in].
   ValueId weight(ParamSpec spec);
-  // Gives the weight of the layer `at` the form that the config's quantization says; returns the type to which its
-  // product rounds both operands.
+  // Gives the weight of the layer `at` the form of the config's quantization; returns the type to which its product
+  // rounds both operands.
   DType quantize(ParamSpec& spec, const std::string& at);
   // A weight that was declared before.
   ValueId param(const std::string& name) const;

@@ -39,7 +39,7 @@ struct KeptState {
 std::vector<KeptState> kept_states(const ParamSpec& spec);
 // [out,in] of a weight that is kept in blocks; [E*out,in] of a stack of E.
 Shape block_shape(const ParamSpec& spec);
-// Where the family has element i of that matrix.
+// The place in the family's order of element i of that matrix.
 int64_t family_element(const ParamSpec& spec, int64_t i);
 
 // bitsandbytes' names of the scales, after the weight's.
