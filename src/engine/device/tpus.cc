@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string>
 
 #include "base/core/text.h"
 
@@ -69,6 +70,27 @@ TpuSlice tpu_slice(std::string_view name) {
     return {&known_tpus()[i], whole ? count / kTpuSheets[i].cores : 0};
   }
   return {};
+}
+
+bool is_of_one_host(const TpuSlice& slice) {
+  const std::string& name = slice.device->name;
+  return slice.devices <= (name == "v4" || name == "v5p" ? 4 : 8);
+}
+
+std::string topology_of(const TpuSlice& slice) {
+  const std::string& name = slice.device->name;
+  const bool is_solid = name == "v4" || name == "v5p";
+  int64_t chips = slice.devices / (name == "v2" || name == "v3" ? 2 : 1);
+  std::array<int64_t, 3> sides{1, 1, 1};
+  // Doubles the shortest side each time, the last one first; a plane of 2 x 2 comes before the third side.
+  for (size_t turn = 0; chips > 1; ++turn, chips /= 2) {
+    if (chips % 2 != 0) return "";
+    const size_t axis = is_solid && turn >= 2 ? 2 - (turn - 2) % 3 : 1 - turn % 2;
+    sides[axis] *= 2;
+  }
+  std::string text = name + ":" + std::to_string(sides[0]) + "x" + std::to_string(sides[1]);
+  if (is_solid) text += "x" + std::to_string(sides[2]);
+  return text;
 }
 
 int64_t tiled_bytes(const Type& type) {

@@ -17,6 +17,10 @@ struct TpuSlice {
   int64_t devices = 0;  // 0: the number is not one of the generation
 };
 TpuSlice tpu_slice(std::string_view name);
+// Whether one host has all of its devices: hosts have 4 chips of v2, v3, v4 and v5p, 8 of v5e and v6e.
+bool is_of_one_host(const TpuSlice& slice);
+// Its chips as libtpu names them: "v2:2x2", "v4:2x2x1"; "" for a number of chips that is not a power of two.
+std::string topology_of(const TpuSlice& slice);
 
 // Bytes of an array in tiles of 8 x 128 elements of 32 bits (16 x 128 of 16 bits, 32 x 128 of 8), which cover its
 // last two dimensions; an array of one dimension is rounded up to 128 elements. The compiler may choose another

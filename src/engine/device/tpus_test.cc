@@ -24,6 +24,30 @@ TEST(Tpus, SlicesHaveCoresOrChips) {
   EXPECT_EQ(devices("A100-80GB"), "");
 }
 
+TEST(Tpus, TopologiesAreThoseOfLibtpu) {
+  for (const auto& [slice, topology] : {std::pair("v2-8", "v2:2x2"),
+                                        {"v3-8", "v3:2x2"},
+                                        {"v2-32", "v2:4x4"},
+                                        {"v2-2", "v2:1x1"},
+                                        {"v4-8", "v4:2x2x1"},
+                                        {"v4-16", "v4:2x2x2"},
+                                        {"v4-32", "v4:2x2x4"},
+                                        {"v5p-64", "v5p:2x4x4"},
+                                        {"v5e-1", "v5e:1x1"},
+                                        {"v5e-16", "v5e:4x4"},
+                                        {"v5e-32", "v5e:4x8"},
+                                        {"v6e-8", "v6e:2x4"},
+                                        {"v5e-12", ""}})
+    EXPECT_EQ(topology_of(tpu_slice(slice)), topology) << slice;
+}
+
+TEST(Tpus, HostsHaveFourOrEightChips) {
+  for (const char* one : {"v2-8", "v3-8", "v4-8", "v5p-8", "v5e-8", "v6e-8"})
+    EXPECT_TRUE(is_of_one_host(tpu_slice(one))) << one;
+  for (const char* several : {"v2-32", "v4-16", "v5p-16", "v5e-16"})
+    EXPECT_FALSE(is_of_one_host(tpu_slice(several))) << several;
+}
+
 TEST(Tpus, TilesCoverTheLastTwoDimensions) {
   EXPECT_EQ(tiled_bytes({DType::f32, {16, 256}}), 16 * 256 * 4) << "whole tiles";
   EXPECT_EQ(tiled_bytes({DType::f32, {9, 129}}), 16 * 256 * 4);

@@ -1,5 +1,7 @@
 // hone plan --task T: the memory and time of the run that the same flags would start, without its
 // weights or data.
+#include "base/core/text.h"
+#include "base/settings/errors.h"
 #include "learn/harness/budget/plan_report.h"
 #include "learn/harness/budget/rank_report.h"
 #include "run/commands/command.h"
@@ -33,9 +35,16 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   Pretrained model = HONE_TRY(open_for_training(task, false)).model;
   const PlannedDevices devices =
       HONE_TRY(planned_devices(s.device_here(), static_cast<int>(s.threads)));
-  if (devices.cluster.all() > 1 && s.do_train) {
+  const bool has_ranks = devices.cluster.all() > 1 && s.do_train;
+  if (only.compile && (!has_ranks || devices.cluster.device.kernels != "tpu"))
+    return Error(err::kSettingChoice,
+                 fmt::format("compile: {} is not a slice of TPUs that trains", s.device_here()))
+        .at("--compile")
+        .todo("give --do_train and a slice such as --device v3-8, or leave --compile out");
+  if (has_ranks) {
     RankOptions options{.mesh = s.mesh,
-                        .links = {only.peer_gbyte, only.network_gbit, only.network_us}};
+                        .links = {only.peer_gbyte, only.network_gbit, only.network_us},
+                        .compile = only.compile};
     if (chosen->schema.given("zero_stage")) options.stage = s.zero_stage;
     return print_report(HONE_TRY(rank_report(task, model, devices, options)), only.json);
   }

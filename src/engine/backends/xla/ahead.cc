@@ -29,8 +29,8 @@ AheadCompiler::~AheadCompiler() {
   (void)plugin_->call(plugin_->api().topology_destroy, args, "freeing a slice");
 }
 
-Result<CompiledMemory> AheadCompiler::compile(const std::string& text) const {
-  const std::string options = compile_options();
+Result<CompiledMemory> AheadCompiler::compile(const std::string& text, int replicas) const {
+  const std::string options = compile_options(replicas);
   const pjrt::SourceText source = source_of(text);
   pjrt::CompileArgs args;
   args.topology = topology_;

@@ -16,9 +16,9 @@ class AheadCompiler {
   ~AheadCompiler();
   AheadCompiler(const AheadCompiler&) = delete;
 
-  // For one device of the slice. H1363: the program does not compile, or does not fit into the memory of
-  // the device.
-  Result<CompiledMemory> compile(const std::string& text) const;
+  // For one device of the slice, or as replicas on all of them. H1363: the program does not compile, or does not
+  // fit into the memory of the device.
+  Result<CompiledMemory> compile(const std::string& text, int replicas = 1) const;
   const Plugin& plugin() const { return *plugin_; }
 
  private:

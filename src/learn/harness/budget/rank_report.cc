@@ -58,6 +58,16 @@ RankReport::Tiles tiles_of(const RunPlan& plan) {
   return t;
 }
 
+// The programs of a rank, by the compiler of its TPU.
+Result<std::vector<AheadMemory>> compiled_programs(const RankSubject& subject,
+                                                   const RankPlan& plan) {
+  std::vector<AheadMemory> compiled;
+  for (Program& p : HONE_TRY(rank_programs(subject, plan)))
+    compiled.push_back(
+        HONE_TRY(compile_ahead({&subject.cluster.device, subject.cluster.all()}, std::move(p))));
+  return compiled;
+}
+
 }  // namespace
 
 BytesByPurpose bytes_by_purpose(const RunPlan& plan) {
@@ -111,8 +121,9 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   r.warnings = layout_warnings(r.layouts, r.cluster);
   if (r.cluster.device.kernels == "tpu") {
     r.tiles = tiles_of(r.layouts.shown().fit.plan);
-    r.warnings.push_back(
-        "hone train does not run several ranks on TPUs yet: a run uses one device of a machine");
+    if (!is_of_one_host({&r.cluster.device, r.cluster.all()}))
+      r.warnings.push_back("hone train runs on the TPUs of one host: this slice has several");
+    if (options.compile) r.compiled = HONE_TRY(compiled_programs(subject, r.layouts.shown()));
   }
   if (!has_collectives(*backend))
     r.warnings.push_back(fmt::format(

@@ -1,6 +1,7 @@
 // The plan of a run on several equal devices, a rank each, with the layouts that were compared.
 #pragma once
 
+#include "engine/backends/ahead.h"
 #include "learn/harness/budget/layouts.h"
 #include "learn/harness/budget/plan_report.h"
 
@@ -10,6 +11,7 @@ struct RankOptions {
   std::string mesh;                   // "data=13,tensor=8"; "": any
   std::optional<int64_t> stage = {};  // of ZeRO; none: the fastest
   LinkSettings links = {};
+  bool compile = false;  // by libtpu, for TPUs
 };
 
 struct RankReport : PlanSubject {
@@ -23,7 +25,8 @@ struct RankReport : PlanSubject {
     int64_t bytes = 0, tiled = 0;
     std::string worst;  // the state that wastes most: "wte.weight f32[50257,768]"; "": none
   };
-  std::optional<Tiles> tiles;  // of TPUs
+  std::optional<Tiles> tiles;         // of TPUs
+  std::vector<AheadMemory> compiled;  // the programs of a rank, if asked for
   std::vector<std::string> warnings;
 
   bool fits() const { return layouts.best.has_value(); }
@@ -41,7 +44,8 @@ struct RankReport : PlanSubject {
 using BytesByPurpose = std::map<std::string, PerSpace<int64_t>>;
 BytesByPurpose bytes_by_purpose(const RunPlan& plan);
 
-// Errors: H0203 the mesh; H2432 --mics_shard_size; those of the task, of its data and of its settings.
+// Errors: H0203 the mesh; H2432 --mics_shard_size; those of compile_ahead(), if asked for; those of the task, of its data
+// and of its settings.
 Result<RankReport> rank_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
                                const RankOptions& options);
 

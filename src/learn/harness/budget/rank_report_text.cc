@@ -73,6 +73,29 @@ std::string tiles_text(const RankReport::Tiles& t) {
   return text + "\n";
 }
 
+// A program's bytes on a device, by its compiler.
+std::string compiled_text(const AheadMemory& m) {
+  return fmt::format(
+      "  {:<16} {:>12}  by libtpu, which compiled it in {:.0f} s: {} of arguments, {} of results "
+      "({} in "
+      "their place), {} of temporary memory, {} of code\n",
+      m.program, format_bytes(m.device_bytes()), m.seconds, format_bytes(m.argument_bytes),
+      format_bytes(m.output_bytes), format_bytes(m.alias_bytes), format_bytes(m.temporary_bytes),
+      format_bytes(m.code_bytes));
+}
+
+OrderedJson compiled_json(const AheadMemory& m) {
+  return {{"program", m.program},
+          {"bytes", m.device_bytes()},
+          {"argument_bytes", m.argument_bytes},
+          {"output_bytes", m.output_bytes},
+          {"alias_bytes", m.alias_bytes},
+          {"temporary_bytes", m.temporary_bytes},
+          {"code_bytes", m.code_bytes},
+          {"text_bytes", m.text_bytes},
+          {"compile_seconds", m.seconds}};
+}
+
 std::string traffic_text(const RankReport& r) {
   const RankPlan& p = r.layouts.shown();
   std::string text = fmt::format("sent in a step: {} by each rank to others of its machine",
@@ -162,6 +185,8 @@ OrderedJson RankReport::json() const {
                            {"rows_per_second", s.plan.rows_per_second()},
                            {"efficiency", s.plan.efficiency()}});
   if (tiles) j["tiles"] = {{"state_bytes", tiles->bytes}, {"tiled_bytes", tiles->tiled}};
+  if (!compiled.empty()) j["compiled"] = OrderedJson::array();
+  for (const AheadMemory& m : compiled) j["compiled"].push_back(compiled_json(m));
   j["warnings"] = warnings;
   return j;
 }
@@ -175,6 +200,7 @@ std::string RankReport::text() const {
   text += layouts_text(*this);
   text += purposes_text(*this);
   if (tiles) text += tiles_text(*tiles);
+  for (const AheadMemory& m : compiled) text += compiled_text(m);
   if (fits()) {
     text += traffic_text(*this);
     text += scales_text(*this);

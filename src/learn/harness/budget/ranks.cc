@@ -82,8 +82,24 @@ class RankPlanner {
     return std::move(plan_);
   }
 
+  // Those that train in the largest shape, of the plan that fits.
+  Result<std::vector<Program>> programs(const Fit& fit) {
+    RunShapes of_run = HONE_TRY(shapes(fit.rows, fit.whole));
+    of_run.budgets = fit.budgets;
+    std::vector<Program> all = HONE_TRY(run_programs(model_, of_run));
+    const double micro_batches =
+        micro_batches_of(settings(), settings().per_device_train_batch_size, fit.rows);
+    std::erase_if(all, [&](const Program& p) {
+      return runs_in_step(p.name, micro_batches) <= 0 || !is_of_largest(p, of_run);
+    });
+    return all;
+  }
+
  private:
   const TaskSettings& settings() const { return *task_.settings; }
+  static bool is_of_largest(const Program& p, const RunShapes& of_run) {
+    return p.name == "update" || p.name.ends_with("." + of_run.train.shapes.back().text());
+  }
 
   Result<RunShapes> shapes(int64_t rows, bool whole) {
     const TaskSettings& s = settings();
@@ -132,10 +148,9 @@ class RankPlanner {
     micro_batches_ = micro_batches_of(s, s.per_device_train_batch_size, plan_.fit.rows);
     const Speeds speeds = speeds_of(x_, layout_);
     const LinkSpeeds links = links_of(x_, layout_);
-    const std::string largest = of_run.train.shapes.back().text();
     for (const Program& p : programs) {
       const double runs = runs_in_step(p.name, micro_batches_);
-      if (runs <= 0 || (p.name != "update" && !p.name.ends_with("." + largest))) continue;
+      if (runs <= 0 || !is_of_largest(p, of_run)) continue;
       plan_.seconds += runs * run_seconds(p, speeds, links);
       plan_.alone += runs * run_seconds(p, speeds, LinkSpeeds{});
       plan_.sent += link_traffic_of(p, links.near_ranks).times(runs);
@@ -255,6 +270,10 @@ Task task_of_rank(const RankSubject& x, const RankLayout& l) {
 
 Result<RankPlan> plan_rank(const RankSubject& x, const RankLayout& layout) {
   return RankPlanner(x, layout).plan();
+}
+
+Result<std::vector<Program>> rank_programs(const RankSubject& x, const RankPlan& plan) {
+  return RankPlanner(x, plan.layout).programs(plan.fit);
 }
 
 }  // namespace hone

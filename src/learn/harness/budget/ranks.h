@@ -70,6 +70,8 @@ struct RankSubject {
 Task task_of_rank(const RankSubject& x, const RankLayout& layout);
 
 Result<RankPlan> plan_rank(const RankSubject& x, const RankLayout& layout);
+// The training programs of the largest shape that a rank of a plan that fits would run.
+Result<std::vector<Program>> rank_programs(const RankSubject& x, const RankPlan& plan);
 
 // Sums in a forward pass of the results of products and the values that pass by them: of each layer those
 // of attention and of the feed-forward part. `bytes`: of all results.

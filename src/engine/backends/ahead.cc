@@ -1,0 +1,30 @@
+#include "engine/backends/ahead.h"
+
+#include "base/core/clock.h"
+#include "base/core/text.h"
+#include "engine/backends/null/null.h"
+#include "engine/backends/xla/ahead.h"
+#include "engine/backends/xla/backend.h"
+#include "engine/backends/xla/stablehlo.h"
+#include "engine/device/lower.h"
+
+namespace hone {
+Result<AheadMemory> compile_ahead(const TpuSlice& slice, Program program) {
+  const auto compiler = HONE_TRY(xla::AheadCompiler::open(topology_of(slice)));
+  AheadMemory m{.program = program.name};
+  const NullBackend tpu(xla::choose_planned, *slice.device);
+  const std::string text = xla::write_module(HONE_TRY(lower(std::move(program), tpu))).text;
+  m.text_bytes = static_cast<int64_t>(text.size());
+  const double begin = system_clock().seconds();
+  const xla::CompiledMemory by_libtpu =
+      HONE_TRY(compiler->compile(text, static_cast<int>(slice.devices)));
+  m.seconds = system_clock().seconds() - begin;
+  m.argument_bytes = by_libtpu.argument_bytes;
+  m.output_bytes = by_libtpu.output_bytes;
+  m.alias_bytes = by_libtpu.alias_bytes;
+  m.temporary_bytes = by_libtpu.temporary_bytes;
+  m.code_bytes = by_libtpu.code_bytes;
+  return m;
+}
+
+}  // namespace hone
