@@ -129,10 +129,10 @@ Result<int> local_ranks_of(const std::string& name, int asked) {
   return Error(err::kNoBackend,
                fmt::format("{} ranks of one process on the device '{}' are not supported", asked,
                            name))
-      .at(fmt::format("--tpu_num_cores {}", asked))
-      .todo(fmt::format("give --device {} without a number, or start processes with hone launch "
-                        "--num_processes {}",
-                        join(able, " or "), asked));
+      .at("`tpu_num_cores`")
+      .todo(
+          fmt::format("take the device {} without a number, or start {} processes with hone launch",
+                      join(able, " or "), asked));
 }
 
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options) {

@@ -72,6 +72,13 @@ TpuSlice tpu_slice(std::string_view name) {
   return {};
 }
 
+bool names_tpus(std::string_view device) {
+  const std::string name = to_lower(std::string(device.substr(device.rfind('x') + 1)));
+  return name == "tpu" || name.starts_with("tpu:") || tpu_slice(name).device != nullptr ||
+         std::any_of(kTpuSheets.begin(), kTpuSheets.end(),
+                     [&](const TpuSheet& sheet) { return name == sheet.name; });
+}
+
 bool is_of_one_host(const TpuSlice& slice) {
   const std::string& name = slice.device->name;
   return slice.devices <= (name == "v4" || name == "v5p" ? 4 : 8);

@@ -17,6 +17,8 @@ struct TpuSlice {
   int64_t devices = 0;  // 0: the number is not one of the generation
 };
 TpuSlice tpu_slice(std::string_view name);
+// Whether --device names TPUs: "tpu", "tpu:1", a generation, a slice.
+bool names_tpus(std::string_view device);
 // Whether one host has all of its devices: hosts have 4 chips of v2, v3, v4 and v5p, 8 of v5e and v6e.
 bool is_of_one_host(const TpuSlice& slice);
 // Its chips as libtpu names them: "v2:2x2", "v4:2x2x1"; "" for a number of chips that is not a power of two.

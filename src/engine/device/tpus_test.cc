@@ -48,6 +48,13 @@ TEST(Tpus, HostsHaveFourOrEightChips) {
     EXPECT_FALSE(is_of_one_host(tpu_slice(several))) << several;
 }
 
+TEST(Tpus, DevicesThatAreTpus) {
+  for (const char* tpu : {"tpu", "tpu:3", "v3", "V3-8", "v5litepod-16", "4xv5e"})
+    EXPECT_TRUE(names_tpus(tpu)) << tpu;
+  for (const char* other : {"cpu", "xla_cpu", "xla_cpu:1", "auto", "8xA100-80GB", "cuda:1", ""})
+    EXPECT_FALSE(names_tpus(other)) << other;
+}
+
 TEST(Tpus, TilesCoverTheLastTwoDimensions) {
   EXPECT_EQ(tiled_bytes({DType::f32, {16, 256}}), 16 * 256 * 4) << "whole tiles";
   EXPECT_EQ(tiled_bytes({DType::f32, {9, 129}}), 16 * 256 * 4);

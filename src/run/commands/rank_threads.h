@@ -15,7 +15,7 @@ Result<int> rank_threads_of(const TaskSettings& s);
 
 // Opens a device for each of `count` ranks and calls run(ranks) on a thread for each. Ranks but 0 log errors
 // alone. Returns rank 0's result, or the error of the first rank that failed by itself. Errors: those of
-// open_backend().
+// open_backend(); H1502 in the place of an error of which a rank knows that another one ended.
 Result<int> run_rank_threads(const TaskSettings& s, int count,
                              const std::function<Result<int>(std::shared_ptr<RunRanks>)>& run);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/core/log.h"
+#include "engine/device/tpus.h"
 #include "operate/reporters/reporter.h"
 
 namespace hone {
@@ -24,6 +25,13 @@ void keep_training_rare(Schema& schema) {
         });
     if (!s.required && (trains || s.group == kWhatToDo)) schema.common(s.name, false);
   }
+}
+
+void follow_device(const Schema& schema, TrainSettings& s) {
+  // A product in float32 takes six in bf16.
+  if (names_tpus(s.device_here()) && !schema.given("bf16") && !schema.given("fp16") &&
+      !schema.given("dtype"))
+    s.bf16 = true;
 }
 
 void follow_log_settings(const TrainSettings& s) {

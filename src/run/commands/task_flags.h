@@ -18,6 +18,9 @@ std::vector<std::string> report_choices();
 // longer common.
 void keep_training_rare(Schema& schema);
 
+// Sets bf16 on TPUs, unless the type of the products is given.
+void follow_device(const Schema& schema, TrainSettings& s);
+
 // Sets level and form of the log.
 void follow_log_settings(const TrainSettings& s);
 

@@ -6,9 +6,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
-#include "learn/train/best_model.h"
 #include "learn/train/errors.h"
-#include "learn/train/update.h"
 #include "operate/monitor/monitor.h"
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
@@ -113,17 +111,6 @@ Result<int> train_task(const Task& task, const TrainStart& start, double begin_s
     HONE_TRY(trainer.load_ended());
   }
   return do_parts({s, *run, trainer, results}, finished);
-}
-
-// Refuses mistakes that the settings alone show.
-Status check_training(const ChosenTask& chosen) {
-  const TaskSettings& s = *chosen.task->settings;
-  if (!s.do_train) return Ok{};
-  HONE_TRY(check_strategies(s));
-  HONE_TRY(update_options(s));
-  HONE_TRY(make_schedule(s, std::max<int64_t>(1, s.max_steps)));
-  HONE_TRY(most_seconds(s));
-  return Ok{};
 }
 
 // Runs the command on this rank, which has joined the others.

@@ -10,6 +10,8 @@
 #include "engine/backends/backends.h"
 #include "learn/pretrained/stored.h"
 #include "learn/pretrained/weights.h"
+#include "learn/train/best_model.h"
+#include "learn/train/update.h"
 #include "run/commands/errors.h"
 
 namespace hone {
@@ -153,6 +155,16 @@ Result<std::unique_ptr<TaskRun>> open_run(const Task& task) {
   OpenedModel opened = HONE_TRY(open_for_training(task));
   HONE_TRY(check_sizes(opened.model));
   return TaskRun::open(task, std::move(opened.model), opened.from_scratch);
+}
+
+Status check_training(const ChosenTask& chosen) {
+  const TaskSettings& s = *chosen.task->settings;
+  if (!s.do_train) return Ok{};
+  HONE_TRY(check_strategies(s));
+  HONE_TRY(update_options(s));
+  HONE_TRY(make_schedule(s, std::max<int64_t>(1, s.max_steps)));
+  HONE_TRY(most_seconds(s));
+  return Ok{};
 }
 
 Status check_output_dir(const std::string& folder) {

@@ -20,6 +20,10 @@ Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true
 // that are missing or whose sizes differ from the config; the head may still differ.
 Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 
+// Refuses mistakes of a training that the settings alone show. Errors: those of check_strategies(),
+// update_options(), make_schedule() and most_seconds().
+Status check_training(const ChosenTask& chosen);
+
 // Makes the folder and checks that it can be written, before the long work begins. Errors: those of
 // the store.
 Status check_output_dir(const std::string& folder);
