@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "base/core/errors.h"
@@ -12,6 +13,7 @@
 #include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/process.h"
+#include "base/core/quiet_thread.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 
@@ -171,6 +173,18 @@ TEST(Log, LevelsAndLines) {
   EXPECT_EQ(log.text, "read 3 rows\nwarning: slow\n");
 }
 
+TEST(Log, AQuietThreadKeepsItsErrorsAlone) {
+  CapturedLog log;
+  std::thread other([] {
+    const QuietThread quiet;
+    log_warning("of rank 1");
+    log_error("of rank 1 too");
+  });
+  other.join();
+  log_info("of rank 0");
+  EXPECT_EQ(log.text, "error: of rank 1 too\nof rank 0\n");
+}
+
 TEST(Log, JsonLinesHaveLabelsAndListenersHear) {
   std::string all, heard;
   set_log_sink([&](std::string_view text) { all += text; });
@@ -262,6 +276,21 @@ TEST(Process, AHeldStopWaitsUntilItIsRequested) {
   }
   EXPECT_EQ(stop_signal(), SIGTERM);  // it still waited
   EXPECT_EQ(HeldStops::waiting(), 0);
+  request_stop(0);
+}
+
+// Ranks that are threads hold it together.
+TEST(Process, AHeldStopWaitsForTheLastThatHoldsIt) {
+  install_stop_handlers();
+  auto first = std::make_optional<HeldStops>();
+  {
+    const HeldStops second;
+    first.reset();
+    ::raise(SIGTERM);
+    EXPECT_EQ(HeldStops::waiting(), SIGTERM);
+    EXPECT_FALSE(stop_requested());
+  }
+  EXPECT_EQ(stop_signal(), SIGTERM);
   request_stop(0);
 }
 

@@ -17,6 +17,7 @@
 #include "base/core/signals.h"
 #include "base/ranks/connection.h"
 #include "base/ranks/errors.h"
+#include "base/ranks/key_values.h"
 #include "base/ranks/tcp_traffic.h"
 
 namespace hone {
@@ -24,6 +25,18 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// A rank that fails does not leave the others waiting for its values.
+TEST(LocalKeyValues, TheEndOfARankEndsWaits) {
+  LocalKeyValues keys;
+  ASSERT_TRUE(keys.set("here", "1").ok());
+  std::thread rank([&] { keys.end(Error(err::kRankFailed, "rank 1 has ended")); });
+  const auto waited = keys.get("never");
+  rank.join();
+  ASSERT_FALSE(waited.ok());
+  EXPECT_EQ(waited.error().what(), "rank 1 has ended");
+  EXPECT_EQ(keys.get("here").value(), "1") << "values that are set stay";
+}
 
 class ControlTest : public ::testing::Test {
  protected:

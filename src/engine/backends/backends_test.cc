@@ -109,6 +109,18 @@ TEST(Backends, EveryDeviceHasItsSheet) {
   }
 }
 
+TEST(Backends, RanksOfOneProcessAreForDevicesOfAPlugin) {
+  EXPECT_EQ(local_ranks_of("xla_cpu", 8).value(), 8);
+  EXPECT_EQ(local_ranks_of("xla_cpu", 0).value(), 1);
+  for (const char* one : {"cpu", "auto", "xla_cpu:1"}) {
+    EXPECT_EQ(local_ranks_of(one, 0).value(), 1) << one;
+    const auto several = local_ranks_of(one, 2);
+    ASSERT_FALSE(several.ok()) << one;
+    EXPECT_STREQ(several.error().code(), err::kNoBackend.id);
+    EXPECT_THAT(several.error().remedy(), HasSubstr("the device tpu or xla_cpu without a number"));
+  }
+}
+
 TEST(Backends, ThisMachineIsPlannedAsItComputes) {
   const auto planned = plan_backend(device_spec("cpu", {.threads = 2}).value()).value();
   const auto real = open_backend("cpu", {.threads = 2}).value();

@@ -174,7 +174,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   // The launcher starts ranks again.
   const bool one_rank = HONE_TRY(read_world()).is_alone();
   if (s.restarts > 0 && one_rank && !is_supervised()) return supervise(args, s);
-  const int threads = HONE_TRY(rank_threads_of(s));
+  const int threads = HONE_TRY(in_flags(chosen->schema, rank_threads_of(s)));
   if (threads > 1) return train_on_threads(*chosen, args, threads, begin_s);
   auto ranks = JoinedRanks::join(*chosen->task, chosen->schema);
   if (!ranks.ok()) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/backends/xla/write_ops.h"
+#include "engine/device/errors.h"
 #include "engine/graph/text.h"
 #include "engine/ops/ops.h"
 
@@ -59,6 +60,49 @@ output "b" = %4
   size_t functions = 0;
   for (size_t at = 0; (at = text.find("func.func private", at)) != text.npos; ++at) ++functions;
   EXPECT_EQ(functions, 2u) << "Philox for one key, and for the words of a mask";
+}
+
+// Rank 1 has a row more than rank 0 of `w`.
+Program of_rank(int64_t rank, const std::string& nodes) {
+  const std::string rows = rank == 0 ? "2" : "3", begin = rank == 0 ? "0" : "2",
+                    end = rank == 0 ? "2" : "5";
+  std::string text = "program update\ninput \"g\" %0 : f32[5,4]\nstate \"w\" %1 : f32[" + rows +
+                     ",4] {role=\"param\", trainable=true}\n  %2 : f32[" + rows +
+                     ",4] = slice(%0) {axis=0, begin=" + begin + ", end=" + end + "}\n" + nodes;
+  for (size_t at = 0; (at = text.find("ROWS")) != text.npos;) text.replace(at, 4, rows);
+  return text_program(text.c_str());
+}
+
+TEST(StableHlo, RanksWithOtherRowsShareAModule) {
+  const std::string nodes =
+      "  %3 : f32[ROWS,4] = sub(%1, %2)\n  %4 : f32[4] = reduce_sum(%2) {axes=[0]}\n"
+      "next %1 = %3\noutput \"sum\" = %4\n";
+  const Program a = of_rank(0, nodes), b = of_rank(1, nodes);
+  const std::vector<const Program*> ranks{&a, &b};
+  const ModuleText m = write_replicas(ranks).value();
+  EXPECT_EQ(m.states[0].text(), "f32[3,4]") << "as the rank with most rows";
+  EXPECT_THAT(m.text, HasSubstr("stablehlo.dynamic_slice"));
+  EXPECT_THAT(m.text, HasSubstr("stablehlo.iota dim = 0"))
+      << "sums leave out rows that mean nothing";
+}
+
+TEST(StableHlo, OpsThatMixRowsOfOtherNumbersAreRefusedByName) {
+  const std::string nodes =
+      "  %3 : f32[4,ROWS] = transpose(%2) {permutation=[1,0]}\noutput \"t\" = %3\n";
+  const Program a = of_rank(0, nodes), b = of_rank(1, nodes);
+  const std::vector<const Program*> ranks{&a, &b};
+  const auto refused = write_replicas(ranks);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_STREQ(refused.error().code(), hone::err::kDeclined.id);
+}
+
+TEST(StableHlo, RanksWithOtherOpsAreRefusedByName) {
+  const Program a = of_rank(0, "  %3 : f32[ROWS,4] = neg(%1)\nnext %1 = %3\n"),
+                b = of_rank(1, "  %3 : f32[ROWS,4] = exp(%1)\nnext %1 = %3\n");
+  const std::vector<const Program*> ranks{&a, &b};
+  const auto refused = write_replicas(ranks);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().what(), HasSubstr("node 1 is neg and exp"));
 }
 
 // Collectives are refused by name.
