@@ -134,7 +134,7 @@ Status settle(const TaskCommand& c, ChosenTask& chosen) {
   if (has_given(chosen.schema, "eval_strategy") && s.eval_strategy != "no" &&
       !has_given(chosen.schema, "do_eval"))
     s.do_eval = true;
-  if (!c.data_only) follow_device(chosen.schema, s);
+  if (!c.data_only) HONE_TRY(follow_device(c.name, chosen.schema, s));
   HONE_TRY(chosen.task->settle(chosen.schema));
   if (s.do_predict && !chosen.task->predicts)
     return Error(err::kNothingToDo,
