@@ -47,22 +47,28 @@ Status StepProfile::after_step(Session& session, int64_t step) {
   done_.push_back({step + 1, begun_, system_clock().seconds()});
   if (step + 1 < steps_.end) return Ok{};
   session.profile_into(nullptr);
+  const std::string file = HONE_TRY(write_profile(folder_, session, profile_, done_));
+  log_info("{:<11} steps {} to {}: {}", "profile", done_.front().step, done_.back().step, file);
+  profile_ = {};
+  return Ok{};
+}
+
+Result<std::string> write_profile(const std::string& logdir, const Session& session,
+                                  const Profile& profile, std::span<const ProfiledStep> steps) {
   const auto now = static_cast<time_t>(system_clock().wall_seconds());
   tm local{};
   ::localtime_r(&now, &local);
   const std::string host = host_name();
   char when[32];
   ::strftime(when, sizeof when, "%Y_%m_%d_%H_%M_%S", &local);
-  const std::string folder = fmt::format("{}/plugins/profile/{}", folder_, when);
+  const std::string folder = fmt::format("{}/plugins/profile/{}", logdir, when);
   Store& store = file_store();
   HONE_TRY(store.make_dirs(folder));
-  const std::string file = fmt::format("{}/{}.xplane.pb", folder, host);
-  HONE_TRY(store.write(file, xplane(session, profile_, done_, host)));
+  std::string file = fmt::format("{}/{}.xplane.pb", folder, host);
+  HONE_TRY(store.write(file, xplane(session, profile, steps, host)));
   HONE_TRY(
-      store.write(fmt::format("{}/{}.trace.json", folder, host), chrome_trace(session, profile_)));
-  log_info("{:<11} steps {} to {}: {}", "profile", done_.front().step, done_.back().step, file);
-  profile_ = {};
-  return Ok{};
+      store.write(fmt::format("{}/{}.trace.json", folder, host), chrome_trace(session, profile)));
+  return file;
 }
 
 }  // namespace hone

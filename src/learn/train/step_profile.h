@@ -2,6 +2,7 @@
 // plugin and Perfetto.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,18 @@ struct ProfiledSteps {
 };
 Result<ProfiledSteps> profiled_steps(const TrainSettings& s);
 
+// Writes <logdir>/plugins/profile/<YYYY_MM_DD_hh_mm_ss>/<host>.xplane.pb, which it returns, and
+// <host>.trace.json beside it. `logdir`: a folder or a URL. Errors: those of the store.
+Result<std::string> write_profile(const std::string& logdir, const Session& session,
+                                  const Profile& profile, std::span<const ProfiledStep> steps);
+
 class StepProfile {
  public:
   explicit StepProfile(std::string folder, ProfiledSteps steps)
       : folder_(std::move(folder)), steps_(steps) {}
 
   void before_step(Session& session, int64_t step);
-  // After the last one writes <folder>/plugins/profile/<YYYY_MM_DD_hh_mm_ss>/<host>.xplane.pb and
-  // <host>.trace.json beside it, and logs the path.
+  // After the last one writes the profile and logs its path.
   Status after_step(Session& session, int64_t step);
 
  private:

@@ -10,6 +10,7 @@
 #include "engine/session/profile.h"
 #include "learn/harness/run/timed_steps.h"
 #include "learn/tasks/tasks.h"
+#include "learn/train/step_profile.h"
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/run_bench.h"
@@ -58,6 +59,9 @@ Status report(const ReportSettings& s, const Session& session, const TimedSteps&
     HONE_TRY(file_store().write(s.trace, chrome_trace(session, steps.profile)));
     log_info("the trace is in {}; open it in chrome://tracing or ui.perfetto.dev", s.trace);
   }
+  if (!s.logdir.empty())
+    log_info("the profile is in {}; open it with tensorboard --logdir {}",
+             HONE_TRY(write_profile(s.logdir, session, steps.profile, steps.in_profile)), s.logdir);
   OrderedJson j;
   j["step_seconds"] = steps.seconds;
   j["loss"] = steps.losses;
@@ -77,7 +81,7 @@ Status report(const ReportSettings& s, const Session& session, const TimedSteps&
 
 TimedSteps steps_for(const ReportSettings& s) {
   TimedSteps steps;
-  steps.profiled = s.profile || !s.trace.empty();
+  steps.profiled = s.profile || !s.trace.empty() || !s.logdir.empty();
   return steps;
 }
 

@@ -14,7 +14,9 @@ Status TimedSteps::run(Session& session, int64_t count,
     const double start = system_clock().seconds();
     const StepSums sums = HONE_TRY(take(step));
     HONE_TRY(session.check());  // a device that failed answers at once, with old numbers
-    seconds.push_back(system_clock().seconds() - start);
+    const double end = system_clock().seconds();
+    if (profiled && step > 0) in_profile.push_back({step + 1, start, end});
+    seconds.push_back(end - start);
     losses.push_back(sums.loss);
     tokens.push_back(sums.tokens);
     log_info("step {}: {:.3f} s, loss {:.5f}", step + 1, seconds.back(), losses.back());

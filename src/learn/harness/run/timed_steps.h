@@ -1,7 +1,7 @@
 // Steps of a run that are timed, and rows for them: hone bench.
 #pragma once
 
-#include "engine/session/session.h"
+#include "engine/session/xplane.h"
 #include "learn/harness/examples.h"
 
 namespace hone {
@@ -11,6 +11,7 @@ struct TimedSteps {
   std::vector<double> seconds, losses;
   std::vector<int64_t> tokens;
   Profile profile;
+  std::vector<ProfiledStep> in_profile;
   bool profiled = false;  // all steps but the first
 
   // Takes the steps 0 .. count - 1 and logs each. Errors: those of `take`.
