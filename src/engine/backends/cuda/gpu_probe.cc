@@ -6,6 +6,7 @@
 #include "engine/backends/cuda/gpus.h"
 #include "engine/backends/cuda/libraries/blas.h"
 #include "engine/backends/cuda/libraries/compile.h"
+#include "engine/backends/cuda/libraries/nccl.h"
 #include "engine/backends/cuda/libraries/nvml.h"
 
 namespace hone::cuda {
@@ -49,7 +50,9 @@ Probe probe_gpus() {
   }
   const auto compiler = KernelCompiler::open(version / 1000);
   const auto blas = load_blas(version / 1000);
+  const auto nccl = load_nccl();
   json["cublaslt"] = blas.ok();
+  json["nccl"] = nccl.ok() ? OrderedJson(nccl_version(*nccl)) : OrderedJson();
   json["nvrtc"] = compiler.ok() ? OrderedJson(compiler->version()) : OrderedJson();
   json["cuda_driver"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   json["nvidia_driver"] = nvml ? driver_version(*nvml) : "";
@@ -60,6 +63,7 @@ Probe probe_gpus() {
               ""};
   if (any && !compiler.ok()) probe.remedy = compiler.error().remedy();
   if (any && compiler.ok() && !blas.ok()) probe.remedy = blas.error().remedy();
+  if (found->size() > 1 && probe.remedy.empty() && !nccl.ok()) probe.remedy = nccl.error().remedy();
   probe.facts = std::move(json);
   return probe;
 }

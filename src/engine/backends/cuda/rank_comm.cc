@@ -34,10 +34,8 @@ Result<std::unique_ptr<RankComm>> RankComm::connect(CudaDevice& device, const Lo
   const std::string id = HONE_TRY(shared_id(nccl, group));
   device.make_current();
   auto comm = HONE_TRY(NcclComm::connect(nccl, id, group.rank(), group.ranks()));
-  int version = 0;
-  (void)nccl.ncclGetVersion(&version);
   log_debug("rank {} of {}: tensors go from GPU to GPU by NCCL {}", group.rank(), group.ranks(),
-            version);
+            nccl_version(nccl));
   return std::unique_ptr<RankComm>(new RankComm(device, group, std::move(comm)));
 }
 

@@ -182,6 +182,8 @@ TEST_F(FakeNcclTest, AfterStopNothingIsSent) {
   EXPECT_EQ(close(), std::vector<std::string>());
 }
 
+TEST(Nccl, AVersionIsThatOfTheLibrary) { EXPECT_EQ(nccl_version(fake_nccl()), "2.32.3"); }
+
 TEST(Nccl, ALibraryThatIsNotThereIsNamed) {
   ::setenv("HONE_NCCL", "/nowhere/libnccl.so.2", 1);
   const Result<Nccl> nccl = load_nccl();

@@ -45,6 +45,12 @@ Result<Nccl> load_nccl() {
   return nccl;
 }
 
+std::string nccl_version(const Nccl& nccl) {
+  int version = 0;
+  if (nccl.ncclGetVersion(&version) != ncclSuccess) return "unknown";
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
 Result<std::string> NcclComm::new_id(const Nccl& nccl) {
   ncclUniqueId id{};
   HONE_TRY(nccl_status(nccl, nccl.ncclGetUniqueId(&id), "ncclGetUniqueId"));

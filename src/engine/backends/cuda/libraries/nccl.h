@@ -38,6 +38,7 @@ struct Nccl {
 
 // The library at HONE_NCCL, else the one that the system's loader finds. Error H1346.
 Result<Nccl> load_nccl();
+std::string nccl_version(const Nccl& nccl);  // "2.32.3"
 
 // A communicator: this process's GPU among those of all ranks.
 class NcclComm {
