@@ -41,6 +41,7 @@ struct TokenizerConfig {
   bool is_t5() const {
     return tokenizer_class == "T5Tokenizer" || tokenizer_class == "MT5Tokenizer";
   }
+  bool is_byt5() const { return tokenizer_class == "ByT5Tokenizer"; }
   bool is_mbart() const {
     return tokenizer_class == "MBartTokenizer" || tokenizer_class == "MBart50Tokenizer";
   }

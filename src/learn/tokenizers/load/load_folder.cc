@@ -13,7 +13,7 @@ constexpr const char* kReadable =
     "vocab.txt, "
     "SentencePiece models (tokenizer.model, spiece.model, spm.model, sentencepiece.bpe.model), "
     "Marian's "
-    "source.spm, target.spm and vocab.json, tiktoken rank files (tokenizer.model, "
+    "source.spm, target.spm and vocab.json, ByT5Tokenizer, tiktoken rank files (tokenizer.model, "
     "*.tiktoken), and the vocabulary of a GGUF file";
 
 // A SentencePiece model or tiktoken ranks: the names are the same.
@@ -37,6 +37,7 @@ Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig&
   if (config.is_spm_encoder() && parts.stages_json.decoder.find("Metaspace") != std::string::npos)
     HONE_TRY(set_spm_encoder_post_processor(config, parts));
   if (config.is_mpnet()) HONE_TRY(set_two_sep_post_processor(parts));
+  if (config.is_byt5()) HONE_TRY(set_bytes_post_processor(parts));
   parts.source_files.push_back(path);
   return parts;
 }
@@ -92,6 +93,7 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
             "with tokenizer.json: "
             "Transformers' fast tokenizer saves one");
   }
+  if (config.is_byt5()) return finish(read_bytes_tokenizer(config));
   if (is_file(path("vocab.txt"))) return finish(from_vocab_txt(path("vocab.txt"), config));
 
   std::vector<std::string> names = names_in(folder);

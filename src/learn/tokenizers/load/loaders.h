@@ -60,6 +60,11 @@ Status set_spm_encoder_post_processor(const TokenizerConfig& config, TokenizerPa
 // mBART's post-processor: the code of the language that the configuration names for its side.
 Status set_mbart_post_processor(const TokenizerConfig& config, TokenizerParts& parts);
 
+// ByT5Tokenizer: no file has a vocabulary. A text that ends with the end token gets a second one, as from other
+// tokenizers; Transformers leaves it out.
+Result<TokenizerParts> read_bytes_tokenizer(const TokenizerConfig& config);
+Status set_bytes_post_processor(TokenizerParts& parts);
+
 // A folder of MarianTokenizer: source.spm and target.spm cut texts, vocab.json (and with
 // separate_vocabs target_vocab.json) has the ids. config.targets: of the texts to be written.
 Result<TokenizerParts> read_marian(const std::string& folder, const TokenizerConfig& config);

@@ -1,10 +1,45 @@
 // "Sequence": each pre-tokenizer splits the pieces of the one before it.
+#include "base/unicode/unicode.h"
 #include "learn/tokenizers/stages/stages.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
+#include "learn/tokenizers/text/scratch_string.h"
 
 namespace hone {
 namespace {
+
+// A step after ByteLevel: it splits the spelling of the bytes in the byte-level alphabet, and changes no letter.
+class StepOnLetters : public PreTokenizer {
+ public:
+  explicit StepOnLetters(std::unique_ptr<PreTokenizer> step) : step_(std::move(step)) {}
+
+  void split(std::string_view bytes, bool at_start, PieceSink sink) const override {
+    ScratchString letters;
+    append_byte_level(bytes, *letters);
+    const char* at = letters->data();  // the letter of the byte `done`
+    size_t done = 0;
+    step_->split(*letters, at_start, [&](std::string_view piece) {
+      const auto skip_to = [&](const char* end) {
+        const size_t first = done;
+        // Letters of one or two bytes.
+        for (; at < end; ++done) at += static_cast<unsigned char>(*at) < 0x80 ? 1 : 2;
+        return first;
+      };
+      skip_to(piece.data());
+      const size_t first = skip_to(piece.data() + piece.size());
+      if (done > first) sink(bytes.substr(first, done - first));
+    });
+  }
+  bool byte_level() const override { return true; }
+
+ private:
+  std::unique_ptr<PreTokenizer> step_;
+};
+
+// Kinds of steps that give parts of their text.
+bool splits_alone(std::string_view type) {
+  return type == "Split" || type == "Digits" || type == "Punctuation";
+}
 
 class SequencePreTokenizer : public PreTokenizer {
  public:
@@ -36,13 +71,18 @@ Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer_sequence(const JsonAt& 
   size_t index = 0;
   for (const JsonElement step : HONE_TRY(list.array())) {
     const JsonAt at = list.item(step, index++);
-    if (!steps.empty() && steps.back()->byte_level())
+    const bool on_letters = !steps.empty() && steps.back()->byte_level();
+    const std::string type(HONE_TRY(HONE_TRY(at.get("type")).string()));
+    if (on_letters && !splits_alone(type))
       return Error(err::kTokenizerKind,
-                   "a pre-tokenizer after ByteLevel, which would have to "
-                   "split the byte-level alphabet instead of the text")
+                   fmt::format("the pre-tokenizer {} after ByteLevel, which would have to change "
+                               "the byte-level alphabet instead of the text",
+                               type))
           .at(at.where)
-          .todo("hone reads sequences in which ByteLevel is the last step");
-    steps.push_back(HONE_TRY(make_pre_tokenizer(at, context)));
+          .todo("hone reads Split, Digits and Punctuation after ByteLevel");
+    auto made = HONE_TRY(make_pre_tokenizer(at, context));
+    if (on_letters) made = std::make_unique<StepOnLetters>(std::move(made));
+    steps.push_back(std::move(made));
   }
   return std::unique_ptr<PreTokenizer>(std::make_unique<SequencePreTokenizer>(std::move(steps)));
 }
