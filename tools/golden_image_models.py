@@ -72,6 +72,7 @@ MODELS = {
     "timm_swin": ("timm", dict(architecture="swin_tiny_patch4_window7_224", img_size=[20, 28], patch_size=2, embed_dim=4,
                                depths=[2, 2, 2], num_heads=[1, 2, 4], window_size=4, mlp_ratio=2.0,
                                drop_path_rate=0.0), (20, 28)),
+    "deit_interpolated": ("DeiT", VIT, (16, 20)),
 }
 
 
@@ -149,7 +150,8 @@ def decayed_names(name, model):
 
 
 def logits_of(model, images):
-    output = model(images)
+    is_deit = getattr(model, "base_model_prefix", "") == "deit"
+    output = model(images, interpolate_pos_encoding=True) if is_deit else model(images)
     return output if torch.is_tensor(output) else output.logits
 
 

@@ -1,5 +1,5 @@
 // lars(p..., g..., [buffer...,] lr, step, g_scale) -> p'..., [buffer'...]: LARS (You et al., arXiv 1708.03888) in the form
-// has it, with g * g_scale for g and d the decay of a tensor:
+// of timm, with g * g_scale for g and d the decay of a tensor:
 //   r = trust_coefficient |p| / (|g| + d |p| + eps) over the whole tensor, 1 where |p| or |g| is 0;
 //   with trust_clip min(r / lr, 1),
 // then SGD (sgd.cc) without decay by r (g + d p).

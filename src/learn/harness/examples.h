@@ -78,6 +78,8 @@ struct Examples {
       normaliser;
   // Changes the order of the training rows of an epoch; `step_rows`: number of rows of a step. None: it stays.
   std::function<void(std::span<int64_t> order, int64_t step_rows)> reorder;
+  // The index in RunForm::sides of a step's images; set if the form has sides.
+  std::function<size_t(int64_t step)> side_of_step = nullptr;
   // Returns empty metrics, for rows from number `first` on.
   std::function<std::unique_ptr<EvalMetrics>(int64_t first)> metrics;
   // Allocates memory that steps reuse; called once before the first step.

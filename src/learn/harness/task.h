@@ -45,6 +45,9 @@ struct RunForm {
   // values. "": rows of tokens.
   std::string row_text = "";
   int64_t row_values = 1;
+  // Heights and widths of images in training, ascending: each shape exists for each of them, with the axis kSide.
+  // Examples::side_of_step chooses. Empty: one size.
+  std::vector<int64_t> sides = {};
   bool replaces_head = false;  // a checkpoint's head of another shape is replaced by a new one
   // Cache limits for generating texts in evaluations: sources of at most this number of tokens,
   // `rows` rows. Null: the run generates none.

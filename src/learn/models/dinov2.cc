@@ -24,9 +24,6 @@ Status read_dinov2_config(ModelConfig& c) {
   HONE_TRY(read_vit_config(c));
   const double ratio = c.real("mlp_ratio", 4);
   HONE_TRY(check_range("'mlp_ratio'", static_cast<int64_t>(ratio), 1, 1024));
-  c.any_image_size = true;
-  const auto [height, width] = HONE_TRY(size_of_key(c, "patch_size", 14));
-  c.least_image = std::max(height, width);
   return Ok{};
 }
 

@@ -23,20 +23,25 @@ std::vector<std::string> label_names(const ModelConfig& c) {
   return names;
 }
 
-Status add_image_inputs(ModelGraph& g, int64_t images, int64_t height, int64_t width) {
-  const ImageForm form = image_form(g.config);
+Status check_image_size(const ModelConfig& c, int64_t height, int64_t width) {
+  const ImageForm form = image_form(c);
   if (!form.any_size && (height != form.height || width != form.width))
     return Error(err::kBadConfig,
                  fmt::format("the model reads images of {} x {} pixels, not {} x {}", form.height,
                              form.width, height, width))
         .todo("resize the images to the model's image_size");
-  if (std::min(height, width) < g.config.least_image)
+  if (std::min(height, width) < c.least_image)
     return Error(err::kBadConfig,
                  fmt::format("the model reads images of at least {} pixels a side, not {} x {}",
-                             g.config.least_image, height, width))
+                             c.least_image, height, width))
         .todo("enlarge the images");
+  return Ok{};
+}
+
+Status add_image_inputs(ModelGraph& g, int64_t images, int64_t height, int64_t width) {
+  HONE_TRY(check_image_size(g.config, height, width));
   Program& p = g.b.program();
-  g.pixels = p.add_input("pixels", {DType::f32, {images, height, width, form.channels}});
+  g.pixels = p.add_input("pixels", {DType::f32, {images, height, width, g.config.channels}});
   if (g.mode != ModelGraph::Mode::train) return Ok{};
   g.image_ids = p.add_input("image_ids", {DType::i64, {images}});
   g.rng = p.add_input("rng", {DType::i64, {2}});

@@ -32,6 +32,9 @@ ImageForm image_form(const ModelConfig& c);
 // LABEL_1, ...; as many as config_labels().
 std::vector<std::string> label_names(const ModelConfig& c);
 
+// H2302 if the model reads images of another size alone, or larger ones.
+Status check_image_size(const ModelConfig& c, int64_t height, int64_t width);
+
 // Adds the inputs and sets them in `g`:
 //   pixels       f32[images,height,width,channels], rescaled and normalised
 // and for training
@@ -39,7 +42,7 @@ std::vector<std::string> label_names(const ModelConfig& c);
 //                that is not there
 //   rng          i64[2] = {seed, step}
 //   image_count  i32[]; images that are there: the first ones. Batch norms skip the others.
-// H2302 if the model reads images of another size alone, or larger ones.
+// Errors: those of check_image_size().
 Status add_image_inputs(ModelGraph& g, int64_t images, int64_t height, int64_t width);
 
 }  // namespace hone

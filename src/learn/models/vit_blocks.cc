@@ -110,13 +110,14 @@ ValueId bicubic(Builder& b, int64_t out, int64_t in) {
   return all;
 }
 
-// The table [1,1+rows*columns,C] of positions for images of other numbers of patches.
-ValueId interpolated(ModelGraph& g, ValueId table, const Patches& from, const Patches& to) {
+// The table [1,first+rows*columns,C] of positions for images of other numbers of patches.
+ValueId interpolated(ModelGraph& g, ValueId table, int64_t first, const Patches& from,
+                     const Patches& to) {
   if (from.rows == to.rows && from.columns == to.columns) return table;
   Builder& b = g.b;
   const int64_t c = g.config.hidden;
-  const ValueId of_class = ops::slice(b, table, 1, 0, 1),
-                patches = ops::slice(b, table, 1, 1, 1 + from.count());
+  const ValueId of_class = ops::slice(b, table, 1, 0, first),
+                patches = ops::slice(b, table, 1, first, first + from.count());
   const ValueId rows = ops::matmul(b, bicubic(b, to.rows, from.rows),
                                    ops::reshape(b, patches, {from.rows, from.columns * c}));
   const ValueId across = ops::broadcast(b, bicubic(b, to.columns, from.columns),
@@ -148,7 +149,7 @@ ValueId embeddings(ModelGraph& g, const VitStyle& style, const VitNames& names) 
           : kNoValue;
   const int64_t more = style.distils ? 2 : 1, tokens = p.count() + more;
   ValueId where = tokens_table(g, names.places, own.count() + more);
-  if (style.dino) where = interpolated(g, where, own, p);
+  where = interpolated(g, where, more, own, p);
   ConvLayer cut{.kernel_h = p.height, .kernel_w = p.width, .bias = true};
   cut.windows.stride = {p.height, p.width};
   const ValueId patches = conv2d(g, names.patches, g.pixels, c.hidden, cut);
@@ -239,7 +240,9 @@ Status read_vit_config(ModelConfig& c) {
   HONE_TRY(read_image_size(c, "image_size", 224));
   HONE_TRY(check_range("the height of images", c.image_height, 1, kLargestImage));
   HONE_TRY(check_range("the width of images", c.image_width, 1, kLargestImage));
-  HONE_TRY(patches_of(c));
+  const Patches p = HONE_TRY(patches_of(c));
+  c.any_image_size = true;
+  c.least_image = std::max(p.height, p.width);
   return Ok{};
 }
 

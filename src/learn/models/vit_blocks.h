@@ -1,5 +1,6 @@
 // Vision transformers (Dosovitskiy et al. 2020, arXiv 2010.11929): patches of an image as tokens after a token of
-// the class, learned positions, blocks whose norms come before attention and MLP.
+// the class, learned positions, which are interpolated to other sizes of images, blocks whose norms come before attention
+// and MLP.
 #pragma once
 
 #include "learn/models/family.h"
@@ -10,8 +11,8 @@ namespace hone {
 struct VitStyle {
   const char* prefix = "vit.";  // of the body's weights
   bool distils = false;         // a second token comes after the class's (DeiT, arXiv 2012.12877)
-  // Sublayers are scaled by channel and dropped by image, the head also reads the mean of the patches, and
-  // positions are interpolated to other sizes of images (DINOv2, arXiv 2304.07193).
+  // Sublayers are scaled by channel and dropped by image, and the head also reads the mean of the patches (DINOv2, arXiv
+  // 2304.07193).
   bool dino = false;
 };
 

@@ -1,6 +1,7 @@
 // Classification of images (run_image_classification).
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
@@ -35,7 +36,9 @@ Program image_program(const ImageSettings& s, const ImageProcessor& size, const 
   Builder b(p);
   ModelGraph g(b, config, train ? ModelGraph::Mode::train : ModelGraph::Mode::eval);
   const int64_t images = shape[kImages];
-  const Status fits = add_image_inputs(g, images, size.height, size.width);
+  const int64_t height = shape.has(kSide) ? shape[kSide] : size.height,
+                width = shape.has(kSide) ? shape[kSide] : size.width;
+  const Status fits = add_image_inputs(g, images, height, width);
   HONE_BUG_IF(!fits.ok(), "{}", fits.error().text());  // processor_of() asks for the same
   const bool soft = train && s.has_shares();
   ValueId labels = kNoValue, scale = kNoValue, present = kNoValue;
@@ -215,20 +218,25 @@ Result<Examples> image_examples(const std::shared_ptr<ImageSettings>& s, Pretrai
   HONE_TRY(set_head(model.config, Head::image_classification, data.names));
   const auto x = std::make_shared<ImageRun>(s, model.config);
   x->processor = HONE_TRY(processor_of(*s, model));
+  const TrainingSizes sizes = HONE_TRY(training_sizes(*s, model, x->processor));
   x->names = data.names;
   x->evaluated = data.evaluated, x->predicted = data.predicted;
   Examples out;
   if (data.train) {
     // The settings that decide pixels are a part of the rows.
     out.hash = fnv1a(settings_that_decide(schema_of(*s), "rows").dump(), data.train->hash());
-    out.train = rows_of(data.train->size());
   }
   if (data.eval) out.eval = rows_of(data.eval->size());
   out.evaluated = data.evaluated;
   out.train_rows_read = data.train_rows_read;
   x->pixels = std::make_unique<ImagePixels>(
-      *s, x->processor, data.train ? std::move(*data.train) : ImageRows(),
+      *s, x->processor, sizes, data.train ? std::move(*data.train) : ImageRows(),
       data.eval ? std::move(*data.eval) : ImageRows(), model.config.labels, source.pool);
+  if (data.train) out.train = rows_of(x->pixels->order().places());
+  if (x->pixels->order().repeats())
+    out.reorder = [](std::span<int64_t> order, int64_t) {
+      std::iota(order.begin(), order.end(), int64_t{0});
+    };
   out.held_bytes = x->pixels->memory_bytes(s->rank_rows() * s->gradient_accumulation_steps,
                                            s->per_device_eval_batch_size);
   out.collate = [x](const CollatedRows& rows, Batch& to) { return x->pixels->collate(rows, to); };
@@ -240,6 +248,10 @@ Result<Examples> image_examples(const std::shared_ptr<ImageSettings>& s, Pretrai
     x->pixels->begin_step(run, step, rows.rows);
     return Ok{};
   };
+  if (!sizes.sizes.sides().empty())
+    out.side_of_step = [x, sizes = sizes.sizes](int64_t) {
+      return sizes.index(x->pixels->epoch());
+    };
   out.waited_seconds = [x] { return x->pixels->waited_seconds(); };
   out.metrics = [x](int64_t) { return std::make_unique<ImageEvaluation>(x, nullptr); };
   out.predict = [x](TaskRun& run, const std::string& folder) {
@@ -273,11 +285,17 @@ RunForm form_of(const ImageSettings& s, const ImageProcessor& size) {
 }
 
 Status settle_images(ImageSettings& s) {
+  HONE_TRY(ImageSizes::make(s.image_size_by_epoch, 1));
   if (s.train_val_split) s.validation_split_percentage = 100 * *s.train_val_split;
   if (s.crop_least_area > s.crop_most_area || s.crop_least_ratio > s.crop_most_ratio)
     return Error(err::kSettingChoice, "the smallest random part is larger than the largest")
         .at("--crop_least_area, --crop_most_area, --crop_least_ratio, --crop_most_ratio")
         .todo("give least values that are not above the most");
+  if (!s.sync_bn && s.ranks->data().ranks > 1)
+    return Error(err::kSettingChoice,
+                 "batch norms that take the statistics of each rank alone are not supported")
+        .at("--sync_bn false")
+        .todo("leave it out: statistics are those of the images of all ranks");
   if (!s.bce_loss && (s.bce_sum || s.bce_target_thresh > 0))
     return Error(err::kSettingChoice, "these belong to --bce_loss, which is not given")
         .at("--bce_sum, --bce_target_thresh")
@@ -301,7 +319,9 @@ Task image_classification_task(std::shared_ptr<ImageClassificationSettings> s) {
   const auto size = std::make_shared<ImageProcessor>();
   t.form = [s, size](const Pretrained& model) -> Result<RunForm> {
     *size = HONE_TRY(processor_of(*s, model));
-    return form_of(*s, *size);
+    RunForm form = form_of(*s, *size);
+    form.sides = HONE_TRY(training_sizes(*s, model, *size)).sizes.sides();
+    return form;
   };
   t.program = [s, size](const auto&... a) { return image_program(*s, *size, a...); };
   t.examples = [s](Pretrained& model, const ExampleSource& source) {

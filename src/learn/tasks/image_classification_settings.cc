@@ -1,10 +1,31 @@
 #include "learn/tasks/image_classification_settings.h"
 
+#include "base/settings/errors.h"
+#include "learn/models/image_model.h"
 #include "learn/pretrained/image_processor.h"
 
 namespace hone {
 Result<ImageProcessor> processor_of(const ImageClassificationSettings& s, const Pretrained& model) {
   return image_processor_of(model, s.image_processor_name, s.image_size);
+}
+
+Result<TrainingSizes> training_sizes(const ImageClassificationSettings& s, const Pretrained& model,
+                                     const ImageProcessor& usual) {
+  TrainingSizes out{HONE_TRY(ImageSizes::make(s.image_size_by_epoch, usual.height)), {}};
+  if (out.sizes.sides().empty()) {
+    out.processors.push_back(usual);
+    return out;
+  }
+  if (usual.height != usual.width)
+    return Error(err::kSettingChoice,
+                 fmt::format("images of {} x {} pixels have no side", usual.height, usual.width))
+        .at("--image_size_by_epoch")
+        .todo("leave it out, or give --image_size too");
+  for (const int64_t side : out.sizes.sides()) {
+    out.processors.push_back(HONE_TRY(image_processor_of(model, s.image_processor_name, side)));
+    HONE_TRY(check_image_size(model.config, side, side));
+  }
+  return out;
 }
 
 TrainingTransform ImageClassificationSettings::training(const ImageProcessor& p) const {

@@ -4,6 +4,7 @@
 #include "learn/harness/task.h"
 #include "learn/images/augment.h"
 #include "learn/images/processor.h"
+#include "learn/tasks/image_sizes.h"
 
 namespace hone {
 
@@ -20,6 +21,15 @@ struct ImageClassificationSettings : TaskSettings {
   TrainingTransform training(const ImageProcessor& p) const;
   EvaluationTransform evaluation(const ImageProcessor& p) const;
 };
+
+// The sizes of training images by epoch, and their processors by ImageSizes::sides(), or the usual one alone. Errors: those
+// of ImageSizes and processor_of(), H0203 a usual image that is not square.
+struct TrainingSizes {
+  ImageSizes sizes;
+  std::vector<ImageProcessor> processors;
+};
+Result<TrainingSizes> training_sizes(const ImageClassificationSettings& s, const Pretrained& model,
+                                     const ImageProcessor& usual);
 
 // The processor of the run: that of image_processor_name, of the model's folder, or a new one; with image_size. Errors: H2963,
 // those of files; H2302 a size that the model does not read.

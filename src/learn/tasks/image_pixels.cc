@@ -21,6 +21,18 @@ int decode_threads(const ImageClassificationSettings& s, bool remote) {
   return remote ? std::max(cores, kRemoteThreads) : cores;
 }
 
+std::vector<TrainingTransform> transforms_of(const ImageClassificationSettings& s,
+                                             const TrainingSizes& sizes) {
+  std::vector<TrainingTransform> all;
+  for (const ImageProcessor& p : sizes.processors) all.push_back(s.training(p));
+  return all;
+}
+
+RowOrder order_of(const ImageClassificationSettings& s, int64_t rows) {
+  const auto seed = static_cast<uint64_t>(s.data_seed.value_or(s.seed));
+  return s.shuffles() ? RowOrder::shuffled(rows, seed) : RowOrder::sequential(rows);
+}
+
 bool is_unreadable(const Error& e) {
   return e.is(err::kImageFormat) || e.is(err::kImageDamaged) || e.is(err::kImageLimit);
 }
@@ -33,13 +45,16 @@ struct ImagePixels::Step {
 };
 
 ImagePixels::ImagePixels(const ImageClassificationSettings& s, const ImageProcessor& processor,
-                         ImageRows train, ImageRows eval, int64_t classes, ThreadPool& pool)
+                         const TrainingSizes& sizes, ImageRows train, ImageRows eval,
+                         int64_t classes, ThreadPool& pool)
     : s_(s),
-      training_(s.training(processor)),
+      sizes_(sizes.sizes),
+      training_(transforms_of(s, sizes)),
       evaluation_(s.evaluation(processor)),
       table_(processor.table()),
       train_(std::move(train)),
       eval_(std::move(eval)),
+      order_(train_.size(), s.aug_repeats, order_of(s, train_.size())),
       classes_(classes),
       pool_(pool),
       step_(std::make_unique<Step>()),
@@ -51,13 +66,13 @@ ImagePixels::~ImagePixels() = default;
 
 void ImagePixels::make(int64_t key, int64_t epoch, LoadedImage& to, LoadMemory& memory) const {
   const bool training = key >= 0;
-  const int64_t row = training ? key : evaluated_key(key);
+  const int64_t row = training ? order_.row(epoch, key) : evaluated_key(key);
   const ImageRows& rows = training ? train_ : eval_;
   const auto made = [&]() -> Status {
     const std::string_view bytes = HONE_TRY(rows.bytes(row, memory.bytes));
     if (training)
-      return training_pixels(bytes, training_, s_.limits(),
-                             row_random(static_cast<uint64_t>(s_.seed), epoch, row), to.pixels,
+      return training_pixels(bytes, training_of(epoch), s_.limits(),
+                             row_random(static_cast<uint64_t>(s_.seed), epoch, key), to.pixels,
                              to.erased, memory.transform);
     return evaluation_pixels(bytes, evaluation_, s_.limits(), to.pixels, memory.transform);
   };
@@ -82,9 +97,11 @@ void ImagePixels::begin_step(TaskRun& run, int64_t step, std::span<const int64_t
     if (now_->number != step) start(*now_, run, step);
     if (step + 1 < run.steps().total_steps()) start(*next_, run, step + 1);
   }
+  epoch_ = run.steps().rows_of_step(step).epoch;
   if (!s_.mixes()) return;
   PhiloxStream random = step_random(static_cast<uint64_t>(s_.seed), step);
-  mix_ = random_mix({s_.mixup_alpha, s_.cutmix_alpha}, training_.width, training_.height, random);
+  const TrainingTransform& size = training_of(epoch_);
+  mix_ = random_mix({s_.mixup_alpha, s_.cutmix_alpha}, size.width, size.height, random);
   find_partners(rows);
 }
 
@@ -165,7 +182,7 @@ void ImagePixels::fill_labels(std::span<const int64_t> rows, Batch& to) const {
     const auto labels = to.get<int32_t>("labels");
     std::fill(labels.begin(), labels.end(), kIgnoreLabel);
     for (size_t q = 0; q < rows.size(); ++q)
-      if (images_[q]) labels[q] = train_.label(rows[q]);
+      if (images_[q]) labels[q] = label_of(rows[q]);
     return;
   }
   const auto shares = to.get<float>("shares");
@@ -179,7 +196,7 @@ void ImagePixels::fill_labels(std::span<const int64_t> rows, Batch& to) const {
     std::fill(of_row.begin(), of_row.end(), static_cast<float>(spread));
     const double own = others_[q] ? mix_.share : 1;
     const auto add = [&](int64_t row, double share) {
-      of_row[static_cast<size_t>(train_.label(row))] += static_cast<float>((1 - smoothing) * share);
+      of_row[static_cast<size_t>(label_of(row))] += static_cast<float>((1 - smoothing) * share);
     };
     add(rows[q], own);
     if (own < 1) add(partner_of(rows[q]), 1 - own);
@@ -198,7 +215,9 @@ Result<bool> ImagePixels::collate(const CollatedRows& rows, Batch& to) {
     if (training && mix_.any()) others_[q] = HONE_TRY(image_of(*now_, partner_of(mine[q])));
   }
   const auto pixels = to.get<float>("pixels");
-  const auto size = static_cast<size_t>(training_.width * training_.height * 3);
+  const auto size =
+      static_cast<size_t>(training ? training_of(epoch_).width * training_of(epoch_).height * 3
+                                   : evaluation_.width * evaluation_.height * 3);
   pool_.parallel_for(
       static_cast<int64_t>(pixels.size() / size), [&](int64_t begin, int64_t end, int thread) {
         for (auto q = static_cast<size_t>(begin); q < static_cast<size_t>(end); ++q) {
@@ -224,7 +243,9 @@ Result<bool> ImagePixels::collate(const CollatedRows& rows, Batch& to) {
 
 int64_t ImagePixels::memory_bytes(int64_t step_rows, int64_t eval_rows) const {
   constexpr int64_t kOfThread = 8 << 20;  // an image of usual size and its parts
-  const int64_t image = training_.width * training_.height * 4;
+  const TrainingTransform& largest = training_.back();
+  const int64_t image =
+      std::max(largest.width * largest.height, evaluation_.width * evaluation_.height) * 4;
   const int64_t images = 2 * step_rows * (s_.mixes() ? 2 : 1) + 2 * eval_rows;
   return train_.memory_bytes() + eval_.memory_bytes() + images * image +
          (loader_.threads() + 1) * kOfThread;

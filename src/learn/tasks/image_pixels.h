@@ -5,14 +5,16 @@
 #include "learn/data/images/image_rows.h"
 #include "learn/harness/examples.h"
 #include "learn/tasks/image_classification_settings.h"
+#include "learn/tasks/repeated_rows.h"
 
 namespace hone {
 
 class ImagePixels {
  public:
-  // Settings and pool must outlive it. `classes`: of shares of mixed labels.
+  // Settings and pool must outlive it. `processor`: of evaluated rows; `classes`: of shares of mixed labels.
   ImagePixels(const ImageClassificationSettings& s, const ImageProcessor& processor,
-              ImageRows train, ImageRows eval, int64_t classes, ThreadPool& pool);
+              const TrainingSizes& sizes, ImageRows train, ImageRows eval, int64_t classes,
+              ThreadPool& pool);
   ~ImagePixels();
 
   // Begins to make the pixels of this step, unless that was done, and of the next one. `rows`: those of all ranks.
@@ -23,6 +25,9 @@ class ImagePixels {
   Result<bool> collate(const CollatedRows& rows, Batch& to);
 
   const ImageRows& eval() const { return eval_; }
+  // Training rows of a step are places of it.
+  const RepeatedRows& order() const { return order_; }
+  int64_t epoch() const { return epoch_; }  // of the last started step
   double waited_seconds() const { return loader_.waited_seconds(); }
   int64_t memory_bytes(int64_t step_rows, int64_t eval_rows) const;
 
@@ -34,6 +39,7 @@ class ImagePixels {
   void start(ImageBatch& batch, TaskRun& run, int64_t step);
   void find_partners(std::span<const int64_t> all);
   int64_t partner_of(int64_t row) const;
+  int32_t label_of(int64_t place) const { return train_.label(order_.row(epoch_, place)); }
   Status take_evaluated(std::span<const int64_t> rows);
   // The image, or null if it is skipped.
   Result<const LoadedImage*> image_of(ImageBatch& batch, int64_t key);
@@ -43,10 +49,17 @@ class ImagePixels {
   void fill_labels(std::span<const int64_t> rows, Batch& to) const;
 
   const ImageClassificationSettings& s_;
-  TrainingTransform training_;
+  const TrainingTransform& training_of(int64_t epoch) const {
+    return training_[sizes_.sides().empty() ? 0 : sizes_.index(epoch)];
+  }
+
+  ImageSizes sizes_;
+  std::vector<TrainingTransform> training_;  // by sizes_.sides(), or one
   EvaluationTransform evaluation_;
   ImageProcessor::Table table_;
   ImageRows train_, eval_;
+  RepeatedRows order_;
+  int64_t epoch_ = 0;  // of the step
   int64_t classes_;
   ThreadPool& pool_;
   using BatchPlace = std::unique_ptr<ImageBatch>;  // the loader knows its address

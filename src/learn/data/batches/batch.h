@@ -37,7 +37,8 @@ struct BatchShape {
 };
 inline constexpr const char *kTokens = "tokens", *kSourceTokens = "source_tokens",
                             *kTargetTokens = "target_tokens", *kSequences = "sequences",
-                            *kLabels = "labels";
+                            *kLabels = "labels",
+                            *kSide = "side";  // pixels of an image's height and width
 
 // The few shapes of micro-batch that a run plans for.
 struct BatchGrid {

@@ -46,6 +46,15 @@ int64_t units_of(int64_t step_rows, int64_t unit_rows) {
   return (step_rows + unit_rows - 1) / unit_rows;
 }
 
+// The shapes of each size of images, one size after another.
+void add_sides(const RunForm& form, BatchGrid& grid) {
+  if (form.sides.empty()) return;
+  std::vector<BatchShape> all;
+  for (const int64_t side : form.sides)
+    for (const BatchShape& shape : grid.shapes) all.push_back(shape.with(kSide, side));
+  grid.shapes = std::move(all);
+}
+
 // Every token of a unit may have a label, so a unit is one pass.
 void add_labels(const RunForm& form, BatchGrid& grid) {
   if (!form.labels_vary) return;
@@ -80,6 +89,7 @@ RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t ro
     shapes.units = units_of(s.batch_rows() * s.gradient_accumulation_steps, rows);
   if (train) shapes.train = grid(rows, whole || shapes.units > 0 ? rows : 2 * rows);
   if (shapes.units > 0) add_labels(m.form, shapes.train);
+  add_sides(m.form, shapes.train);
   shapes.accumulate = train && !whole;
   if (eval) {
     const int64_t r = std::min(rows, s.per_device_eval_batch_size);
@@ -117,6 +127,7 @@ RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const Ste
       shapes.units = units_of(most_of_step(0), r);
       add_labels(m.form, shapes.train);
     }
+    add_sides(m.form, shapes.train);
     shapes.accumulate = !whole;
   }
   if (examples.eval) {

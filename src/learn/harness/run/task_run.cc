@@ -106,6 +106,7 @@ Result<StepSums> TaskRun::compute_step(int64_t step, const StepUpdate& update) {
   const double data_seconds = system_clock().seconds() - begin;
   if (examples_.before_step) HONE_TRY(examples_.before_step(*this, step, all.rows));
   const TakenRows taken = HONE_TRY(plan_part(all));
+  take_side(step);
   const StepPlan& whole = whole_step();
   const int64_t labels = examples_.normaliser(step, whole, *all.data, all.rows);
   const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(labels, 1))) *

@@ -130,6 +130,7 @@ class TaskRun final : public TrainTask {
   Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
   // Plans this rank's rows of a step into plan_ and returns them.
   Result<TakenRows> plan_part(const TakenRows& all);
+  void take_side(int64_t step);  // the shapes of plan_ for the step's size of images
   Result<std::vector<AxisTokens>> most_tokens(const TakenRows& all);
   // The rows of all ranks, after plan_part().
   const StepPlan& whole_step() const { return ranks().alone() || in_units() ? plan_ : whole_step_; }

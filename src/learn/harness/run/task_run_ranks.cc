@@ -176,6 +176,13 @@ Result<TakenRows> TaskRun::plan_part(const TakenRows& all) {
   return mine;
 }
 
+void TaskRun::take_side(int64_t step) {
+  if (!examples_.side_of_step) return;
+  const size_t each = shapes_.train.shapes.size() / made_->form.sides.size();
+  for (MicroBatchPlan& batch : plan_.batches)
+    batch.shape = examples_.side_of_step(step) * each + batch.shape % each;
+}
+
 void TaskRun::take_reduced(const BoundProgram& program, double loss_scale, StepSums& sums) {
   sums.loss = session_->output<double>(program.index, "loss")[0] / loss_scale;
   if (session_->output<double>(program.index, "stops")[0] == 0) return;

@@ -134,7 +134,8 @@ Task preset_imagenet() {
                          {"per_device_train_batch_size", "batch_size"},
                          {"learning_rate", "lr"},
                          {"logging_dir", "logdir"},
-                         {"dataset_name", "datadir"}});
+                         {"dataset_name", "datadir"},
+                         {"aug_repeats", "ra_reps"}});
   };
   t.settle = [s, images = t.settle](const Schema& schema) -> Status {
     HONE_TRY(images(schema));
