@@ -6,6 +6,8 @@ run_image_classification.py uses in evaluations (Resize, CenterCrop, ToTensor, N
 """
 import json
 import pathlib
+import shutil
+import tempfile
 
 import numpy as np
 import torch
@@ -52,7 +54,12 @@ def write_parquet():
     features = Features({"image": ImageFeature(), "label": ClassLabel(names=CLASSES)})
     rows = [{"image": {"bytes": f.read_bytes(), "path": f.name}, "label": CLASSES.index(f.parent.name)}
             for name in CLASSES for f in sorted((FOLDER / "train" / name).iterdir())]
-    Dataset.from_list(rows, features=features).to_parquet(FOLDER / "train.parquet")
+    data = Dataset.from_list(rows, features=features)
+    data.to_parquet(FOLDER / "train.parquet")
+    # An Arrow file as the library keeps it in its cache and in folders of save_to_disk.
+    with tempfile.TemporaryDirectory() as folder:
+        data.save_to_disk(folder)
+        shutil.copy(next(pathlib.Path(folder).glob("*.arrow")), FOLDER / "train.arrow")
 
 
 def rows(split):

@@ -13,6 +13,7 @@
 #include "learn/data/rows/order.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/prepared_source.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 namespace {
@@ -80,8 +81,8 @@ Error no_images(const std::string& purpose, const std::string& split) {
 class SplitReader {
  public:
   SplitReader(const ImageClassificationSettings& s, const Pretrained& model,
-              const ImageSources& sources)
-      : s_(s), model_(model), sources_(sources) {}
+              const ImageSources& sources, ImageListing& listing)
+      : s_(s), model_(model), sources_(sources), listing_(listing) {}
 
   Result<ImageSplits> read() {
     own_ = HONE_TRY(label_names_of_config(model_.config.config, model_.name));
@@ -113,7 +114,7 @@ class SplitReader {
     const auto& files = train ? sources_.train_file : sources_.validation_file;
     LabelledImages read;
     if (!folder.empty())
-      read = HONE_TRY(list_classes(folder, out_.names));
+      read = HONE_TRY(list_classes(folder, out_.names, &listing_));
     else if (!files.empty())
       read = HONE_TRY(read_files(files, split));
     else
@@ -192,6 +193,7 @@ class SplitReader {
   const ImageClassificationSettings& s_;
   const Pretrained& model_;
   const ImageSources& sources_;
+  ImageListing& listing_;
   std::vector<std::string> own_;
   ImageSplits out_;
 };
@@ -201,7 +203,13 @@ class SplitReader {
 Result<ImageSplits> read_image_splits(const ImageClassificationSettings& s,
                                       const Pretrained& model) {
   const ImageSources sources = HONE_TRY(find_image_sources(s));
-  return SplitReader(s, model, sources).read();
+  ImageListing listing = HONE_TRY(ImageListing::open(s.listing_file));
+  ImageSplits splits = HONE_TRY(SplitReader(s, model, sources, listing).read());
+  if (listing.kept() > 0)
+    splits.notes.push_back(fmt::format("{} are known from {}, images that came later are not seen",
+                                       count_of(listing.kept(), "folder"), s.listing_file));
+  if (s.ranks->leads()) HONE_TRY(listing.save());
+  return splits;
 }
 
 }  // namespace hone

@@ -35,9 +35,14 @@ Status add_class(const std::string& folder, const std::vector<Store::Entry>& ent
   return Ok{};
 }
 
+Result<std::vector<Store::Entry>> entries_of(const std::string& folder, ImageListing* listing) {
+  return listing ? listing->list(folder) : file_store().list(folder);
+}
+
 // Adds the images of folders in `folder`, in this order, with the labels. Folders of a store are listed many at a time.
 Status add_folders(const std::string& folder, const std::vector<std::string>& names,
-                   const std::function<int32_t(const std::string&)>& label_of, ImageRows& to) {
+                   const std::function<int32_t(const std::string&)>& label_of, ImageRows& to,
+                   ImageListing* listing = nullptr) {
   const auto count = std::ssize(names);
   for (int64_t first = 0; first < count; first += kFoldersAtATime) {
     const int64_t part = std::min(kFoldersAtATime, count - first);
@@ -46,7 +51,7 @@ Status add_folders(const std::string& folder, const std::vector<std::string>& na
       return folder + "/" + names[static_cast<size_t>(first + i)];
     };
     HONE_TRY(in_parallel(part, threads_to_list(folder), [&](int64_t i) -> Status {
-      entries[static_cast<size_t>(i)] = HONE_TRY(file_store().list(path(i)));
+      entries[static_cast<size_t>(i)] = HONE_TRY(entries_of(path(i), listing));
       return Ok{};
     }));
     for (int64_t i = 0; i < part; ++i)
@@ -70,12 +75,12 @@ bool is_image_name(std::string_view name) {
   return ending == "jpg" || ending == "jpeg" || ending == "png" || ending == "webp";
 }
 
-Result<LabelledImages> list_classes(const std::string& given,
-                                    const std::vector<std::string>& names) {
+Result<LabelledImages> list_classes(const std::string& given, const std::vector<std::string>& names,
+                                    ImageListing* listing) {
   const std::string folder = without_end_slash(given);
   LabelledImages out;
   std::vector<std::string> found;
-  for (const Store::Entry& e : HONE_TRY(file_store().list(folder)))
+  for (const Store::Entry& e : HONE_TRY(entries_of(folder, listing)))
     if (e.folder && !e.name.starts_with('.')) found.push_back(e.name);
   std::sort(found.begin(), found.end());
   if (found.empty())
@@ -96,7 +101,8 @@ Result<LabelledImages> list_classes(const std::string& given,
           .todo("the folders of all splits have the names of the same classes");
   }
   HONE_TRY(add_folders(
-      folder, found, [&](const std::string& name) { return ids.find(name)->second; }, out.rows));
+      folder, found, [&](const std::string& name) { return ids.find(name)->second; }, out.rows,
+      listing));
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "learn/data/images/image_listing.h"
 #include "learn/data/images/image_rows.h"
 
 namespace hone {
@@ -21,9 +22,10 @@ bool is_image_name(std::string_view name);
 // Class ids are the places of the sorted folder names, or of `names` if it is given; rows are sorted by class and
 // file name. Works on any store; the store is asked once for each folder. Files of other kinds and names that begin with a dot
 // are ignored. Errors: H2964 no folder of a class, a class without images, a folder in the folder of a class, a
-// class that `names` lacks; those of the store.
+// class that `names` lacks; those of the store. `listing`: null, or folders that were listed before.
 Result<LabelledImages> list_classes(const std::string& folder,
-                                    const std::vector<std::string>& names = {});
+                                    const std::vector<std::string>& names = {},
+                                    ImageListing* listing = nullptr);
 // The images of the folder, sorted, or of the folders in it; without labels. Errors: H2964 no image.
 Result<ImageRows> list_images(const std::string& folder);
 // The subfolder of a data set's folder that holds the split "train", "validation" (also "val" or "validate") or "test"; none: "".

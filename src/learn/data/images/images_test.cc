@@ -58,6 +58,32 @@ TEST_F(Images, ClassesAreTheSortedFolders) {
   EXPECT_THAT(labels_of(val->rows), ElementsAre(2));
 }
 
+TEST_F(Images, ListingsAreReadInPlaceOfFolders) {
+  file("train/a/1.jpg"), file("train/b/2.png", "two"), file("train/b/notes.txt");
+  const auto rows_with = [&] {
+    ImageListing listing = ImageListing::open(path("listing.jsonl")).value();
+    LabelledImages got = list_classes(path("train"), {}, &listing).value();
+    EXPECT_TRUE(listing.save().ok());
+    return std::pair(listing.kept(), std::move(got));
+  };
+  const auto [none, first] = rows_with();
+  EXPECT_EQ(none, 0);
+  file("train/b/3.jpg"), file("train/c/4.jpg");
+  const auto [kept, second] = rows_with();
+  EXPECT_EQ(kept, 3);
+  EXPECT_THAT(second.names, ElementsAre("a", "b"));
+  EXPECT_EQ(second.rows.hash(), first.rows.hash());
+  for (const char* text : {"", "{}", "{\"format\": \"hone listing 2\"}\n{}", "[1]",
+                           "{\"format\": \"hone listing 1\"}\n{\"folder\": \"x\"}",
+                           "{\"format\": \"hone listing 1\"}\n{\"folder\": \"x\", \"folders\": [], "
+                           "\"files\": [[\"a.jpg\"]]}"}) {
+    file("listing.jsonl", text);
+    const auto bad = ImageListing::open(path("listing.jsonl"));
+    ASSERT_FALSE(bad.ok()) << text;
+    EXPECT_TRUE(bad.error().is(err::kImageFolder)) << text;
+  }
+}
+
 TEST_F(Images, ForgivesNoFolderThatIsAmbiguous) {
   file("train/a/1.jpg");
   const auto none = list_classes(path("train/a"));
