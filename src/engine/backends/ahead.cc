@@ -7,13 +7,17 @@
 #include "engine/backends/xla/backend.h"
 #include "engine/backends/xla/stablehlo.h"
 #include "engine/device/lower.h"
+#include "engine/plan/plan.h"
 
 namespace hone {
 Result<AheadMemory> compile_ahead(const TpuSlice& slice, Program program) {
   const auto compiler = HONE_TRY(xla::AheadCompiler::open(topology_of(slice)));
   AheadMemory m{.program = program.name};
   const NullBackend tpu(xla::choose_planned, *slice.device);
-  const std::string text = xla::write_module(HONE_TRY(lower(std::move(program), tpu))).text;
+  const Program lowered = HONE_TRY(lower(std::move(program), tpu));
+  const PlanInput alone{&lowered, std::vector<int64_t>(lowered.nodes.size(), 0)};
+  m.planned_bytes = HONE_TRY(plan_run(std::span(&alone, 1))).used_bytes();
+  const std::string text = xla::write_module(lowered).text;
   m.text_bytes = static_cast<int64_t>(text.size());
   const double begin = system_clock().seconds();
   const xla::CompiledMemory by_libtpu =

@@ -73,20 +73,21 @@ std::string tiles_text(const RankReport::Tiles& t) {
   return text + "\n";
 }
 
-// A program's bytes on a device, by its compiler.
+// A program's bytes on a device, by its compiler, beside those of hone's plan.
 std::string compiled_text(const AheadMemory& m) {
   return fmt::format(
-      "  {:<16} {:>12}  by libtpu, which compiled it in {:.0f} s: {} of arguments, {} of results "
-      "({} in "
-      "their place), {} of temporary memory, {} of code\n",
-      m.program, format_bytes(m.device_bytes()), m.seconds, format_bytes(m.argument_bytes),
-      format_bytes(m.output_bytes), format_bytes(m.alias_bytes), format_bytes(m.temporary_bytes),
-      format_bytes(m.code_bytes));
+      "  {:<16} {:>12}  by libtpu, {} by hone: {} of arguments, {} of results ({} in their place), "
+      "{} of "
+      "temporary memory, {} of code; compiled in {:.0f} s\n",
+      m.program, format_bytes(m.device_bytes()), format_bytes(m.planned_bytes),
+      format_bytes(m.argument_bytes), format_bytes(m.output_bytes), format_bytes(m.alias_bytes),
+      format_bytes(m.temporary_bytes), format_bytes(m.code_bytes), m.seconds);
 }
 
 OrderedJson compiled_json(const AheadMemory& m) {
   return {{"program", m.program},
           {"bytes", m.device_bytes()},
+          {"planned_bytes", m.planned_bytes},
           {"argument_bytes", m.argument_bytes},
           {"output_bytes", m.output_bytes},
           {"alias_bytes", m.alias_bytes},
