@@ -84,6 +84,7 @@ std::map<std::string, std::string> sharding_strategies() {
 // Scripts of Transformers train in these ways, as with their own flags.
 std::map<std::string, std::map<std::string, std::string>> accelerate_meanings() {
   return {{"cpu", {{"", "--use_cpu"}}},
+          {"tpu", {{"", "--device=tpu"}}},
           {"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}},
           {"deepspeed_config_file", {{"", "--deepspeed="}}},
           {"gradient_clipping", {{"", "--max_grad_norm="}}},

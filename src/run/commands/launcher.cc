@@ -119,6 +119,15 @@ Status take_config(const Launcher& l, Line& line) {
   return Ok{};
 }
 
+// Processes on TPUs are ranks of one process, which has all of the machine's TPUs.
+void take_tpus(Line& line) {
+  if (!line.given.contains("tpu")) return;
+  std::erase_if(line.ranks, [&](const RankFlag& r) {
+    if (r.meaning == "num_processes") line.flags.push_back("--tpu_num_cores=" + r.value);
+    return r.meaning == "num_processes";
+  });
+}
+
 bool names_device(const std::vector<std::string>& flags) {
   return std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
     const std::string name = flag.substr(0, flag.find('='));
@@ -149,6 +158,7 @@ Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args
   while (line.at < args.size() && args[line.at].starts_with("-"))
     HONE_TRY(take_flag(l, args, line));
   HONE_TRY(take_config(l, line));
+  take_tpus(line);
   if (line.at == args.size())
     return Error(err::kUnknownScript, fmt::format("{} is given no script", l.name)).todo(usage(l));
   const std::string& word = args[line.at];
