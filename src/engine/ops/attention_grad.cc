@@ -5,7 +5,8 @@
 //   ds_ij = scale p_ij (dp_ij - out_i . dout_i),   dq_i = sum_j ds_ij k_j,   dk_j = sum_i ds_ij
 //   q_i,   dbias[h, r] = sum of p_ij (dp_ij - out_i . dout_i) over the pairs at distance r.
 // With a softcap c, ds_ij is also multiplied by 1 - tanh(scale q_i . k_j / c)^2.
-// -> dq, dk, dv in the shapes of q, k, v; for a fused q one dqkv; dbias where there is a bias.
+// -> dq, dk, dv in the shapes of q, k, v; for a fused q one dqkv; dbias where there is a bias. With attribute `sums`, for a
+// fused q, also the sums of the rows of dqkv as it is kept, in wide() of its type: the gradient of a bias of qkv.
 // Pages have no gradient.
 #include "engine/ops/attention_parts.h"
 
@@ -21,6 +22,9 @@ Result<Types> infer_attention_grad(const NodeView& n) {
   Types types{n.in("q")};
   if (!a.fused) types = {n.in("q"), n.in("k"), n.in("v")};
   if (a.reach > 0) types.push_back(n.in("bias"));
+  if (!n.flag("sums")) return types;
+  if (!a.fused) return bad_operands(n, "sums are of the gradient of a fused q");
+  types.push_back({wide(a.dtype), {n.in("q").shape[1]}});
   return types;
 }
 
@@ -60,7 +64,14 @@ Values decompose_attention_grad(Builder& b, const NodeView& n) {
     ValueId sums = ops::scatter_add_rows(b, a.distances, by_pair, 2 * d.reach - 1);
     g.push_back(ops::transpose(b, sums, {1, 0}));
   }
+  if (n.flag("sums")) g.push_back(ops::reduce_sum(b, widened(b, g[0]), {0}));
   return g;
+}
+
+std::vector<AttrSpec> attrs_of_gradient() {
+  std::vector<AttrSpec> attrs = attention_attrs();
+  attrs.push_back({"sums", false});
+  return attrs;
 }
 
 Cost cost_attention_grad(const NodeView& n) { return attention_cost(n, 5); }
@@ -71,10 +82,11 @@ Op define_attention_grad() {
   return {.name = "attention_grad",
           .operands = {"q", "k?", "v?", "out", "lse", "dout", "cu_q", "cu_k", "block_table?",
                        "rng?", "sample_ids?", "bias?"},
-          .attrs = attention_attrs(),
+          .attrs = attrs_of_gradient(),
           .infer = infer_attention_grad,
           .decompositions = {decompose_attention_grad},
-          .cost = cost_attention_grad};
+          .cost = cost_attention_grad,
+          .optional_results = {"sums"}};
 }
 
 }  // namespace hone

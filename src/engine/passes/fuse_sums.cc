@@ -26,6 +26,11 @@ Result<bool> fuse_sums(Program& p) {
     if (by == nullptr) continue;
     by->attrs.set("sums", true);
     by->out.push_back(p.nodes[i].out[0]);
+    if (!by->op->infer({p, *by})) {  // a node whose first result is one of several parts
+      by->attrs.erase("sums");
+      by->out.pop_back();
+      continue;
+    }
     any = gone[i] = true;
   }
   size_t i = 0;

@@ -223,6 +223,7 @@ Result<Kernel> any_forward(const NodeView& n, int threads) {
 }
 
 Result<Kernel> any_backward(const NodeView& n, int threads) {
+  if (n.flag("sums")) return declined(n, "the kernel makes the gradients alone");
   if (n.has("bias") && n.real("softcap") > 0) return declined(n, "a bias and a softcap");
   if (n.has("block_table")) return declined(n, "pages have no gradient");
   if (n.has("bias") && n.real("scale") == 0) return declined(n, "a bias and scale 0");

@@ -162,6 +162,10 @@ Result<Launches> attention_grad(const NodeView& n, const LaunchOptions& options)
   all.launches.push_back(std::move(kv));
 
   if (columns > 0) all.launches.push_back(sum_bias_parts(d, deltas, query_tiles));
+  if (!n.flag("sums")) return all;
+  if (!has_row_parts(n.out(0).shape[1])) return no_kernel(n, "sums of rows as wide as these");
+  append_row_sums(all, n.out(0), LaunchArgument::output(0), LaunchArgument::null(), DType::f32,
+                  LaunchArgument::output(columns > 0 ? 2 : 1));
   return all;
 }
 

@@ -54,7 +54,7 @@ Launches flash_forward(const NodeView& n, const AttentionLaunch& d, bool by_warp
   return one(std::move(l));
 }
 
-Launches flash_gradient(const NodeView& n, const AttentionLaunch& d, bool by_warp_groups) {
+Result<Launches> flash_gradient(const NodeView& n, const AttentionLaunch& d, bool by_warp_groups) {
   const AttentionDims& dims = d.dims;
   const Attention a = flash_arguments(d);
   const int64_t tiles = segment_tiles(d, dims.tq, kFlashTile), columns = bias_columns(d);
@@ -63,7 +63,12 @@ Launches flash_gradient(const NodeView& n, const AttentionLaunch& d, bool by_war
   const int64_t bit_bytes = dims.heads * segment_tiles(d, dims.tq, 16) * a.bit_columns * kWarp * 4;
   const int64_t parts = bits + whole_part(bit_bytes);
   Launches all;
-  all.workspace_bytes = parts + tiles * columns * 4;
+  // Parts of the sums of all rows of a fused gradient: a row for each tile, of queries and of keys as many.
+  const bool has_sums = n.flag("sums");
+  const int64_t sums = parts + whole_part(tiles * columns * 4), row = n.out(0).shape.back();
+  if (has_sums && segment_tiles(d, dims.tk, kFlashTile) != tiles)
+    return no_kernel(n, "sums of queries and keys that differ in number");
+  all.workspace_bytes = has_sums ? sums + tiles * row * 4 : parts + tiles * columns * 4;
 
   Launch q = flash_launch("back_q_", d, by_warp_groups);
   set_grid(q, tiles, dims.heads);
@@ -74,6 +79,7 @@ Launches flash_gradient(const NodeView& n, const AttentionLaunch& d, bool by_war
   q.out(0).work();
   d.is_random ? q.work(bits) : q.none();
   columns > 0 ? q.work(parts) : q.none();
+  has_sums ? q.work(sums) : q.none();
   all.launches.push_back(std::move(q.value(a)));
 
   Launch kv = flash_launch("back_kv_", d, by_warp_groups);
@@ -85,9 +91,15 @@ Launches flash_gradient(const NodeView& n, const AttentionLaunch& d, bool by_war
   kv.in(n.slot("cu_q")).in(n.slot("cu_k"));
   add_random(kv, n, d);
   dims.fused ? kv.out(0, d.k_at).out(0, d.v_at) : kv.out(1).out(2);
+  const int64_t widened = 4 / size_of(dims.dtype);  // bytes of a sum for one of the gradient
+  has_sums ? kv.work(sums + d.k_at * widened).work(sums + d.v_at * widened) : kv.none().none();
   all.launches.push_back(std::move(kv.value(a)));
 
   if (columns > 0) all.launches.push_back(sum_bias_parts(d, parts, tiles));
+  if (!has_sums) return all;
+  Launch sum("add_parts_f32");
+  sum.work(sums).none().out(columns > 0 ? 2 : 1).value(tiles).value(row);
+  all.launches.push_back(std::move(sum.blocks((row + kWarp - 1) / kWarp)));
   return all;
 }
 

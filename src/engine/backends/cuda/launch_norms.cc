@@ -64,17 +64,6 @@ Result<Launches> norm(const NodeView& n, bool is_layer) {
   return one(std::move(l));
 }
 
-// The sums of the rows of x, of such a type, as two launches. They share the workspace with those before.
-void append_row_sums(Launches& all, const Type& type, const LaunchArgument& x,
-                     const LaunchArgument& onto, DType to, const LaunchArgument& out) {
-  const int64_t rows = type.shape[0], columns = type.shape[1];
-  all.workspace_bytes = std::max(all.workspace_bytes, row_part_bytes(rows, columns));
-  Launch parts = row_part_launch(kernel_of("row_parts", type.dtype), rows, columns);
-  parts.argument(x).work().value(rows).value(columns);
-  all.launches.push_back(std::move(parts));
-  all.launches.push_back(add_parts_launch(to, onto, out, rows, columns));
-}
-
 // dx and parts of dgamma, of dbeta and of the sums of dx, then their sums.
 Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   const size_t rstd = n.slot("rstd"), dy = n.slot("dy"), dsum = n.slot("dsum");
@@ -156,6 +145,16 @@ Launch add_parts_launch(DType to, const LaunchArgument& onto, const LaunchArgume
   add.blocks((columns + kWarp - 1) / kWarp);
   return add;
 }
+void append_row_sums(Launches& all, const Type& type, const LaunchArgument& x,
+                     const LaunchArgument& onto, DType to, const LaunchArgument& out) {
+  const int64_t rows = type.shape[0], columns = type.shape[1];
+  all.workspace_bytes = std::max(all.workspace_bytes, row_part_bytes(rows, columns));
+  Launch parts = row_part_launch(kernel_of("row_parts", type.dtype), rows, columns);
+  parts.argument(x).work().value(rows).value(columns);
+  all.launches.push_back(std::move(parts));
+  all.launches.push_back(add_parts_launch(to, onto, out, rows, columns));
+}
+
 // 128 columns for each block along x.
 bool has_row_parts(int64_t columns) { return columns / (32 * kSummedColumns) < 1 << 16; }
 

@@ -111,6 +111,9 @@ Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns)
 // Adds these parts, from the beginning of the workspace, and `onto`.
 Launch add_parts_launch(DType to, const LaunchArgument& onto, const LaunchArgument& out,
                         int64_t rows, int64_t columns);
+// The sums of the rows of x, of such a type, as two launches. They share the workspace with those before.
+void append_row_sums(Launches& all, const Type& type, const LaunchArgument& x,
+                     const LaunchArgument& onto, DType to, const LaunchArgument& out);
 // Whether a launch has parts for this many columns.
 bool has_row_parts(int64_t columns);
 

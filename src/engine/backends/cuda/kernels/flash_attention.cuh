@@ -26,18 +26,18 @@ namespace hone::cuda {
                     const T* k, const T* v, const T* out, const T* dout, const float* lse,           \
                     const int32_t* cu_q, const int32_t* cu_k, const int64_t* rng,                    \
                     const int64_t* samples, const float* bias, T* dq, float* numbers,                \
-                    uint32_t* bits, float* parts, Attention a) {                                     \
+                    uint32_t* bits, float* parts, float* sums, Attention a) {                        \
     HONE_IN_FLASH(flash_back_q<By, T, size, is_drop, is_biased>({q, k, v, cu_q, cu_k, rng, samples,  \
                                                                  bias}, out, dout, lse, dq, numbers,  \
-                                                                bits, parts, a));                    \
+                                                                bits, parts, sums, a));              \
   }                                                                                                  \
   HONE_FLASH_KERNEL(back_kv, prefix##_attention_back_kv_##T##_##size##drop##biased, const T* q,      \
                     const T* k, const T* v, const T* dout, const float* numbers,                     \
                     const uint32_t* bits, const int32_t* cu_q, const int32_t* cu_k,                  \
                     const int64_t* rng, const int64_t* samples, const float* bias, T* dk, T* dv,     \
-                    Attention a) {                                                                   \
+                    float* sums_k, float* sums_v, Attention a) {                                     \
     HONE_IN_FLASH(flash_back_kv<By, T, size, is_drop, is_biased>(                                    \
-        {q, k, v, cu_q, cu_k, rng, samples, bias}, dout, numbers, bits, dk, dv, a));                 \
+        {q, k, v, cu_q, cu_k, rng, samples, bias}, dout, numbers, bits, dk, dv, sums_k, sums_v, a)); \
   }
 #define HONE_FLASHES(T)                                                     \
   HONE_FLASH(flash, ByWarps, T, 64, , false, , false, 3, 2, 2)              \

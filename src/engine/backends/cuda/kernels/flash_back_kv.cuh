@@ -250,17 +250,24 @@ struct KeysTile {
   }
 };
 
-// dout [tq, row_out], dk, dv [tk, row_k] in elements; numbers, bits: from flash_back_q.cuh.
+// dout [tq, row_out], dk, dv [tk, row_k] in elements; numbers, bits: from flash_back_q.cuh. sums_k, sums_v: null, or for
+// those of the rows of dk and dv, [tile][row_k].
 template <class By, class T, int kD, bool kDropout, bool kBias>
 __device__ __forceinline__ void flash_back_kv(const FlashOperands<T>& in, const T* dout,
                                               const float* numbers, const uint32_t* bits, T* dk, T* dv,
-                                              const Attention& a) {
+                                              float* sums_k, float* sums_v, const Attention& a) {
   HONE_ALIGNED_SHARED(shared);
   const int kv_head = static_cast<int>(blockIdx.x) % a.kv_heads, heads = a.heads / a.kv_heads;
   FlashPlace place;
   if (!find_place<false>(place, static_cast<int>(blockIdx.x) / a.kv_heads, in.cu_k,
-                         static_cast<int>(a.tk), in.cu_q, a.segments, a.group))
+                         static_cast<int>(a.tk), in.cu_q, a.segments, a.group)) {
+    if (sums_k != nullptr) {
+      const int64_t at = blockIdx.x / static_cast<unsigned>(a.kv_heads) * a.row_k + kv_head * a.size;
+      clear_tile_sums(sums_k + at, a.size);
+      clear_tile_sums(sums_v + at, a.size);
+    }
     return;
+  }
   using Keys = KeysTile<By, T, kD, kDropout, kBias>;
   Keys mine(place, in, a);
   const KeyTile& tile = mine.tile;
@@ -304,6 +311,11 @@ __device__ __forceinline__ void flash_back_kv(const FlashOperands<T>& in, const 
   const float kept = kDropout ? a.kept : 1.0f;
   store_tile<kD>(rows + Keys::kTile, Keys::kPanel, dv + to * a.row_v + of_head, a.row_v, count, a.size,
                  mine.of_dv, kept, kept, mine.lane);
+  if (sums_k == nullptr) return;
+  const int64_t at = block / a.kv_heads * a.row_k + of_head;
+  float* const memory = reinterpret_cast<float*>(stream.shared);
+  sum_tile_rows<kD, T>(memory, sums_k + at, count, a.size, mine.of_dk, a.scale, mine.lane);
+  sum_tile_rows<kD, T>(memory + 4 * kD, sums_v + at, count, a.size, mine.of_dv, kept, mine.lane);
 }
 
 }  // namespace hone::cuda

@@ -209,19 +209,27 @@ struct BackTile {
 };
 
 // out, dout [tq, row_out] and dq [tq, row_q] in elements, lse [heads, tq]. numbers: see place_of_numbers(); bits: see
-// place_of_bits(), null without dropout; parts [tile][head][2 reach - 1]: of tiles that do not exist zeros.
+// place_of_bits(), null without dropout; parts [tile][head][2 reach - 1]: of tiles that do not exist zeros. sums: null, or
+// for those of the rows of dq, [tile][row_q].
 template <class By, class T, int kD, bool kDropout, bool kBias>
 __device__ __forceinline__ void flash_back_q(const FlashOperands<T>& in, const T* out, const T* dout,
                                              const float* lse, T* dq, float* numbers, uint32_t* bits,
-                                             float* parts, const Attention& a) {
+                                             float* parts, float* sums, const Attention& a) {
   HONE_ALIGNED_SHARED(shared);
   const int columns = 2 * static_cast<int>(a.reach) - 1;
+  const auto sums_here = [&] {
+    const int heads = a.heads, block = static_cast<int>(blockIdx.x);
+    return sums + static_cast<int64_t>(block / heads) * a.row_q + block % heads * a.size;
+  };
   if constexpr (kBias) {
     parts += static_cast<int64_t>(blockIdx.x) * columns;
     clear_parts(parts, columns);
   }
   FlashPlace place;
-  if (!find_queries(place, in, a)) return;
+  if (!find_queries(place, in, a)) {
+    if (sums != nullptr) clear_tile_sums(sums_here(), a.size);
+    return;
+  }
   BackTile<By, T, kD, kDropout, kBias> b(shared, place, in, a);
   const QueryTile& tile = b.tile;
   b.begin(place, out, dout, lse, numbers);
@@ -246,6 +254,9 @@ __device__ __forceinline__ void flash_back_q(const FlashOperands<T>& in, const T
   store_tile<kD>(shared + b.warp * 16 * kRowBytes, b.kPanel,
                  dq + (place.first + b.of_warp) * a.row_q + b.head * a.size, a.row_q,
                  tile.queries - b.of_warp, a.size, b.o, a.scale, a.scale, b.lane);
+  if (sums != nullptr)
+    sum_tile_rows<kD, T>(reinterpret_cast<float*>(shared + b.kTile), sums_here(),
+                         tile.queries - b.of_warp, a.size, b.o, a.scale, b.lane);
 }
 
 }  // namespace hone::cuda

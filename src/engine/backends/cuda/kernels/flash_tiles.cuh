@@ -139,5 +139,35 @@ __device__ __forceinline__ void store_tile(uint8_t* mine, int panel, T* to, int6
   }
 }
 
+// The sums of a block's rows of z times `by`, as store_tile() keeps them, to[channel]. Each warp has 16 rows, `count` of them
+// are there; `memory`: 16 kD bytes that nobody else uses.
+template <int kD, class T>
+__device__ __forceinline__ void sum_tile_rows(float* memory, float* to, int count, int size,
+                                              const float (&z)[kD / 8][4], float by, const Lane& lane) {
+  float* const mine = memory + static_cast<int>(threadIdx.x) / kWarp * kD;
+  HONE_UNROLL
+  for (int n = 0; n < kD / 8; ++n)
+    HONE_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      const float upper = half_of<T>(pack<T>(z[n][e] * by, 0.0f), 0);
+      const float lower = half_of<T>(pack<T>(z[n][e + 2] * by, 0.0f), 0);
+      float sum = (lane.g < count ? upper : 0.0f) + (lane.g + 8 < count ? lower : 0.0f);
+      HONE_UNROLL
+      for (int step = 4; step < kWarp; step *= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+      if (lane.g == 0) mine[n * 8 + lane.p * 2 + e] = sum;
+    }
+  __syncthreads();
+  for (int c = static_cast<int>(threadIdx.x); c < size; c += kFlashBlock) {
+    float sum = memory[c];
+    HONE_UNROLL
+    for (int warp = 1; warp < kFlashBlock / kWarp; ++warp) sum += memory[warp * kD + c];
+    to[c] = sum;
+  }
+}
+// Those of a tile that does not exist.
+__device__ __forceinline__ void clear_tile_sums(float* to, int size) {
+  for (int c = static_cast<int>(threadIdx.x); c < size; c += kFlashBlock) to[c] = 0.0f;
+}
+
 }  // namespace hone::cuda
 #endif
