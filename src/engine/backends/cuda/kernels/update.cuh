@@ -155,8 +155,8 @@ __device__ __forceinline__ bf16 weight_of<bf16>(float x, const Update& u, int64_
 // Weights that are kept as halves (engine/graph/halves.h). The lower ones are as far from the upper ones in the old version as
 // in the new one, which has both addresses.
 __device__ __forceinline__ float number_of_halves(uint16_t upper, uint16_t lower) {
-  const int below = static_cast<int16_t>(lower);
-  return __uint_as_float((static_cast<uint32_t>(upper) << 16) + static_cast<uint32_t>(below));
+  const uint32_t low = lower;
+  return __uint_as_float((static_cast<uint32_t>(upper) << 16) + low - ((low & 0x8000) << 1));
 }
 __device__ __forceinline__ uint16_t upper_half_of(float x) {
   const uint32_t bits = __float_as_uint(x);
