@@ -1,5 +1,6 @@
 // scatter_add_rows(ids, dy, acc?): row r of the result is acc[r] + the sum of dy[i] over ids[i] =
 // r. ids i32[T] with ids < rows, ids < 0 are skipped; dy [T,C]; attribute rows -> [rows,C].
+// acc may be in 16 bits beside dy in f32: each of its rows is summed in f32 and rounded once, and so is the result.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -12,6 +13,9 @@ Result<Types> infer_scatter_add_rows(const NodeView& n) {
   int64_t rows = n.integer("rows");
   if (rows < 0) return bad_operands(n, "there are no negative numbers of rows");
   Type t{n.in(1).dtype, {rows, n.in(1).shape[1]}};
+  const bool is_wide = t.dtype == DType::f32;
+  if (n.has("acc") && is_wide && is_float(n.in("acc").dtype) && size_of(n.in("acc").dtype) == 2)
+    t.dtype = n.in("acc").dtype;
   if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
   return Types{t};
 }

@@ -26,6 +26,7 @@
 #include "engine/passes/precision.h"
 #include "engine/passes/recompute.h"
 #include "engine/passes/remake.h"
+#include "engine/passes/round_sums.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/shard.h"
 #include "engine/passes/simplify.h"
@@ -125,10 +126,16 @@ const std::map<std::string, Pass>& passes_by_name() {
        {"narrow_values_bf16", PassKind::numeric,
         [](Program& p) { return narrow_values(p, DType::bf16); }}},
       {"remake", {"remake", PassKind::numeric, remake}},
+      {"round_sums", {"round_sums", PassKind::numeric, round_sums}},
       {"fuse_sums", {"fuse_sums", PassKind::numeric, fuse_sums}},
       {"store_activations_stream",
        {"store_activations_stream", PassKind::numeric,
         [](Program& p) { return store_activations(p, DType::bf16); }}},
+      {"compute_copies_halves",
+       {"compute_copies_halves", PassKind::numeric,
+        [](Program& p) {
+          return compute_copies(p, {"w"}, DType::bf16, Copies::halves);
+        }}},
       {"compute_copies_bf16",
        {"compute_copies_bf16", PassKind::numeric,
         [](Program& p) { return compute_copies(p, {"w"}, DType::bf16); }}},

@@ -4,6 +4,7 @@
 #include "engine/passes/fuse.h"
 #include "engine/passes/fuse_sums.h"
 #include "engine/passes/remake.h"
+#include "engine/passes/round_sums.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
 
@@ -69,6 +70,7 @@ void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
                       [as = how.stored, saturate = how.saturate](Program& p) {
                         return store_activations(p, as, saturate);
                       }});
+  if (how.narrows()) passes.push_back({"round_sums", PassKind::numeric, round_sums});
 }
 void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
   if (how.copies.empty() || how.sharding.any()) return;

@@ -242,6 +242,27 @@ Run gather_rows(const NodeView& n) {
   };
 }
 
+// Onto rows in 16 bits: each is summed in f32, at the first token of its id, and rounded once.
+Run scatter_onto_halves(const NodeView& n) {
+  const int64_t count = n.in(0).count(), columns = n.in(1).shape[1], bytes = n.out(0).bytes();
+  const bool is_bf16 = n.out(0).dtype == DType::bf16;
+  return [=](const KernelArgs& a) {
+    const int32_t* ids = static_cast<const int32_t*>(a.in[0]);
+    auto* out = static_cast<uint16_t*>(a.out[0]);
+    if (a.in[2] != out && bytes > 0) std::memcpy(out, a.in[2], static_cast<size_t>(bytes));
+    for (int64_t i = 0; i < count; ++i) {
+      if (ids[i] < 0 || std::find(ids, ids + i, ids[i]) != ids + i) continue;
+      for (int64_t c = 0; c < columns; ++c) {
+        uint16_t& to = out[ids[i] * columns + c];
+        float sum = is_bf16 ? bf16_to_f32(to) : f16_to_f32(to);
+        for (int64_t k = i; k < count; ++k)
+          if (ids[k] == ids[i]) sum += in(a, 1)[k * columns + c];
+        to = is_bf16 ? f32_to_bf16(sum) : f32_to_f16(sum);
+      }
+    }
+  };
+}
+
 template <class T>
 Run scatter_add_rows(const NodeView& n) {
   const int64_t count = n.in(0).count(), columns = n.in(1).shape[1], total = n.out(0).count();
@@ -495,6 +516,8 @@ Makers loop_makers() {
       {"iota", over_type(kResult, [](const NodeView& n, auto x) { return iota<decltype(x)>(n); })},
       {"scatter_add_rows", over_type(1,
                                      [](const NodeView& n, auto x) -> Run {
+                                       if (n.out(0).dtype != n.in(1).dtype)
+                                         return scatter_onto_halves(n);
                                        if constexpr (std::is_floating_point_v<decltype(x)>)
                                          return scatter_add_rows<decltype(x)>(n);
                                        return {};

@@ -29,8 +29,9 @@ Result<Launches> reduce(const NodeView& n, const std::string& name) {
 
 Result<Launches> scatter_add_rows(const NodeView& n) {
   const Type& t = n.out(0);
-  if (!is_one_of(t.dtype, {DType::f64, DType::f32}))
-    return no_kernel(n, fmt::format("not for {}", name_of(t.dtype)));
+  const DType dy = n.in(1).dtype;
+  if (!is_one_of(dy, {DType::f64, DType::f32}))
+    return no_kernel(n, fmt::format("not for {}", name_of(dy)));
   Launches all;
   if (n.has(2)) {
     all.launches.push_back(copy_if_apart(n, 2, 0));

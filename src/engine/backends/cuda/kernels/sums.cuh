@@ -55,10 +55,10 @@ __device__ __forceinline__ void ballot_block(bool is_set, unsigned (&lanes)[kBlo
   __syncthreads();
 }
 
-// z = onto (or zeros) + dy[t] in row ids[t], rows in the order of t. A block for each token and kScattered
+// z (kept as Z) = onto (or zeros) + dy[t] in row ids[t], rows in the order of t. A block for each token and kScattered
 // columns: that of the first token of an id adds the rows of all. Ids below 0 add nothing.
-template <class T>
-__device__ void scatter_rows(const int32_t* ids, const T* dy, T* z, int64_t tokens,
+template <class T, class Z>
+__device__ void scatter_rows(const int32_t* ids, const T* dy, Z* z, int64_t tokens,
                              int64_t columns) {
   constexpr int kEach = kScattered / kBlock;
   __shared__ unsigned lanes[kBlock / kWarp];
@@ -75,7 +75,7 @@ __device__ void scatter_rows(const int32_t* ids, const T* dy, T* z, int64_t toke
   const int64_t first = blockIdx.y * int64_t{kScattered} + tid;
   T sum[kEach];
   for (int e = 0; e < kEach; ++e)
-    sum[e] = first + e * kBlock < columns ? z[id * columns + first + e * kBlock] : T(0);
+    sum[e] = first + e * kBlock < columns ? wide(z[id * columns + first + e * kBlock]) : T(0);
   for (int64_t begin = t; begin < tokens; begin += kBlock) {
     ballot_block(begin + tid < tokens && ids[begin + tid] == id, lanes);
     for (int w = 0; w < kBlock / kWarp; ++w)
@@ -87,15 +87,18 @@ __device__ void scatter_rows(const int32_t* ids, const T* dy, T* z, int64_t toke
     __syncthreads();
   }
   for (int e = 0; e < kEach; ++e)
-    if (first + e * kBlock < columns) z[id * columns + first + e * kBlock] = sum[e];
+    if (first + e * kBlock < columns)
+      z[id * columns + first + e * kBlock] = Narrow<Z>::of(sum[e]);
 }
-#define HONE_SCATTER(name, T)                                                                    \
-  HONE_KERNEL(scatter_add_rows_##name, const int32_t* ids, const T* dy, T* z, int64_t tokens,    \
+#define HONE_SCATTER(name, T, Z)                                                                 \
+  HONE_KERNEL(scatter_add_rows_##name, const int32_t* ids, const T* dy, Z* z, int64_t tokens,    \
               int64_t columns) {                                                                 \
     scatter_rows(ids, dy, z, tokens, columns);                                                   \
   }
-HONE_SCATTER(f64, double)
-HONE_SCATTER(f32, float)
+HONE_SCATTER(f64, double, double)
+HONE_SCATTER(f32, float, float)
+HONE_SCATTER(bf16, float, bf16)
+HONE_SCATTER(f16, float, f16)
 
 // Parts of the sums over rows that begin `step` elements apart (norms.cuh).
 #define HONE_LOGIT_PARTS(name, T)                                                            \
