@@ -39,7 +39,7 @@ Result<std::unique_ptr<Control>> Control::open(const World& world, Json facts, d
   }
   JoinOptions join{.token = token, .facts = std::move(facts), .patience_s = patience_s};
   control->client_ = HONE_TRY(ControlClient::join(world, std::move(join)));
-  const Status met = control->client_->barrier("the start", patience_s);
+  Status met = control->client_->barrier("the start", patience_s);
   if (!met.ok() && met.error().is(err::kRanksMissing)) {
     // The error goes to the ranks that came.
     Error error = incomplete_start(*control->client_, patience_s);

@@ -181,8 +181,8 @@ constexpr int64_t kPartColumns = 128;  // at least, of a unit of work
 
 struct WeightParts {
   ConvDims d;
-  ConvProduct
-      product;         // of dy transposed and the windows: [K of the group, J]; of the largest part
+  // The product of dy transposed and the windows: [K of the group, J]; of the largest part.
+  ConvProduct product = {};
   int64_t images = 0;  // of a part but the last
   int64_t parts = 0;
   bool direct = false;  // the one product is the gradient

@@ -60,8 +60,7 @@ class Graphs : public Executable {
     HONE_TRY(device_.begin_capture(g.works));
     list_->run(program, nullptr);
     const CUgraph graph = HONE_TRY(device_.end_capture());
-    const Status made =
-        cuda_status(d, d.cuGraphInstantiate(&g.exec, graph, 0), "cuGraphInstantiate");
+    Status made = cuda_status(d, d.cuGraphInstantiate(&g.exec, graph, 0), "cuGraphInstantiate");
     device_.keep(d.cuGraphDestroy(graph), "cuGraphDestroy");
     HONE_TRY(made);
     return cuda_status(d, d.cuGraphUpload(g.exec, stream()), "cuGraphUpload");

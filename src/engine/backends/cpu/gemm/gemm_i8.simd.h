@@ -66,7 +66,11 @@ template <int N>
 struct Part {
   int8_t elements[N] = {};
   Part(const int8_t* p, int64_t n) {
-    if (n > 0) memcpy(elements, p, min_of<int64_t>(n, N));
+    if (n >= N) {
+      memcpy(elements, p, N);
+    } else {
+      for (int64_t l = 0; l < n; ++l) elements[l] = p[l];
+    }
   }
 };
 

@@ -573,7 +573,7 @@ TEST(Gemm, ColumnsByOneThreadHaveTheBitsOfTheProduct) {
       [] {
         ThreadPool pool(2);
         for (const Patches& p : some_windows())
-          for (const auto [m, bf16, f16] :
+          for (const auto& [m, bf16, f16] :
                {std::tuple{9, false, false}, std::tuple{70, false, false},
                 std::tuple{530, true, false}, std::tuple{33, false, true}}) {
             const int64_t images = 2, k = images * p.out_h * p.out_w, n = p.columns();
@@ -600,7 +600,7 @@ TEST(Gemm, ColumnsByOneThreadHaveTheBitsOfTheProduct) {
               g.b_patches = windows ? &p : nullptr;
               Guarded c(m * n), alone(gemm_columns_workspace_bytes(g) / 4, NAN);
               g.c = c.get();
-              for (const auto [begin, end] : {std::pair{n / 3, n}, std::pair{int64_t{0}, n / 3}})
+              for (const auto& [begin, end] : {std::pair{n / 3, n}, std::pair{int64_t{0}, n / 3}})
                 gemm_columns(g, begin, end, alone.get());
               EXPECT_TRUE(c.intact() && alone.intact());
               EXPECT_EQ(std::memcmp(c.get(), want.get(), static_cast<size_t>(4 * m * n)), 0)
