@@ -24,7 +24,8 @@ struct Gate {
 };
 
 void note_work(std::span<const Access> accesses) {
-  if (inside) return;  // a host function that is run by the driver
+  // A host function that is run by the driver, or another backend.
+  if (inside || fake_driver_skips_thread) return;
   const Gate g;
   if (current == nullptr) return;
   // An address outside of this driver's memory belongs to another backend.
@@ -36,7 +37,7 @@ void note_work(std::span<const Access> accesses) {
 }
 
 void note_host(std::span<const Access> accesses) {
-  if (inside) return;
+  if (inside || fake_driver_skips_thread) return;
   const Gate g;
   if (current == nullptr) return;
   current->function = "the host, after this call";

@@ -21,6 +21,10 @@
 
 namespace hone::cuda {
 
+// Set on a thread that runs another backend: its accesses are not recorded. An exchange of ranks holds the driver's
+// lock, and such a thread may be the other rank.
+inline thread_local bool fake_driver_skips_thread = false;
+
 // One at a time in a process. Its table may be used by several threads; the driver takes what host
 // threads do as ordered. A host function must not wait for another thread that calls the driver,
 // and the host must not wait for a host function but by the driver.
