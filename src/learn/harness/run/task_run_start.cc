@@ -47,11 +47,12 @@ std::string ranks_text(const ModelConfig& config) {
   return least < most ? fmt::format("{} to {}", least, most) : fmt::format("{}", most);
 }
 
-// NCCL has messages of GPUs alone, the other engines those of the host.
+// NCCL has messages of NVIDIA GPUs alone, and nothing else has them.
 Status check_engine(const std::string& engine, const DeviceSpec& device) {
-  if (engine.empty() || (engine == "nccl") == device.own_memory) return Ok{};
-  return Error(err::kCommEngine, fmt::format("{} carries no messages between ranks on {}", engine,
-                                             device.own_memory ? "GPUs" : "processors"))
+  const bool is_gpu = device.kernels == "cuda";
+  if (engine.empty() || (engine == "nccl") == is_gpu) return Ok{};
+  return Error(err::kCommEngine, fmt::format("{} carries no messages between {}", engine,
+                                             is_gpu ? "GPUs" : "ranks without a GPU"))
       .at(fmt::format("--ddp_backend {}, device {}", engine, device.name))
       .todo("leave --ddp_backend out, or name another --device");
 }
