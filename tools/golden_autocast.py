@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Ten losses of tiny models under PyTorch's autocast: tests/goldens/learn_train/autocast.json.
 
+    tools/golden_autocast.py [MODEL ...]       (no name: all of them)
+
 Needs torch and transformers. Models, rows and settings are those of the f32 goldens beside the models; the loss is
 made in f32 from the logits, as models under autocast make it. In float16 the GradScaler of PyTorch scales the loss
 and skips what overflows.
@@ -8,6 +10,7 @@ and skips what overflows.
 import importlib.util
 import json
 import pathlib
+import sys
 
 import torch
 import transformers
@@ -75,20 +78,31 @@ def train(model, steps, settings, logits_of, dtype):
 
 
 tool_seq2seq = tool("golden_seq2seq")
+# In bf16 alone: decoders with layers, experts or heads of other kinds.
+DECODERS = ("lfm2", "qwen3_5", "qwen3_next", "qwen3_5_moe", "gemma4", "gemma4_moe", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe",
+            "gpt_oss", "apertus", "hunyuan", "olmo3", "ministral3", "smollm3", "cohere2")
 MODELS = {"models/gpt2_tiny": (transformers.AutoModelForCausalLM, causal),
           "models/t5_tiny": (transformers.AutoModelForSeq2SeqLM, pair),
-          "mlm/bert_tiny": (transformers.AutoModelForMaskedLM, masked)}
+          "mlm/bert_tiny": (transformers.AutoModelForMaskedLM, masked),
+          **{f"models/{name}_tiny": (transformers.AutoModelForCausalLM, causal) for name in DECODERS}}
+BOTH = {"bf16": torch.bfloat16, "fp16": torch.float16}
 torch.set_num_threads(1)
-golden = {}
-for name, (kind, logits_of) in MODELS.items():
+path = ROOT / "learn_train" / "autocast.json"
+golden = json.loads(path.read_text()) if sys.argv[1:] else {}
+for name in sys.argv[1:] or MODELS:
+    kind, logits_of = MODELS[name]
     facts = json.load(open(ROOT / name / "golden.json"))["train"]
     steps = facts.get("steps") or [[[facts["rows"][i] for i in batch] for batch in step] for step in facts["micro"]]
     golden[name] = {}
-    for key, dtype in {"bf16": torch.bfloat16, "fp16": torch.float16}.items():
+    for key, dtype in BOTH.items():
+        if key != "bf16" and name.removeprefix("models/").removesuffix("_tiny") in DECODERS:
+            continue
         model = kind.from_pretrained(ROOT / name, dtype=torch.float32, attn_implementation="eager").eval()
+        if hasattr(model, "set_experts_implementation"):
+            model.set_experts_implementation("eager")
         golden[name][key] = train(model, steps, facts["settings"], logits_of, dtype)
         apart = max(abs(a / b - 1) for a, b in zip(golden[name][key]["losses"], facts["losses"]))
         print(f"{name} {key}: at most {apart:.1e} from the losses in f32")
-with open(ROOT / "learn_train" / "autocast.json", "w") as f:
+with open(path, "w") as f:
     json.dump(golden, f, indent=1)
     f.write("\n")

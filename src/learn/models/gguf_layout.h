@@ -14,6 +14,8 @@ struct GgufKey {
   std::string gguf;      // after the architecture's name and a dot
   std::string config;    // key of config.json, a number or a flag; "": written, and not read
   bool is_real = false;  // a number with a fraction
+  // Written in the place of the config's value: one number, or a list. nullptr: that value.
+  std::vector<int64_t> (*values)(const ModelConfig& c) = nullptr;
 };
 
 struct GgufName {
@@ -24,6 +26,16 @@ struct GgufName {
 struct GgufPart {
   std::string gguf, weight;
   int64_t part = 0, parts = 1;
+};
+// A weight of layers with states whose heads of values come by their head of keys, one after the other; the file has
+// the first head of each, then the second of each, ...
+struct GgufTiles {
+  const char* ending;
+  enum class Where {
+    rows,           // heads are rows, or elements of a vector
+    rows_of_value,  // the rows after those of queries and keys
+    columns
+  } where = Where::rows;
 };
 // An axis of size 1 of weights with this ending, which the file leaves out.
 struct GgufAxis {
@@ -46,9 +58,6 @@ struct GgufLayout {
   RotationStyle rotation = {};       // defaults, and the names of its keys
   bool blends_yarn =
       false;  // yarn of this type has "truncate": false, for which the file has no key
-  // The key attention.head_count_kv is a list, with 0 for the layers whose layer_types has this value; "": a number.
-  std::string without_keys = {};
-  int64_t (*inner_size)(const ModelConfig& c) = nullptr;  // in the place of the key `inner`
   bool interleaves_heads = false;  // rows of q and k of a head are pairs in the file
   bool turns_part = false;  // rope.dimension_count is less than a head: partial_rotary_factor
   std::vector<const char*> turned = {};    // endings of weights that config's model keeps [in, out]
@@ -57,6 +66,8 @@ struct GgufLayout {
   // file has all queries, then all keys, then all values.
   std::vector<const char*> by_group = {};
   std::vector<GgufAxis> left_out = {};
+  std::vector<GgufTiles> tiles = {};
+  std::vector<const char*> rates = {};  // endings of weights w that the file has as -exp(w)
   // The trait of a config that llama.cpp assumes otherwise; "": none. This kind of model is not written.
   std::string (*unwritable)(const ModelConfig& c) = nullptr;
   // Sets the keys that follow from other keys or from the tensors that are there.

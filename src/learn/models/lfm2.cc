@@ -115,11 +115,24 @@ void finish_lfm2(Json& config, const std::function<bool(const char*)>& has) {
   config["layer_types"] = std::move(types);
 }
 
+// Heads of keys of each layer; 0: it has a filter.
+std::vector<int64_t> keys_of_layers(const ModelConfig& c) {
+  std::vector<int64_t> heads;
+  for (const nlohmann::json& type : c.config.at("layer_types"))
+    heads.push_back(type == kFiltered ? 0 : c.kv_heads);
+  return heads;
+}
+
 const GgufLayout* gguf_of_lfm2() {
   static const GgufLayout layout = [] {
     GgufLayout g = llama_gguf("lfm2", "");
     for (GgufKey& key : g.keys)
       if (key.gguf == "attention.layer_norm_rms_epsilon") key.config = "norm_eps";
+    for (GgufKey& key : g.keys) {
+      if (key.gguf == "feed_forward_length")
+        key.values = [](const ModelConfig& c) { return std::vector<int64_t>{lfm2_inner(c)}; };
+      if (key.gguf == "attention.head_count_kv") key.values = keys_of_layers;
+    }
     g.keys.push_back({"shortconv.l_cache", "conv_L_cache"});
     g.once = {{"token_embd", "model.embed_tokens"},
               {"token_embd_norm", "model.embedding_norm"},
@@ -137,8 +150,6 @@ const GgufLayout* gguf_of_lfm2() {
                        {"ffn_down", "feed_forward.w2"}});
     g.left_out = {{".conv.conv.weight", 1}};
     g.rotation.theta = 1e6;
-    g.without_keys = kFiltered;
-    g.inner_size = lfm2_inner;
     g.finish = finish_lfm2;
     g.unwritable = [](const ModelConfig& c) -> std::string {
       return c.flag("conv_bias", false) ? "its filters have biases" : "";

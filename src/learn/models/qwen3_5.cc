@@ -236,14 +236,108 @@ Status read_qwen35_config(ModelConfig& c) {
   return Ok{};
 }
 
+// Layers without a state are every n-th; 0: they are not.
+int64_t attention_interval(const ModelConfig& c) {
+  const nlohmann::json& types = c.config.at("layer_types");
+  int64_t interval = 0;
+  while (interval < std::ssize(types) && types[static_cast<size_t>(interval)] == kLinear)
+    ++interval;
+  ++interval;
+  for (int64_t i = 0; i < std::ssize(types); ++i)
+    if ((types[static_cast<size_t>(i)] == kLinear) != ((i + 1) % interval != 0)) return 0;
+  return interval;
+}
+
+std::string unwritable_qwen35(const ModelConfig& c) {
+  if (c.flag("attention_bias", false)) return "its attention has biases";
+  const DeltaNet d(c);
+  if (d.keys != d.values) return "its heads of keys and of values differ in size";
+  return attention_interval(c) > 0 ? "" : "its layer_types do not repeat";
+}
+
+std::vector<int64_t> sections_of(const ModelConfig& c) {
+  const auto turned = static_cast<int64_t>(
+      static_cast<double>(c.head_dim) *
+      rope_parameters(c, {.share = 0.25})["partial_rotary_factor"].get<double>());
+  const int64_t third = turned / 6;  // all positions of a text are the same
+  return {turned / 2 - 2 * third, third, third, 0};
+}
+
+GgufLayout qwen35_layout(const char* architecture) {
+  GgufLayout g = llama_gguf(architecture, kGgufHeadSize);
+  g.keys.push_back({"attention.value_length", ""});
+  g.keys.push_back({"rope.dimension_sections", "", false, sections_of});
+  g.keys.push_back({"full_attention_interval", "full_attention_interval", false,
+                    [](const ModelConfig& c) { return std::vector{attention_interval(c)}; }});
+  g.keys.push_back({"ssm.conv_kernel", "linear_conv_kernel_dim"});
+  g.keys.push_back({"ssm.state_size", "linear_key_head_dim"});
+  g.keys.push_back({"ssm.group_count", "linear_num_key_heads"});
+  g.keys.push_back({"ssm.time_step_rank", "linear_num_value_heads"});
+  g.keys.push_back({"ssm.inner_size", "", false,
+                    [](const ModelConfig& c) { return std::vector{DeltaNet(c).value_row()}; }});
+  rename_tensors(g, {{"ffn_norm", ""},
+                     {"post_attention_norm", "post_attention_layernorm"},
+                     {"attn_q_norm", "self_attn.q_norm"},
+                     {"attn_k_norm", "self_attn.k_norm"},
+                     {"attn_qkv", "linear_attn.in_proj_qkv"},
+                     {"attn_gate", "linear_attn.in_proj_z"},
+                     {"ssm_beta", "linear_attn.in_proj_b"},
+                     {"ssm_alpha", "linear_attn.in_proj_a"},
+                     {"ssm_conv1d", "linear_attn.conv1d"},
+                     {"ssm_norm", "linear_attn.norm"},
+                     {"ssm_out", "linear_attn.out_proj"}});
+  g.parts = {{"ssm_a", "linear_attn.A_log"}, {"ssm_dt.bias", "linear_attn.dt_bias"}};
+  using Where = GgufTiles::Where;
+  g.tiles = {{".in_proj_qkv.weight", Where::rows_of_value},
+             {".conv1d.weight", Where::rows_of_value},
+             {".in_proj_z.weight"},
+             {".in_proj_b.weight"},
+             {".in_proj_a.weight"},
+             {".A_log"},
+             {".dt_bias"},
+             {".out_proj.weight", Where::columns}};
+  g.rates = {".A_log"};
+  g.left_out = {{".conv1d.weight", 1}};
+  g.plus_one = {"layernorm.weight", "_norm.weight", "model.norm.weight"};
+  g.turns_part = true;
+  g.unwritable = unwritable_qwen35;
+  g.finish = [](Json& config, const std::function<bool(const char*)>&) {
+    config["linear_value_head_dim"] = config.value("linear_key_head_dim", int64_t{0});
+  };
+  return g;
+}
+
+const GgufLayout* gguf_of_qwen35() {
+  static const GgufLayout layout = qwen35_layout("qwen35");
+  return &layout;
+}
+
+const GgufLayout* gguf_of_qwen35_moe() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = qwen35_layout("qwen35moe");
+    std::erase_if(g.keys, [](const GgufKey& key) { return key.gguf == "feed_forward_length"; });
+    g.needed = {"num_hidden_layers", "hidden_size", "num_attention_heads"};
+    add_experts(g, {});
+    g.keys.push_back({"expert_shared_feed_forward_length", "shared_expert_intermediate_size"});
+    rename_tensors(g, {{"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+                       {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+                       {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+                       {"ffn_down_shexp", "mlp.shared_expert.down_proj"}});
+    g.left_out.push_back({".shared_expert_gate.weight", 0});
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_qwen3_5() {
   return llama_family<qwen35_style>(
       {.name = "qwen3_5",
-       .model_types = {{"qwen3_5_text", "Qwen3_5", kUsualQwen35},
-                       {"qwen3_5_moe_text", "Qwen3_5Moe", kUsualQwen35Moe},
-                       {"qwen3_next", "Qwen3Next", kUsualQwen3Next}},
+       .model_types =
+           {{"qwen3_5_text", "Qwen3_5", kUsualQwen35, {}, gguf_of_qwen35()},
+            {"qwen3_5_moe_text", "Qwen3_5Moe", kUsualQwen35Moe, {}, gguf_of_qwen35_moe()},
+            {"qwen3_next", "Qwen3Next", kUsualQwen3Next}},
        .read_config = read_qwen35_config,
        .carries_states = true,
        .module_order = {{"linear_attn", "self_attn", "mlp", "conv1d", "out_proj", "in_proj_qkv",

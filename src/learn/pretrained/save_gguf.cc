@@ -110,27 +110,20 @@ Result<Rope> rope_of(const ModelConfig& c, const GgufLayout& layout) {
   return rope;
 }
 
-// Heads of keys and values: a number, or one for each layer.
-GgufValue heads_of_layers(const ModelConfig& c, const GgufLayout& layout) {
-  if (layout.without_keys.empty()) return c.kv_heads;
-  std::vector<int64_t> heads;
-  for (const nlohmann::json& type : c.config.at("layer_types"))
-    heads.push_back(type == layout.without_keys ? 0 : c.kv_heads);
-  return heads;
-}
-
 // The value of a key that a layout names.
 Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufLayout& layout,
                            const Rope& rope) {
   const std::string& name = key.gguf;
+  if (key.values != nullptr) {
+    std::vector<int64_t> values = key.values(c);
+    return values.size() == 1 ? GgufValue(values[0]) : GgufValue(std::move(values));
+  }
   if (name == "context_length") return GgufValue(c.max_positions);
   if (name == "embedding_length") return GgufValue(c.hidden);
   if (name == "block_count") return GgufValue(c.layers);
   if (name == "attention.head_count") return GgufValue(c.heads);
-  if (name == "attention.head_count_kv") return heads_of_layers(c, layout);
+  if (name == "attention.head_count_kv") return GgufValue(c.kv_heads);
   if (name == "vocab_size") return GgufValue(c.vocab);
-  if (name == "feed_forward_length" && layout.inner_size != nullptr)
-    return GgufValue(layout.inner_size(c));
   if (name == "feed_forward_length")
     return GgufValue(HONE_TRY(c.integer(layout.inner, 4 * c.hidden)));
   if (name == "attention.layer_norm_epsilon") return GgufValue(c.real(key.config, 1e-5));
@@ -251,14 +244,19 @@ void reorder(const ModelConfig& c, const GgufLayout& layout, const std::string& 
   const int64_t columns = shape.size() < 2 ? 1 : shape.back();
   const auto rows = static_cast<int64_t>(to.size()) / columns;  // of `to`
   const bool turned = is_turned(layout, hf_name);
-  const GgufRowOrder order = row_order(layout, hf_name, rows, {c.heads, c.kv_heads});
+  const GgufHeads heads =
+      heads_of(layout, [&](const std::string& key) { return c.integer(key, 0).value(); });
+  const GgufRowOrder order = row_order(layout, hf_name, rows, heads),
+                     across = column_order(layout, hf_name, columns, heads);
   for (int64_t r = 0; r < rows; ++r) {
     if (turned) {
       for (int64_t i = 0; i < columns; ++i)
         to[static_cast<size_t>(r * columns + i)] = from[static_cast<size_t>(i * rows + r)];
       continue;
     }
-    std::copy_n(from.begin() + order.hf_row(r) * columns, columns, to.begin() + r * columns);
+    const auto row = from.begin() + order.hf_row(r) * columns;
+    for (int64_t i = 0; i < columns; ++i)
+      to[static_cast<size_t>(r * columns + i)] = row[across.hf_row(i)];
   }
 }
 
@@ -347,10 +345,12 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
     const Written& w = written[i];
     values.resize(out.size() * static_cast<size_t>(w.part != nullptr ? w.part->parts : 1));
     HONE_TRY(weights.read(w.source, DType::f32, std::as_writable_bytes(std::span(values))));
-    if (w.part != nullptr)
+    if (w.part != nullptr && outputs[i].shape.size() > 1)
       take_part(*w.part, outputs[i].shape, values, out);
     else
       reorder(c, layout, w.weight, outputs[i].shape, values, out);
+    if (is_rate(layout, w.weight))
+      for (float& v : out) v = -std::exp(v);
     if (is_plus_one(layout, w.weight))
       for (float& v : out) v += 1;
     return Ok{};

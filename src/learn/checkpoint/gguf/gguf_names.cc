@@ -79,66 +79,101 @@ std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
   return fmt::format("{}{}.{}", kBlock, split_layer(hf_name, layout.layers)->first, part.gguf);
 }
 
+GgufHeads heads_of(const GgufLayout& layout,
+                   const std::function<int64_t(const std::string& key)>& value) {
+  const auto by_name = [&](const char* name) {
+    for (const GgufKey& key : layout.keys)
+      if (key.gguf == name && !key.config.empty()) return value(key.config);
+    return int64_t{0};
+  };
+  GgufHeads h{by_name("attention.head_count"), by_name("attention.head_count_kv")};
+  if (h.keys == 0) h.keys = h.queries;
+  h.state_values = by_name("ssm.time_step_rank");
+  h.state_keys = by_name("ssm.group_count");
+  h.state_rows = 2 * h.state_keys * by_name("ssm.state_size");
+  return h;
+}
+
 bool GgufRowOrder::fits() const {
   if (kind == Kind::same) return true;
-  if (of.queries < 1) return false;
-  if (kind == Kind::pairs) return rows % (2 * of.queries) == 0;
-  return of.keys > 0 && of.queries % of.keys == 0 && rows % (of.queries + 2 * of.keys) == 0;
+  if (queries < 1) return false;
+  if (kind == Kind::pairs) return rows % (2 * queries) == 0;
+  if (keys < 1 || queries % keys != 0) return false;
+  if (kind == Kind::tiles) return rows > fixed && (rows - fixed) % queries == 0;
+  return rows % (queries + 2 * keys) == 0;
 }
 
 int64_t GgufRowOrder::hf_row(int64_t r) const {
-  if (kind == Kind::same) return r;
+  if (kind == Kind::same || r < fixed) return r;
   if (kind == Kind::pairs) {
-    const int64_t size = rows / of.queries, head = r / size, within = r % size;
+    const int64_t size = rows / queries, head = r / size, within = r % size;
     return head * size + within % 2 * (size / 2) + within / 2;
   }
-  const int64_t size = rows / (of.queries + 2 * of.keys), each = of.queries / of.keys;
+  const int64_t each = queries / keys;
+  if (kind == Kind::tiles) {
+    const int64_t size = (rows - fixed) / queries, head = (r - fixed) / size;
+    return fixed + (head % keys * each + head / keys) * size + (r - fixed) % size;
+  }
+  const int64_t size = rows / (queries + 2 * keys);
   const int64_t head = r / size, row = r % size;  // `head` of all queries, then keys, then values
-  const int64_t key = head - of.queries;
-  const int64_t place = head < of.queries ? head / each * (each + 2) + head % each
-                        : key < of.keys   ? key * (each + 2) + each
-                                          : (key - of.keys) * (each + 2) + each + 1;
+  const int64_t key = head - queries;
+  const int64_t place = head < queries ? head / each * (each + 2) + head % each
+                        : key < keys   ? key * (each + 2) + each
+                                       : (key - keys) * (each + 2) + each + 1;
   return place * size + row;
 }
 
 int64_t GgufRowOrder::gguf_row(int64_t r) const {
-  if (kind == Kind::same) return r;
+  if (kind == Kind::same || r < fixed) return r;
   if (kind == Kind::pairs) {
-    const int64_t size = rows / of.queries, head = r / size, within = r % size, half = size / 2;
+    const int64_t size = rows / queries, head = r / size, within = r % size, half = size / 2;
     return head * size + within % half * 2 + within / half;
   }
-  const int64_t size = rows / (of.queries + 2 * of.keys), each = of.queries / of.keys;
+  const int64_t each = queries / keys;
+  if (kind == Kind::tiles) {
+    const int64_t size = (rows - fixed) / queries, head = (r - fixed) / size;
+    return fixed + (head % each * keys + head / each) * size + (r - fixed) % size;
+  }
+  const int64_t size = rows / (queries + 2 * keys);
   const int64_t place = r / size, group = place / (each + 2), within = place % (each + 2);
   const int64_t head =
-      within < each ? group * each + within : of.queries + (within - each) * of.keys + group;
+      within < each ? group * each + within : queries + (within - each) * keys + group;
   return head * size + r % size;
 }
 
+namespace {
+
+using Kind = GgufRowOrder::Kind;
+
+GgufRowOrder tiles_of(const GgufHeads& of, int64_t rows, int64_t fixed) {
+  if (of.state_keys == of.state_values) return {};
+  return {Kind::tiles, rows, of.state_values, of.state_keys, fixed};
+}
+
+}  // namespace
+
 GgufRowOrder row_order(const GgufLayout& layout, const std::string& hf_name, int64_t rows,
-                       HeadCounts of) {
-  using Kind = GgufRowOrder::Kind;
-  if (has_ending(hf_name, layout.by_group)) return {Kind::groups, rows, of};
+                       const GgufHeads& of) {
+  for (const GgufTiles& tiles : layout.tiles)
+    if (hf_name.ends_with(tiles.ending) && tiles.where != GgufTiles::Where::columns)
+      return tiles_of(of, rows, tiles.where == GgufTiles::Where::rows_of_value ? of.state_rows : 0);
+  if (has_ending(hf_name, layout.by_group)) return {Kind::groups, rows, of.queries, of.keys};
   if (!layout.interleaves_heads) return {};
-  if (hf_name.find(".q_proj.") != hf_name.npos)
-    return {Kind::pairs, rows, {of.queries, of.queries}};
-  if (hf_name.find(".k_proj.") != hf_name.npos) return {Kind::pairs, rows, {of.keys, of.keys}};
+  if (hf_name.find(".q_proj.") != hf_name.npos) return {Kind::pairs, rows, of.queries, of.queries};
+  if (hf_name.find(".k_proj.") != hf_name.npos) return {Kind::pairs, rows, of.keys, of.keys};
   return {};
 }
 
-std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
-  const size_t dot = hf_name.rfind('.');
-  if (dot == std::string::npos) return "";
-  std::string_view base = std::string_view(hf_name).substr(0, dot);
-  const std::string suffix = hf_name.substr(dot);
-  if (!base.starts_with(layout.layers)) {
-    const auto ggml = look_back(layout.once, base);
-    return ggml.empty() ? "" : std::string(ggml) + suffix;
-  }
-  base.remove_prefix(layout.layers.size());
-  const size_t end = base.find('.');
-  if (end == base.npos) return "";
-  const auto ggml = look_back(layout.of_layer, base.substr(end + 1));
-  return ggml.empty() ? "" : fmt::format("{}{}.{}{}", kBlock, base.substr(0, end), ggml, suffix);
+GgufRowOrder column_order(const GgufLayout& layout, const std::string& hf_name, int64_t columns,
+                          const GgufHeads& of) {
+  for (const GgufTiles& tiles : layout.tiles)
+    if (hf_name.ends_with(tiles.ending) && tiles.where == GgufTiles::Where::columns)
+      return tiles_of(of, columns, 0);
+  return {};
+}
+
+bool is_rate(const GgufLayout& layout, const std::string& hf_name) {
+  return has_ending(hf_name, layout.rates);
 }
 
 std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {

@@ -1,6 +1,7 @@
 #include "learn/checkpoint/gguf/gguf_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "engine/ops/block_schemes.h"
@@ -19,8 +20,10 @@ struct Source {
   const GgmlFormat* format;
   int64_t rows, cols;  // as in the file
   GgufRowOrder order = {};
-  bool transpose = false;  // GPT-2 keeps linear weights [in, out], ggml [out, in]
-  bool plus_one = false;   // the file has 1 + w; a vector
+  GgufRowOrder across = {};  // of columns
+  bool is_rate = false;      // the file has -exp(w)
+  bool transpose = false;    // GPT-2 keeps linear weights [in, out], ggml [out, in]
+  bool plus_one = false;     // the file has 1 + w; a vector
   // The weight is in tensors of E stacks of F rows of C elements: places of the parts, -1: not found yet. Element
   // [e,c,f * parts + p] of the weight is [e,f,c] of part p.
   std::vector<int64_t> parts = {};
@@ -46,11 +49,15 @@ class GgufSource final : public WeightSource {
     const Json config = HONE_TRY(gguf_config(gguf, *file_));
     const GgufModelType found = HONE_TRY(type_in(gguf, file_->path()));
     const GgufLayout& layout = *found.type->gguf;
-    const HeadCounts of = counts_of(layout, config);
+    const GgufHeads of = heads_of(layout, [&](const std::string& key) {
+      const auto found = config.find(key);
+      const bool there = found != config.end() && found->is_number_integer();
+      return there ? found->get<int64_t>() : int64_t{0};
+    });
     for (const GgufTensor& t : gguf.tensors) {
       if (is_of_rotation(t.name)) continue;
       if (const GgufPart* part = part_of_file(layout, t.name))
-        HONE_TRY(take_part(t, layout, *part));
+        HONE_TRY(take_part(t, layout, *part, of));
       else
         HONE_TRY(take(t, layout, of));
     }
@@ -67,7 +74,8 @@ class GgufSource final : public WeightSource {
     const TensorInfo& t = tensors_[index];
     const Source& s = sources_[index];
     if (s.plus_one) return read_less_one(t, s, as, out);
-    if (t.scheme.empty() && as == t.type.dtype && s.order.same() && !s.transpose && s.parts.empty())
+    if (t.scheme.empty() && as == t.type.dtype && s.order.same() && s.across.same() &&
+        !s.transpose && s.parts.empty())
       return file_->read_at(t.offset, out);
     if (!is_float(as))
       return Error(err::kTensorConversion,
@@ -93,6 +101,7 @@ class GgufSource final : public WeightSource {
                                     : out.data() + s.order.hf_row(r0 + i) * s.cols * width;
         float* values = in_place && !s.transpose ? reinterpret_cast<float*>(to) : row.data();
         s.format->decode(chunk.data() + i * row_bytes, s.cols / s.format->block, values);
+        if (!s.across.same()) reorder_columns(s.across, std::span(values, row.size()));
         if (values == row.data())
           convert(Stored::f32, reinterpret_cast<const std::byte*>(values), as, to, s.cols);
         if (s.transpose && (i % kBand == kBand - 1 || i == n - 1))
@@ -135,6 +144,13 @@ class GgufSource final : public WeightSource {
     return Ok{};
   }
 
+  // A row of the file in Transformers' order.
+  static void reorder_columns(const GgufRowOrder& order, std::span<float> row) {
+    const std::vector<float> file(row.begin(), row.end());
+    for (size_t i = 0; i < file.size(); ++i)
+      row[static_cast<size_t>(order.hf_row(static_cast<int64_t>(i)))] = file[i];
+  }
+
   Status read_parts(const Source& s, DType as, std::span<std::byte> out) const {
     const int64_t each = s.rows * s.cols, count = std::ssize(s.parts), width = size_of(as);
     const int64_t bytes = each / s.format->block * s.format->bytes;
@@ -146,9 +162,11 @@ class GgufSource final : public WeightSource {
         s.format->decode(kept.data(), each / s.format->block, file.data());
         for (int64_t f = 0; f < s.rows; ++f)
           for (int64_t c = 0; c < s.cols; ++c)
-            stack[static_cast<size_t>((c * s.rows + f) * count + p)] =
+            stack[static_cast<size_t>((c * s.rows + s.order.hf_row(f)) * count + p)] =
                 file[static_cast<size_t>(f * s.cols + c)];
       }
+      if (s.is_rate)
+        for (float& x : stack) x = std::log(-x);
       convert(Stored::f32, reinterpret_cast<const std::byte*>(stack.data()), as,
               out.data() + e * each * count * width, each * count);
     }
@@ -167,19 +185,6 @@ class GgufSource final : public WeightSource {
   Error unsupported(const GgufTensor& t, std::string what) const {
     return Error(err::kGgufUnsupported,
                  fmt::format("'{}': tensor '{}' {}", file_->path(), t.name, what));
-  }
-
-  // Heads by the metadata's keys; 0: the family has no heads in the file.
-  static HeadCounts counts_of(const GgufLayout& layout, const Json& config) {
-    const auto value = [&](const char* name, int64_t otherwise) {
-      for (const GgufKey& key : layout.keys)
-        if (key.gguf == name && config.contains(key.config) &&
-            config[key.config].is_number_integer())
-          return config[key.config].get<int64_t>();
-      return otherwise;
-    };
-    const int64_t heads = value("attention.head_count", 0);
-    return {heads, value("attention.head_count_kv", heads)};
   }
 
   Result<TensorInfo> info_of(const GgufTensor& t, std::string name, Shape shape) {
@@ -201,7 +206,7 @@ class GgufSource final : public WeightSource {
     return info;
   }
 
-  Status take(const GgufTensor& t, const GgufLayout& layout, HeadCounts of) {
+  Status take(const GgufTensor& t, const GgufLayout& layout, const GgufHeads& of) {
     std::string name = hf_name_of(layout, t.name);
     if (name.empty())
       return unsupported(t, fmt::format("has no place in a {} model", layout.architecture))
@@ -222,8 +227,13 @@ class GgufSource final : public WeightSource {
       }
       if (!s.order.fits())
         return unsupported(t, fmt::format("has {} rows, which {} heads do not share evenly", s.rows,
-                                          s.order.of.queries));
+                                          s.order.queries));
     }
+    s.across = column_order(layout, info.name, s.cols, of);
+    if (!s.across.fits())
+      return unsupported(t, fmt::format("has {} columns, which {} heads do not share evenly",
+                                        s.cols, s.across.queries));
+    if (!s.across.same()) info.blocks.clear();
     if (is_plus_one(layout, info.name)) {
       if (t.shape.size() != 1) return unsupported(t, "is not a vector");
       s.plus_one = true;
@@ -239,13 +249,19 @@ class GgufSource final : public WeightSource {
   }
 
   // One of the tensors that make a weight.
-  Status take_part(const GgufTensor& t, const GgufLayout& layout, const GgufPart& part) {
+  Status take_part(const GgufTensor& t, const GgufLayout& layout, const GgufPart& part,
+                   const GgufHeads& of) {
     const std::string layer = t.name.substr(4, t.name.size() - 4 - part.gguf.size());  // "3."
     const std::string name = layout.layers + layer + part.weight;
     const size_t rank = t.shape.size();
     if (rank < 1 || rank > 3) return unsupported(t, "has no place for its axes");
     Source s{t.format, t.shape[rank == 3 ? 1 : rank - 1], rank == 3 ? t.shape[2] : 1};
     if (rank > 1) s.stacks = t.shape[0];
+    s.order = row_order(layout, name, s.rows, of);
+    s.is_rate = is_rate(layout, name);
+    if (!s.order.fits())
+      return unsupported(t, fmt::format("has {} rows, which {} heads do not share evenly", s.rows,
+                                        s.order.queries));
     Shape shape{s.rows * part.parts};
     if (rank == 3) shape.insert(shape.begin(), s.cols);
     if (rank > 1) shape.insert(shape.begin(), s.stacks);

@@ -41,19 +41,27 @@ std::vector<const GgufPart*> parts_of_weight(const GgufLayout& layout, const std
 std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
                            const std::string& hf_name);
 
-// The heads of a model: those of queries, and those of keys and values.
-struct HeadCounts {
+// The heads of a model: those of queries, and those of keys and values; of layers with a state those of values and of
+// keys, and the rows of their queries and keys.
+struct GgufHeads {
   int64_t queries = 0, keys = 0;
+  int64_t state_values = 0, state_keys = 0, state_rows = 0;
 };
+// The heads by the keys of config.json that the layout names; value(key): 0 if there is none.
+GgufHeads heads_of(const GgufLayout& layout,
+                   const std::function<int64_t(const std::string& key)>& value);
 // The order of a weight's rows in the file and in Transformers.
 //   pairs    llama.cpp has the rows of q and k of one head as pairs (0, D/2), (1, D/2+1), ...; Transformers as
 //            halves
 //   groups   llama.cpp has the rows of all q, all k, all v; Transformers those of a group's queries, key and
 //            value, group after group
+//   tiles    llama.cpp has head j of each of the `keys` groups, then head j + 1 of each; Transformers all heads of a
+//            group, group after group. Rows before `fixed` stay.
 struct GgufRowOrder {
-  enum class Kind { same, pairs, groups } kind = Kind::same;
-  int64_t rows = 0;    // of the weight
-  HeadCounts of = {};  // pairs: `queries` are those of the weight
+  enum class Kind { same, pairs, groups, tiles } kind = Kind::same;
+  int64_t rows = 0;               // of the weight
+  int64_t queries = 0, keys = 0;  // pairs: `queries` are the heads of the weight; tiles: all heads
+  int64_t fixed = 0;
 
   bool same() const { return kind == Kind::same; }
   // The heads share the rows evenly.
@@ -62,7 +70,12 @@ struct GgufRowOrder {
   int64_t gguf_row(int64_t r) const;  // back
 };
 GgufRowOrder row_order(const GgufLayout& layout, const std::string& hf_name, int64_t rows,
-                       HeadCounts of);
+                       const GgufHeads& of);
+// The order of its columns.
+GgufRowOrder column_order(const GgufLayout& layout, const std::string& hf_name, int64_t columns,
+                          const GgufHeads& of);
+// Whether the file has -exp(w) in the place of w.
+bool is_rate(const GgufLayout& layout, const std::string& hf_name);
 // Whether Transformers keeps that weight transposed: GPT-2's linear weights are [in, out], those of
 // ggml [out, in].
 bool is_turned(const GgufLayout& layout, const std::string& hf_name);
