@@ -35,6 +35,13 @@ Tokenizer tiny(const std::string& pre_tokenizer) {
   return Tokenizer::make(std::move(parts)).value();
 }
 
+// Steps that split the letters of the bytes, as Falcon's.
+constexpr const char* kStepsOnLetters =
+    R"({"type":"Sequence","pretokenizers":[{"type":"Punctuation","behavior":"Contiguous"},)"
+    R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":true},)"
+    R"({"type":"Digits","individual_digits":false},)"
+    R"({"type":"Split","pattern":{"Regex":"[0-9][0-9][0-9]"},"behavior":"Isolated","invert":false}]})";
+
 }  // namespace
 }  // namespace hone
 
@@ -43,7 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<Tokenizer> tokenizers = {
       tiny(byte_level_json(false, true)), tiny(split_then_bytes_json(kCl100kPattern, false)),
       tiny(split_then_bytes_json(kQwen2Pattern, false)),
-      tiny(split_then_bytes_json(R"(\p{Lu}\p{Ll}+|\s+(?!\S)|[^\s\p{L}]{2})", false))};
+      tiny(split_then_bytes_json(R"(\p{Lu}\p{Ll}+|\s+(?!\S)|[^\s\p{L}]{2})", false)),
+      tiny(kStepsOnLetters)};
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const Tokenizer& t : tokenizers) {
     const auto ids = t.encode(text);

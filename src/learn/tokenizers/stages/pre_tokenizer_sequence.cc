@@ -19,6 +19,7 @@ class StepOnLetters : public PreTokenizer {
     const char* at = letters->data();  // the letter of the byte `done`
     size_t done = 0;
     step_->split(*letters, at_start, [&](std::string_view piece) {
+      if (piece.empty()) return;
       const auto skip_to = [&](const char* end) {
         const size_t first = done;
         // Letters of one or two bytes.
