@@ -58,7 +58,7 @@ bool is_served_task(const Task& task) {
   Result<ModelConfig> config = read_model_config(Json(task.sample->model.config));
   if (!config.ok()) return true;
   (void)task.choose_head(*config);  // an error of other settings comes after the head is set
-  return served_task(config->head).has_value();
+  return config->embedding || served_task(config->head).has_value();
 }
 
 Result<Pipeline> task_recipe(const ConfigTree& tree) { return recipe_pipeline(tree, recipe_task); }
