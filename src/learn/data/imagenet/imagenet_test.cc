@@ -114,6 +114,27 @@ TEST_F(ImageNet, FolderOfEachClass) {
   EXPECT_EQ(again->train_images, 9);
 }
 
+// The devkit of tools/golden_devkit.py, whose meta.mat scipy wrote.
+TEST_F(ImageNet, ClassesOfTheDevkit) {
+  for (const char* name : {"devkit.tar.gz", "devkit_packed.tar.gz"}) {
+    const std::string devkit = std::string(HONE_SOURCE_DIR) + "/tests/goldens/imagenet/" + name;
+    const auto classes = classes_of_list(devkit);
+    ASSERT_TRUE(classes.ok()) << classes.error().text();
+    EXPECT_EQ(classes->size(), 5);
+    EXPECT_EQ(classes->at("ILSVRC2012_val_00000001"), "n01484850");
+    EXPECT_EQ(classes->at("ILSVRC2012_val_00000002"), "n01440764");
+    EXPECT_EQ(classes->at("ILSVRC2012_val_00000005"), "n01443537");
+  }
+  const std::string whole(1000, 'x');
+  for (const std::string& bytes : {std::string(), whole, std::string(126, ' ') + "IM" + whole}) {
+    const auto bad = classes_of_meta(bytes, "meta.mat");
+    ASSERT_FALSE(bad.ok());
+    EXPECT_TRUE(bad.error().is(err::kValidationClasses));
+  }
+  file("no.tar", tar({{"meta.mat", "x"}}));
+  EXPECT_THAT(classes_of_list(path("no.tar")).error().text(), HasSubstr("has no meta.mat or no"));
+}
+
 TEST_F(ImageNet, Shards) {
   ImageNetRequest q = request();
   q.shards = true;

@@ -1,6 +1,7 @@
 #include "learn/data/imagenet/validation_classes.h"
 
 #include <algorithm>
+#include <charconv>
 #include <pugixml.hpp>
 
 #include "base/core/text.h"
@@ -55,12 +56,6 @@ std::string class_of_objects(std::string_view xml) {
 
 }  // namespace
 
-bool is_wordnet_id(std::string_view text) {
-  constexpr size_t kLength = 9;
-  return text.size() == kLength && text[0] == 'n' &&
-         std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 Result<ValidationClasses> classes_of_boxes(const std::string& path) {
   const std::string archive = HONE_TRY(read_unpacked(path));
   MemoryReader file(archive);
@@ -81,8 +76,49 @@ Result<ValidationClasses> classes_of_boxes(const std::string& path) {
   return out;
 }
 
+namespace {
+
+bool is_tar(std::string_view bytes) {
+  constexpr size_t kMagic = 257;
+  return bytes.size() > kMagic + 5 && bytes.substr(kMagic, 5) == "ustar";
+}
+
+// By the devkit's ILSVRC2012_validation_ground_truth.txt, a line with the number of a class for each image.
+Result<ValidationClasses> classes_of_devkit(const std::string& path, const std::string& archive) {
+  MemoryReader file(archive);
+  TarWalk walk(file, path);
+  std::string_view meta, truth;
+  while (const std::optional<TarEntry> e = HONE_TRY(walk.next())) {
+    const std::string name = last_part(e->name);
+    const auto bytes = std::string_view(archive).substr(static_cast<size_t>(e->offset),
+                                                        static_cast<size_t>(e->bytes));
+    if (name == "meta.mat") meta = bytes;
+    if (name == "ILSVRC2012_validation_ground_truth.txt") truth = bytes;
+  }
+  if (meta.empty() || truth.empty())
+    return bad_classes(path,
+                       "the archive has no meta.mat or no ILSVRC2012_validation_ground_truth.txt");
+  const auto classes = HONE_TRY(classes_of_meta(meta, path + "/meta.mat"));
+  ValidationClasses out;
+  for (const std::string& raw : split(std::string(truth), '\n')) {
+    const std::string line(trim(raw));
+    if (line.empty()) continue;
+    int64_t number = 0;
+    const auto end = std::from_chars(line.data(), line.data() + line.size(), number).ptr;
+    const auto found = classes.find(number);
+    if (end != line.data() + line.size() || found == classes.end())
+      return bad_classes(fmt::format("{}:{}", path, out.size() + 1),
+                         fmt::format("'{}' is not the number of a class", utf8_prefix(line, 60)));
+    out[fmt::format("ILSVRC2012_val_{:08}", out.size() + 1)] = found->second;
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<ValidationClasses> classes_of_list(const std::string& path) {
   const std::string text = HONE_TRY(read_unpacked(path));
+  if (is_tar(text)) return classes_of_devkit(path, text);
   ValidationClasses out;
   bool kaggle = false;
   int64_t line_number = 0;

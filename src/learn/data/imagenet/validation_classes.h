@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "base/core/error.h"
+#include "learn/data/imagenet/devkit.h"
 
 namespace hone {
 
@@ -16,10 +16,8 @@ using ValidationClasses = std::map<std::string, std::string, std::less<>>;
 Result<ValidationClasses> classes_of_boxes(const std::string& path);
 
 // From a list: a line for each image, in the order of their names, with the class's WordNet id, or Kaggle's LOC_val_solution.csv
-// (its header, then "ILSVRC2012_val_00048981,n03995372 85 1 499 272"). Errors: H2968 a line without a class.
+// (its header, then "ILSVRC2012_val_00048981,n03995372 85 1 499 272"); or from the devkit, ILSVRC2012_devkit_t12.tar.gz. Errors: H2968 a
+// line without a class.
 Result<ValidationClasses> classes_of_list(const std::string& path);
-
-// "n" and eight digits.
-bool is_wordnet_id(std::string_view text);
 
 }  // namespace hone
