@@ -29,6 +29,8 @@ TINY = os.path.join(ROOT, "tests", "goldens", "tiny_text_gpt2")
 EMBEDDER = os.path.join(ROOT, "tests", "goldens", "embedding", "folders", "mean_normalize")
 WORD_MODEL = os.path.join(ROOT, "tests", "support", "word_model.py")
 CLASSIFIER = os.path.join(ROOT, "tests", "goldens", "classification", "bert")
+VIT = os.path.join(ROOT, "tests", "goldens", "image_models", "vit")
+IMAGES = os.path.join(ROOT, "tests", "goldens", "image_folder")
 TEXT = "ineinehi S"  # four tokens after "Hello, world", as tests/runs/generate.run has them
 
 
@@ -237,6 +239,32 @@ def check_triton_grpc(port):
         assert set(pool.map(ask, range(64))) == {TEXT.encode()}
 
 
+def check_triton_images(url, port):
+    """Files of images as BYTES, over HTTP and gRPC: the same labels and scores, and bad bytes are refused."""
+    import numpy
+    from tritonclient import grpc, http
+    names = [os.path.join(IMAGES, "validation", name, file) for name, file in (("cat", "0.jpg"), ("dog", "1.png"), ("owl", "2.JPEG"))]
+    files = [open(name, "rb").read() for name in names]
+    answers = []
+    for module, place in ((http, url.removeprefix("http://")), (grpc, f"127.0.0.1:{port}")):
+        if not port and module is grpc:
+            continue
+        client = module.InferenceServerClient(place)
+        image = module.InferInput("image", [3], "BYTES")
+        image.set_data_from_numpy(numpy.array(files, dtype=object))
+        result = client.infer("vit", [image])
+        labels, scores = result.as_numpy("label").tolist(), result.as_numpy("score").tolist()
+        assert len(labels) == 3 and all(1 / 3 <= score <= 1 for score in scores), (labels, scores)
+        answers.append((labels, scores))
+        image.set_data_from_numpy(numpy.array([files[0], b"no image", files[2]], dtype=object))
+        try:
+            client.infer("vit", [image])
+            sys.exit("bytes without an image were not refused")
+        except module.InferenceServerException as e:
+            assert "H2960" in str(e), e
+    assert all(answer == answers[0] for answer in answers), answers
+
+
 def check_access(path, with_grpc):
     """Requests of every transport are lines of the access log."""
     with open(path) as f:
@@ -336,6 +364,12 @@ def main():
         process, url = serve(hone, folder, "chat=" + chat, "--max_length", "128")
         try:
             check_openai_forms(url)
+        finally:
+            stop(process)
+        port = free_port() if port else None
+        process, url = serve(hone, folder, "vit=" + VIT, *(["--grpc_port", str(port)] if port else []))
+        try:
+            check_triton_images(url, port)
         finally:
             stop(process)
         words = os.path.join(folder, "words")
