@@ -291,13 +291,23 @@ class SharedUpdate {
     }
     ValueId sum = ops::reshape(b_, squares_of(mine), {1});
     if (has_whole) {
-      Values sums;
-      for (const Values& tensors : whole)
-        sums.push_back(ops::reshape(b_, squares_of(tensors), {1}));
-      const ValueId own = ops::slice(b_, ops::concat(b_, sums, 0), 0, share_.rank, share_.rank + 1);
-      sum = ops::add(b_, sum, own);
+      const ValueId all = ops::concat(b_, squares_by_rank(whole), 0);
+      sum = ops::add(b_, sum, ops::slice(b_, all, 0, share_.rank, share_.rank + 1));
     }
     squares_[static_cast<size_t>(&g - groups_.data())] = sum;
+  }
+  // Pieces of f64[ranks]: zeros for ranks without tensors.
+  Values squares_by_rank(const std::vector<Values>& tensors) {
+    Values pieces;
+    for (size_t r = 0; r < tensors.size();) {
+      size_t end = r;
+      while (end < tensors.size() && tensors[end].empty()) ++end;
+      const auto none = static_cast<int64_t>(end - r);
+      pieces.push_back(none > 0 ? ops::constant(b_, 0.0, {DType::f64, {none}})
+                                : ops::reshape(b_, squares_of(tensors[r]), {1}));
+      r = std::max(end, r + 1);
+    }
+    return pieces;
   }
   ValueId squares_of(const Values& tensors) {
     return tensors.empty() ? ops::constant(b_, 0.0, kDouble)
