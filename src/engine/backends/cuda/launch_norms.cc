@@ -93,9 +93,18 @@ Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   n.has(dsum) ? dx.in(dsum) : dx.none();
   dx.out(0);
   has_beta ? dx.in(n.slot("beta")) : dx.none();
-  remade ? dx.out(made_results) : dx.none();
+  const bool makes_again = block.each == 1 && !is_wide;
+  remade && makes_again ? dx.out(made_results) : dx.none();
   dx.work().value(all).blocks(parts);
   set_block(dx, block);
+  if (remade && !makes_again) {  // before dx, which may be written over dy
+    Launch again("norm_again");
+    again.in(0).in(1);
+    is_layer ? again.in(n.slot("mean")) : again.none();
+    again.in(rstd);
+    has_beta ? again.in(n.slot("beta")) : again.none();
+    made.launches.push_back(std::move(again.out(made_results).value(all).blocks(all.rows)));
+  }
   made.launches.push_back(std::move(dx));
   Launch sums("add_norm_parts");
   sums.work().out(1);

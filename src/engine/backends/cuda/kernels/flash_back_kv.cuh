@@ -262,7 +262,7 @@ __device__ __forceinline__ void flash_back_kv(const FlashOperands<T>& in, const 
   if (!find_place<false>(place, static_cast<int>(blockIdx.x) / a.kv_heads, in.cu_k,
                          static_cast<int>(a.tk), in.cu_q, a.segments, a.group)) {
     if (sums_k != nullptr) {
-      const int64_t at = blockIdx.x / static_cast<unsigned>(a.kv_heads) * a.row_k + kv_head * a.size;
+      const int64_t at = static_cast<int>(blockIdx.x) / a.kv_heads * a.row_k + kv_head * a.size;
       clear_tile_sums(sums_k + at, a.size);
       clear_tile_sums(sums_v + at, a.size);
     }
@@ -308,14 +308,15 @@ __device__ __forceinline__ void flash_back_kv(const FlashOperands<T>& in, const 
   uint8_t* const rows = shared + of_warp * kRowBytes;
   store_tile<kD>(rows, Keys::kPanel, dk + to * a.row_k + of_head, a.row_k, count, a.size, mine.of_dk,
                  a.scale, a.scale, mine.lane);
+  const int64_t of_sums = block / a.kv_heads * a.row_k + of_head;
+  float* const memory = reinterpret_cast<float*>(shared + 2 * Keys::kTile);  // of queries
+  if (sums_k != nullptr)
+    sum_tile_rows<kD, T>(memory, sums_k + of_sums, count, a.size, mine.of_dk, a.scale, mine.lane);
   const float kept = kDropout ? a.kept : 1.0f;
   store_tile<kD>(rows + Keys::kTile, Keys::kPanel, dv + to * a.row_v + of_head, a.row_v, count, a.size,
                  mine.of_dv, kept, kept, mine.lane);
-  if (sums_k == nullptr) return;
-  const int64_t at = block / a.kv_heads * a.row_k + of_head;
-  float* const memory = reinterpret_cast<float*>(stream.shared);
-  sum_tile_rows<kD, T>(memory, sums_k + at, count, a.size, mine.of_dk, a.scale, mine.lane);
-  sum_tile_rows<kD, T>(memory + 4 * kD, sums_v + at, count, a.size, mine.of_dv, kept, mine.lane);
+  if (sums_v != nullptr)
+    sum_tile_rows<kD, T>(memory + 4 * kD, sums_v + of_sums, count, a.size, mine.of_dv, kept, mine.lane);
 }
 
 }  // namespace hone::cuda

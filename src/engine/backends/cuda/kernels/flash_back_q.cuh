@@ -218,18 +218,18 @@ __device__ __forceinline__ void flash_back_q(const FlashOperands<T>& in, const T
   HONE_ALIGNED_SHARED(shared);
   const int columns = 2 * static_cast<int>(a.reach) - 1;
   const auto sums_here = [&] {
-    const int heads = a.heads, block = static_cast<int>(blockIdx.x);
+    int block = static_cast<int>(blockIdx.x);
+    pin(block);  // else this is made before the loop, which has no registers for it
+    const int heads = a.heads;
     return sums + static_cast<int64_t>(block / heads) * a.row_q + block % heads * a.size;
   };
   if constexpr (kBias) {
     parts += static_cast<int64_t>(blockIdx.x) * columns;
     clear_parts(parts, columns);
   }
+  if (sums != nullptr) clear_tile_sums(sums_here(), a.size);  // a tile may not exist
   FlashPlace place;
-  if (!find_queries(place, in, a)) {
-    if (sums != nullptr) clear_tile_sums(sums_here(), a.size);
-    return;
-  }
+  if (!find_queries(place, in, a)) return;
   BackTile<By, T, kD, kDropout, kBias> b(shared, place, in, a);
   const QueryTile& tile = b.tile;
   b.begin(place, out, dout, lse, numbers);
@@ -251,12 +251,13 @@ __device__ __forceinline__ void flash_back_q(const FlashOperands<T>& in, const T
       __syncthreads();
     }
   }
+  const int count = tile.queries - b.of_warp;
   store_tile<kD>(shared + b.warp * 16 * kRowBytes, b.kPanel,
-                 dq + (place.first + b.of_warp) * a.row_q + b.head * a.size, a.row_q,
-                 tile.queries - b.of_warp, a.size, b.o, a.scale, a.scale, b.lane);
+                 dq + (place.first + b.of_warp) * a.row_q + b.head * a.size, a.row_q, count, a.size,
+                 b.o, a.scale, a.scale, b.lane);
   if (sums != nullptr)
-    sum_tile_rows<kD, T>(reinterpret_cast<float*>(shared + b.kTile), sums_here(),
-                         tile.queries - b.of_warp, a.size, b.o, a.scale, b.lane);
+    sum_tile_rows<kD, T>(reinterpret_cast<float*>(shared + b.kTile), sums_here(), count, a.size, b.o,
+                         a.scale, b.lane);
 }
 
 }  // namespace hone::cuda

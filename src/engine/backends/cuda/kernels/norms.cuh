@@ -323,7 +323,24 @@ __device__ __forceinline__ void put_parts(float (&of)[kSums][kEach][kNormed], fl
       write_as(to + static_cast<int64_t>(s) * n.columns, of[s][k], count, whole);
   }
 }
-// dx of all rows, and the sums of dgamma, of dbeta and, if kSums is 3, of dx over those of each block.
+// Norms again where the gradient's kernel has no registers for them. A block for each row, of kNormed columns a thread.
+HONE_KERNEL(norm_again, const void* x, const void* gamma, const float* mean, const float* rstd,
+            const void* beta, void* y, Norm n) {
+  const NormGrad a = norm_grad_of(x, gamma, mean, rstd, nullptr, nullptr, nullptr, beta, y, n);
+  const int64_t row = blockIdx.x;
+  const float middle = mean != nullptr ? mean[row] : 0.0f, by = rstd[row];
+  for (int column = column_of(0); column < n.columns; column += column_of(1) - column_of(0)) {
+    const int count = count_of(n, column);
+    float v[kNormed], g[kNormed];
+    read(v, x, n.x, row * n.columns + column, count, a.whole);
+    read(g, gamma, n.gamma, column, count, a.whole);
+    HONE_UNROLL
+    for (int e = 0; e < kNormed; ++e) v[e] = (v[e] - middle) * by;
+    write_again(a, n, row, column, v, g);
+  }
+}
+
+// dx of all rows, the norm of each again if kEach is 1, and the sums of dgamma, of dbeta and, if kSums is 3, of dx over those of each block.
 template <int kEach, int kSums = 2>
 __device__ __forceinline__ void norm_grad_rows(const NormGrad& a, float* parts, const Norm& n) {
   constexpr bool kKeeps = kEach == 1;
@@ -366,9 +383,7 @@ __device__ __forceinline__ void norm_grad_rows(const NormGrad& a, float* parts, 
     if (!is_there) continue;
     HONE_UNROLL
     for (int k = 0; k < kEach; ++k) {
-      if (!kKeeps && a.y != nullptr)
-        read(gamma, a.gamma, n.gamma, column_of(k), count_of(n, column_of(k)), a.whole);
-      write_again(a, n, row, column_of(k), x[k], gamma);
+      if (kKeeps) write_again(a, n, row, column_of(k), x[k], gamma);
       write_dx(a, n, row * n.columns + column_of(k), count_of(n, column_of(k)), x[k], g[k], r);
       if (kSums < 3) continue;
       HONE_UNROLL
@@ -402,7 +417,6 @@ __device__ __forceinline__ void norm_grad_wide_rows(const NormGrad& a, float* pa
           with_x += own_with_x;
           continue;
         }
-        write_again(a, n, row, column, x, gamma);
         write_dx(a, n, at, count, x, g, r);
         for (int e = 0; e < count; ++e) {
           float &to_gamma = part[column + e], &to_beta = part[n.columns + column + e];
