@@ -195,7 +195,12 @@ Cost update_cost(const NodeView& n, double flops_per_element) {
 }
 
 UpdateParts::UpdateParts(Builder& b, const NodeView& n)
-    : b_(b), n_(n), count_(count_of(n)), rows_(updated_rows(n)), halved_(halved_tensors(n)), keys_(rounding_keys(n)) {
+    : b_(b),
+      n_(n),
+      count_(count_of(n)),
+      rows_(updated_rows(n)),
+      halved_(halved_tensors(n)),
+      keys_(rounding_keys(n)) {
   step_ = ops::cast(b, n.input("step"), DType::f64);
 }
 
@@ -259,9 +264,8 @@ Values UpdateParts::results(const std::vector<Values>& lists) {
   for (const Values& list : lists)
     for (const ValueId wide_one : list) {
       const bool is_weight = all.size() < count_;
-      const ValueId old = is_weight
-                              ? weight(all.size())
-                              : n_.input(static_cast<size_t>(update_inplace(n_, all.size())));
+      const ValueId old = is_weight ? weight(all.size())
+                                    : n_.input(static_cast<size_t>(update_inplace(n_, all.size())));
       const ValueId fresh = rounded_as(wide_one, all.size());
       const ValueId whole = is_weight ? with_rows(old, fresh) : fresh;
       all.push_back(ops::select(b_, broken, old, whole));  // over the old one

@@ -84,9 +84,9 @@ class UpdateParts {
   Builder& b_;
   const NodeView& n_;
   size_t count_;
-  std::vector<int64_t> rows_;  // that are updated; empty: all
+  std::vector<int64_t> rows_;    // that are updated; empty: all
   std::vector<int64_t> halved_;  // that are kept as halves
-  std::vector<int64_t> keys_;  // by weight; empty: p' is rounded to the nearest
+  std::vector<int64_t> keys_;    // by weight; empty: p' is rounded to the nearest
   ValueId step_;
 };
 

@@ -99,7 +99,7 @@ class HalvedWeights {
   }
 
   Program& p_;
-  std::set<ValueId> versions_;              // of the weights
+  std::set<ValueId> versions_;                 // of the weights
   std::map<ValueId, ValueId> upper_, joined_;  // by version
 };
 

@@ -313,9 +313,9 @@ bool Session::host_reads(Space s) const {
 }
 
 bool Session::host_reads(std::string_view name) const {
-  return !is_halved(name) &&
-         std::all_of(slots(name).begin(), slots(name).end(),
-                     [&](size_t i) { return host_reads(plan_.states[i].home); });
+  return !is_halved(name) && std::all_of(slots(name).begin(), slots(name).end(), [&](size_t i) {
+    return host_reads(plan_.states[i].home);
+  });
 }
 
 Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-using Values = std::vector<double>;
+using Doubles = std::vector<double>;
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
@@ -50,7 +50,7 @@ WideMatrix wide_matrix(std::span<const float> w, int64_t m, int64_t n) {
 
 // The eigenvalues of a symmetric tridiagonal matrix: `diagonal`, and beside[i] between i and i + 1.
 struct Tridiagonal {
-  Values diagonal, beside;
+  Doubles diagonal, beside;
   int64_t size() const { return std::ssize(diagonal); }
   double bound() const {  // Gershgorin's
     double most = 0;
@@ -84,9 +84,9 @@ struct Tridiagonal {
     return high;
   }
   // x = (T - shift)^-1 x, by elimination with exchanged rows.
-  void solve(double shift, double tiny, Values& x) const {
+  void solve(double shift, double tiny, Doubles& x) const {
     const int64_t n = size();
-    Values a(diagonal), up(at(n)), up2(at(n));
+    Doubles a(diagonal), up(at(n)), up2(at(n));
     for (int64_t i = 0; i < n; ++i) a[at(i)] -= shift;
     for (int64_t i = 0; i + 1 < n; ++i) up[at(i)] = beside[at(i)];
     for (int64_t i = 0; i + 1 < n; ++i) {
@@ -114,10 +114,10 @@ struct Tridiagonal {
 };
 
 // Makes x orthogonal to `others`, twice, and of length 1; false: nothing is left.
-bool make_orthogonal(Values& x, std::span<const Values> others) {
+bool make_orthogonal(Doubles& x, std::span<const Doubles> others) {
   const auto n = std::ssize(x);
   for (int turn = 0; turn < 2; ++turn)
-    for (const Values& other : others)
+    for (const Doubles& other : others)
       add_scaled(x.data(), -dot(other.data(), x.data(), n), other.data(), n);
   const double length = std::sqrt(dot(x.data(), x.data(), n));
   if (!(length > std::numeric_limits<double>::min())) return false;
@@ -128,13 +128,13 @@ bool make_orthogonal(Values& x, std::span<const Values> others) {
 // A symmetric matrix [n,n] turned to tridiagonal form, with the reflections that do it.
 struct Reduced {
   Tridiagonal form;
-  std::vector<Values> reflections;  // of rows j + 1 and on
-  Values factors;
+  std::vector<Doubles> reflections;  // of rows j + 1 and on
+  Doubles factors;
 
   // The vector of the matrix that belongs to x of the form.
-  void turn_back(Values& x) const {
+  void turn_back(Doubles& x) const {
     for (int64_t j = std::ssize(reflections) - 1; j >= 0; --j) {
-      const Values& v = reflections[at(j)];
+      const Doubles& v = reflections[at(j)];
       double* rest = x.data() + j + 1;
       add_scaled(rest, -factors[at(j)] * dot(v.data(), rest, std::ssize(v)), v.data(),
                  std::ssize(v));
@@ -142,13 +142,13 @@ struct Reduced {
   }
 };
 
-Reduced reduce(Values a, int64_t n, ThreadPool& threads) {
+Reduced reduce(Doubles a, int64_t n, ThreadPool& threads) {
   Reduced out;
   for (int64_t j = 0; j < n; ++j) {
     out.form.diagonal.push_back(a[at(j * n + j)]);
     if (j + 1 == n) break;
     const int64_t rest = n - j - 1;
-    Values v(at(rest));
+    Doubles v(at(rest));
     for (int64_t i = 0; i < rest; ++i) v[at(i)] = a[at((j + 1 + i) * n + j)];
     const double length = std::sqrt(dot(v.data(), v.data(), rest));
     const double end = v[0] > 0 ? -length : length;
@@ -156,7 +156,7 @@ Reduced reduce(Values a, int64_t n, ThreadPool& threads) {
     if (rest == 1) continue;
     v[0] -= end;
     const double square = dot(v.data(), v.data(), rest), by = square > 0 ? 2 / square : 0;
-    Values p(at(rest));
+    Doubles p(at(rest));
     const auto row = [&](int64_t i) { return a.data() + (j + 1 + i) * n + j + 1; };
     threads.parallel_for(rest, [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) p[at(i)] = by * dot(row(i), v.data(), rest);
@@ -176,24 +176,24 @@ Reduced reduce(Values a, int64_t n, ThreadPool& threads) {
 
 // The `count` largest eigenvalues of a symmetric matrix [n,n] with their vectors.
 struct Eigen {
-  Values values;
-  std::vector<Values> vectors;
+  Doubles values;
+  std::vector<Doubles> vectors;
 };
 
-Eigen largest_eigen(Values a, int64_t n, int64_t count, ThreadPool& threads) {
+Eigen largest_eigen(Doubles a, int64_t n, int64_t count, ThreadPool& threads) {
   const Reduced reduced = reduce(std::move(a), n, threads);
   constexpr double kLeast = 1e-100;  // below: a matrix of zeros, for which any vectors do
   const double size = reduced.form.bound(), bound = size > kLeast ? size : 1,
                step = 10 * std::numeric_limits<double>::epsilon() * bound;
   Eigen out;
-  std::vector<Values> of_form;
+  std::vector<Doubles> of_form;
   double before = std::numeric_limits<double>::infinity();
   PhiloxStream random(dropout_key(0, 0, scope_hash("eigenvectors")));
   for (int64_t k = 0; k < count; ++k) {
     const double value = reduced.form.largest(k, 2 * bound);
     const double shift = std::min(value, before - step);  // equal ones get vectors of their own
     before = shift;
-    Values x(at(n));
+    Doubles x(at(n));
     constexpr int kTurns = 4;
     for (int turn = 0, tries = 0; turn < kTurns; ++turn) {
       if (turn == 0)
@@ -215,8 +215,8 @@ Eigen largest_eigen(Values a, int64_t n, int64_t count, ThreadPool& threads) {
 
 // Products of all pairs of rows.
 template <class Row>
-Values gram(int64_t rows, int64_t columns, Row row, ThreadPool& threads) {
-  Values g(at(rows * rows));
+Doubles gram(int64_t rows, int64_t columns, Row row, ThreadPool& threads) {
+  Doubles g(at(rows * rows));
   // Rows i and rows - 1 - i together have as many products as any other two.
   threads.parallel_for((rows + 1) / 2, [&](int64_t first, int64_t last, int) {
     for (int64_t half = first; half < last; ++half)
@@ -228,13 +228,13 @@ Values gram(int64_t rows, int64_t columns, Row row, ThreadPool& threads) {
 }
 
 // Vectors of X's rows and columns as those of the matrix [m, n].
-PrincipalParts parts_of(const WideMatrix& x, const Values& values,
-                        const std::vector<Values>& of_rows, const std::vector<Values>& of_columns,
+PrincipalParts parts_of(const WideMatrix& x, const Doubles& values,
+                        const std::vector<Doubles>& of_rows, const std::vector<Doubles>& of_columns,
                         int64_t r) {
   const auto& left = x.turned ? of_columns : of_rows;
   const auto& right = x.turned ? of_rows : of_columns;
   const int64_t m = x.turned ? x.columns : x.rows, n = x.turned ? x.rows : x.columns;
-  PrincipalParts out{Values(at(m * r)), Values(at(r)), Values(at(r * n))};
+  PrincipalParts out{Doubles(at(m * r)), Doubles(at(r)), Doubles(at(r * n))};
   for (int64_t k = 0; k < std::ssize(values); ++k) {
     out.values[at(k)] = values[at(k)];
     if (values[at(k)] == 0) continue;
@@ -246,8 +246,8 @@ PrincipalParts parts_of(const WideMatrix& x, const Values& values,
 
 // x^T v, for rows of x that a caller gives.
 template <class Row>
-Values turned_product(int64_t rows, int64_t columns, Row row, const Values& v) {
-  Values sum(at(columns));
+Doubles turned_product(int64_t rows, int64_t columns, Row row, const Doubles& v) {
+  Doubles sum(at(columns));
   for (int64_t i = 0; i < rows; ++i) {
     const auto* from = row(i);
     const double by = v[at(i)];
@@ -258,10 +258,10 @@ Values turned_product(int64_t rows, int64_t columns, Row row, const Values& v) {
 
 // The singular values and the vectors of columns, from the vectors of rows.
 template <class Row>
-std::vector<Values> other_side(int64_t rows, int64_t columns, Row row, const Eigen& eigen,
-                               Values& values, ThreadPool& threads) {
+std::vector<Doubles> other_side(int64_t rows, int64_t columns, Row row, const Eigen& eigen,
+                                Doubles& values, ThreadPool& threads) {
   const auto count = std::ssize(eigen.vectors);
-  std::vector<Values> others(at(count));
+  std::vector<Doubles> others(at(count));
   values.assign(at(count), 0);
   threads.parallel_for(count, [&](int64_t first, int64_t last, int) {
     for (int64_t k = first; k < last; ++k) {
@@ -286,8 +286,8 @@ PrincipalParts principal_parts(std::span<const float> w, int64_t m, int64_t n, i
   const auto row = [&](int64_t i) { return x.row(i); };
   const Eigen eigen =
       largest_eigen(gram(x.rows, x.columns, row, threads), x.rows, std::min(r, x.rows), threads);
-  Values values;
-  const std::vector<Values> columns = other_side(x.rows, x.columns, row, eigen, values, threads);
+  Doubles values;
+  const std::vector<Doubles> columns = other_side(x.rows, x.columns, row, eigen, values, threads);
   return parts_of(x, values, eigen.vectors, columns, r);
 }
 
@@ -297,12 +297,12 @@ PrincipalParts principal_parts_by_iteration(std::span<const float> w, int64_t m,
   const WideMatrix x = wide_matrix(w, m, n);
   const int64_t count = std::min(r, x.rows);
   PhiloxStream random(dropout_key(seed, 0, scope_hash("principal_parts")));
-  std::vector<Values> of_rows(at(count), Values(at(x.rows))), basis(at(count));
-  for (Values& v : of_rows)
+  std::vector<Doubles> of_rows(at(count), Doubles(at(x.rows))), basis(at(count));
+  for (Doubles& v : of_rows)
     for (double& number : v) number = random.next_normal();
   const auto row = [&](int64_t i) { return x.row(i); };
   // A vector that falls into the others begins again as a unit vector.
-  const auto orthogonal = [](std::vector<Values>& all) {
+  const auto orthogonal = [](std::vector<Doubles>& all) {
     for (size_t k = 0; k < all.size(); ++k)
       for (size_t unit = 0; !make_orthogonal(all[k], std::span(all).first(k)); ++unit) {
         HONE_BUG_IF(unit >= all[k].size(), "{} vectors of {} numbers", all.size(), all[k].size());
@@ -330,9 +330,9 @@ PrincipalParts principal_parts_by_iteration(std::span<const float> w, int64_t m,
   // The rows of `of_rows` are basis^T X^T: [count, k], of which the values are nearly X's.
   const auto small = [&](int64_t k) { return of_rows[at(k)].data(); };
   const Eigen eigen = largest_eigen(gram(count, x.rows, small, threads), count, count, threads);
-  Values values;
-  const std::vector<Values> rows = other_side(count, x.rows, small, eigen, values, threads);
-  std::vector<Values> columns(at(count));
+  Doubles values;
+  const std::vector<Doubles> rows = other_side(count, x.rows, small, eigen, values, threads);
+  std::vector<Doubles> columns(at(count));
   for (int64_t k = 0; k < count; ++k)
     columns[at(k)] = turned_product(
         count, x.columns, [&](int64_t i) { return basis[at(i)].data(); }, eigen.vectors[at(k)]);

@@ -43,7 +43,7 @@ struct Seq2Seq {
   std::function<std::optional<int64_t>()> beams;
   std::string metric;       // of the shelf
   std::string compared_by;  // the value of it that compares models
-  std::optional<SampleProject> sample;
+  std::optional<SampleProject> sample = {};
   std::function<std::string()> nltk_folder = [] { return std::string(); };
   // Replaces the columns of `wanted`: rows in another form. Null: columns.
   std::function<Result<PairRows>(const PairSource&)> read = nullptr;

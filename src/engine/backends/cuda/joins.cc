@@ -105,7 +105,8 @@ class UpdateRun {
   // The attributes that two updates must have in common.
   static Attrs shared_attrs(const Node& n) {
     Attrs a = n.attrs;
-    for (const char* own : {"count", "decay", "round_keys", "copied", "copied_as", "halves"}) a.erase(own);
+    for (const char* own : {"count", "decay", "round_keys", "copied", "copied_as", "halves"})
+      a.erase(own);
     return a;
   }
   DType copy_type(const Node& n) const { return p_.type(n.out.back()).dtype; }

@@ -79,8 +79,8 @@ Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   const bool has_beta = is_layer && n.has("beta");
   const size_t made_results = is_layer ? 3 : 2, sums_result = made_results + (remade ? 1 : 0);
   all.has_sums = sums_dx && !is_wide && block.each == 1;
-  const int64_t parts = std::min((all.rows + block.rows - 1) / block.rows,
-                                 is_wide ? kMostWideParts : kMostNormParts);
+  const int64_t parts =
+      std::min((all.rows + block.rows - 1) / block.rows, is_wide ? kMostWideParts : kMostNormParts);
   const int64_t sums_of_part = (all.has_sums ? 3 : 2) * int64_t{all.columns};
   Launches made;
   made.workspace_bytes = parts * sums_of_part * 4;

@@ -51,9 +51,10 @@ Refs write_halves(Writer& w, const NodeView& n, const Refs& in) {
     const Refs halves = halves_of(w, in[0], count);
     const Ref &upper = halves[0], &lower = halves[1];
     const Ref sign = w.binary("and", lower, w.whole_like(0x8000, lower));
-    const Ref whole = w.binary("add", w.binary("shift_left", upper, w.whole_like(16, upper)), lower);
-    return {as_f32(
-        w.binary("subtract", whole, w.binary("shift_left", sign, w.whole_like(1, sign))))};
+    const Ref whole =
+        w.binary("add", w.binary("shift_left", upper, w.whole_like(16, upper)), lower);
+    return {
+        as_f32(w.binary("subtract", whole, w.binary("shift_left", sign, w.whole_like(1, sign))))};
   }
   const Ref x = w.reshape(in[0], {count}), bits = w.bitcast(x, "ui32");
   const Ref chosen =

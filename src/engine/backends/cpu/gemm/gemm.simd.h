@@ -369,8 +369,7 @@ void widen_blocks(const Blocks& b, const void* payload, int64_t rows, float* out
 
 void widen_part(const Blocks& b, const void* payload, int64_t row, int64_t rows, int64_t column,
                 int64_t columns, float* out) {
-  for (int64_t r = 0; r < rows; ++r)
-    widen(b, payload, row + r, column, columns, out + r * columns);
+  for (int64_t r = 0; r < rows; ++r) widen(b, payload, row + r, column, columns, out + r * columns);
 }
 
 void widen_rows(const Blocks& b, const void* payload, int64_t rows, const int32_t* ids,

@@ -74,7 +74,8 @@ struct Updates {
   Update rule;
   int count;
   bool copies_f16;  // else bf16
-  uint32_t halved;  // bit k: p and new_p of tensor k are halves (engine/graph/halves.h), of which the upper ones are there
+  uint32_t
+      halved;  // bit k: p and new_p of tensor k are halves (engine/graph/halves.h), of which the upper ones are there
   UpdateTensor of[kMostUpdated];
 };
 static_assert(sizeof(Updates) + 4 * sizeof(void*) <= 4096);
