@@ -5,7 +5,7 @@ its last line stops it. Tasks that hone serve has no answers for end with a deci
 
     tests/faults/projects.py --hone build/hone [--all] [--task mlm]
 
---all: each task; else two, one that is served and one that is not.
+--all: each task; else one whose request needs a mask, one that is not served, and one whose rows have no text.
 """
 import argparse
 import json
@@ -46,12 +46,17 @@ def tasks_of(home):
     return re.search(r"is not one of (.*)", said)[1].replace(",", "").split()
 
 
+def name_of(task):
+    """The model and the endpoint of its project."""
+    return task.replace("_", "-")
+
+
 def check(home, task):
     """What the end of the run says."""
     _, said = home.shell(f"hone init {task}")
     home.shell(re.search(r"^project +\S+: (.*)$", said, re.M)[1].replace("pipeline.json", "pipeline.json --dry_run"))
     told, said = home.shell("hone pipeline run pipeline.json", within=task)
-    shown = json.loads(home.shell(f"hone models show {task}@champion --json")[0])
+    shown = json.loads(home.shell(f"hone models show {name_of(task)}@champion --json")[0])
     demand(shown["version"] == 1, shown)
     with open(os.path.join(home.folder, task, "README.md"), encoding="utf-8") as f:
         promised = "endpoint=..." in f.read()
@@ -79,13 +84,13 @@ def main():
         return 77
     folder = tempfile.mkdtemp(prefix="hone_projects_")
     home = Home(os.path.realpath(options.hone), folder)
-    asked = tasks_of(home) if options.all else [options.task] if options.task else ["mlm", "ner"]
+    asked = tasks_of(home) if options.all else [options.task] if options.task else ["mlm", "ner", "kto"]
     try:
         for task in asked:
             print(f"{task:<16} {check(home, task)}", flush=True)
     finally:
         for task in asked:
-            subprocess.run([os.path.join(folder, "hone"), "endpoints", "delete", task], env=home.environment, capture_output=True,
+            subprocess.run([os.path.join(folder, "hone"), "endpoints", "delete", name_of(task)], env=home.environment, capture_output=True,
                            check=False)
         shutil.rmtree(folder)
     return 0

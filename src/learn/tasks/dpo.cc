@@ -311,6 +311,7 @@ class DpoEvaluation final : public EvalMetrics {
                  {{"loss", static_cast<double>(outputs.get<const float>("losses")[i])},
                   {"rewards/chosen", rows_->s->beta * won},
                   {"rewards/rejected", rows_->s->beta * lost},
+                  {"rewards/margins", rows_->s->beta * (won - lost)},
                   {"rewards/accuracies", won > lost ? 1 : 0}}}});
     }
   }
@@ -431,10 +432,8 @@ Task task_dpo() {
   t.name = "dpo";
   t.summary = "preference tuning: chosen answers before rejected ones";
   t.metrics = [] {
-    std::vector<std::string> names{"loss"};
-    const OrderedJson values = DpoSums::values(DpoSums().list());
-    for (const auto& [name, value] : values.items()) names.push_back(name);
-    return names;
+    return std::vector<std::string>{"loss", "rewards/chosen", "rewards/rejected", "rewards/margins",
+                                    "rewards/accuracies"};
   };
   t.sample = SampleProject{
       .model = tiny_decoder(),

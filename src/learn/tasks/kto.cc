@@ -81,6 +81,15 @@ struct KtoRows {
   double share(bool is_wanted) const {
     return is_wanted ? s->desirable_weight : s->undesirable_weight;
   }
+  // The loss of a row by the log-probability of its answer.
+  double loss(bool training, int64_t row, double logp) const {
+    const size_t n = number(training, row);
+    const bool is_wanted = wanted(training, row);
+    const double ratio = logp - static_cast<double>(reference[n]),
+                 apart = static_cast<double>(distance[n]);
+    return share(is_wanted) *
+           (1 - std::exp(log_sigmoid(s->beta * (is_wanted ? 1 : -1) * (ratio - apart))));
+  }
 
   Result<bool> collate(const CollatedRows& rows, Batch& to) const {
     HONE_TRY(collate_answers(rows.data.axes[0], labels(rows.training()), rows.rows, false, -1, to));
@@ -141,9 +150,7 @@ struct KtoSums {
       const bool is_wanted = of.wanted(rows.training(), row);
       const double ratio = logp - static_cast<double>(of.reference[n]),
                    apart = static_cast<double>(of.distance[n]);
-      const double sign = is_wanted ? 1 : -1;
-      loss +=
-          of.share(is_wanted) * (1 - std::exp(log_sigmoid(of.s->beta * sign * (ratio - apart))));
+      loss += of.loss(rows.training(), row, logp);
       this->rows += 1;
       distance += apart;
       Kind& kind = is_wanted ? chosen : rejected;
@@ -173,6 +180,13 @@ class KtoEvaluation final : public EvalMetrics {
  public:
   explicit KtoEvaluation(std::shared_ptr<const KtoRows> rows) : rows_(std::move(rows)) {}
   bool add(const CollatedRows& rows, const Batch& outputs) override {
+    const auto logps = outputs.get<const float>("logps");
+    if (ExampleScores* examples = rows_->s->example_scores.get())
+      for (size_t i = 0; i < rows.rows.rows.size(); ++i) {
+        const int64_t row = rows.rows.rows[i];
+        const double loss = rows_->loss(rows.training(), row, static_cast<double>(logps[i]));
+        examples->add(row, {{"scores", {{"loss", loss}}}});
+      }
     return sums_.add(*rows_, rows, outputs);
   }
   double loss() const override { return sums_.loss / std::max(sums_.rows, 1.0); }
@@ -286,10 +300,7 @@ Task task_kto() {
   Task t;
   t.name = "kto";
   t.summary = "preference tuning on single answers that are wanted or not";
-  t.metrics = [] {
-    return std::vector<std::string>{"loss", "rewards/chosen", "rewards/rejected",
-                                    "rewards/margins"};
-  };
+  t.metrics = [] { return std::vector<std::string>{"loss"}; };  // a row is wanted or not
   t.sample = SampleProject{
       .model = tiny_decoder(),
       .row = [](int i) -> OrderedJson {

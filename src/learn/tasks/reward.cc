@@ -84,15 +84,24 @@ struct RewardRows {
 struct RewardSums {
   double rows = 0, loss = 0, rewards = 0, right = 0, margin = 0;
 
-  bool add(const RewardRows& of, const CollatedRows& rows, const Batch& outputs) {
+  // `examples`: gets the scores of each row; null: none.
+  bool add(const RewardRows& of, const CollatedRows& rows, const Batch& outputs,
+           ExampleScores* examples = nullptr) {
     const auto rewards_of = outputs.get<const float>("rewards");
     for (size_t i = 0; i < rows.rows.rows.size(); ++i) {
       const double chosen = static_cast<double>(rewards_of[2 * i]),
                    rejected = static_cast<double>(rewards_of[2 * i + 1]);
       if (!std::isfinite(chosen) || !std::isfinite(rejected)) return false;
       const double wanted = static_cast<double>(of.margin(rows.training(), rows.rows.rows[i]));
-      loss += -log_sigmoid(chosen - rejected - wanted) +
-              of.s->centering() * (chosen + rejected) * (chosen + rejected);
+      const double of_row = -log_sigmoid(chosen - rejected - wanted) +
+                            of.s->centering() * (chosen + rejected) * (chosen + rejected);
+      if (examples)
+        examples->add(rows.rows.rows[i], {{"scores",
+                                           {{"loss", of_row},
+                                            {"accuracy", chosen > rejected ? 1 : 0},
+                                            {"margin", chosen - rejected},
+                                            {"mean_reward", (chosen + rejected) / 2}}}});
+      loss += of_row;
       this->rows += 1;
       rewards += (chosen + rejected) / 2;
       right += chosen > rejected ? 1 : 0;
@@ -112,7 +121,7 @@ class RewardEvaluation final : public EvalMetrics {
  public:
   explicit RewardEvaluation(std::shared_ptr<const RewardRows> rows) : rows_(std::move(rows)) {}
   bool add(const CollatedRows& rows, const Batch& outputs) override {
-    return sums_.add(*rows_, rows, outputs);
+    return sums_.add(*rows_, rows, outputs, rows_->s->example_scores.get());
   }
   double loss() const override { return sums_.loss / std::max(sums_.rows, 1.0); }
   OrderedJson values(int64_t rows) const override {
@@ -166,7 +175,7 @@ Task task_reward() {
   t.name = "reward";
   t.summary = "reward models: a number for an answer, from pairs of a chosen and a rejected one";
   t.metric = "accuracy";
-  t.metrics = [] { return std::vector<std::string>{"accuracy", "loss", "margin"}; };
+  t.metrics = [] { return std::vector<std::string>{"accuracy", "loss", "margin", "mean_reward"}; };
   t.sample = SampleProject{
       .model = tiny_decoder(),
       .row = [](int i) -> OrderedJson {

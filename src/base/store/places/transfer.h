@@ -28,7 +28,7 @@ Result<bool> have_same_bytes(Store& store, const std::string& a, const std::stri
 using OnBytes = std::function<void(int64_t bytes)>;  // called when more bytes are copied
 
 // Copies one file and returns its bytes; reading and writing overlap, in two blocks of 32 MiB. "-"
-// is standard input or output. Errors: those of both stores, H0104.
+// is standard input or output (throws OutputClosed if nobody reads it). Errors: those of both stores, H0104.
 Result<int64_t> copy_file(Store& store, const std::string& from, const std::string& to,
                           const OnBytes& on_bytes = {});
 
