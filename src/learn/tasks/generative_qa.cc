@@ -99,32 +99,36 @@ Task task_generative_qa() {
   const auto s = std::make_shared<GenerativeQaSettings>();
   s->max_source_length = 384, s->max_target_length = 30;  // as run_seq2seq_qa's
   const auto questions = std::make_shared<QuestionsBySplit>();
-  return seq2seq_task({.name = "generative_qa",
-                       .summary = "answers to questions about a text, by an encoder-decoder",
-                       .settings = s,
-                       .bind =
-                           [s](Schema& schema) {
-                             s->Seq2SeqSettings::bind(schema);
-                             s->bind(schema);
-                           },
-                       .wanted = [] { return PairColumnOptions(); },
-                       .side =
-                           [](bool targets) {
-                             return TokenizerSide{targets, "", ""};
-                           },
-                       .beams = [s] { return s->num_beams; },
-                       .metric = "squad",
-                       .compared_by = "f1",
-                       .read =
-                           [s, questions](const PairSource& source) {
-                             return read_question_pairs(*s, source, *questions);
-                           },
-                       .score =
-                           [s, questions](bool predicted, std::span<const std::string> texts) {
-                             return score_texts(*s, *questions, predicted, texts);
-                           },
-                       .task_key = [] { return "question_answering"; },
-                       .usual_prefix = [] { return ""; }});
+  return seq2seq_task(
+      {.name = "generative_qa",
+       .summary = "answers to questions about a text, by an encoder-decoder",
+       .settings = s,
+       .bind =
+           [s](Schema& schema) {
+             s->Seq2SeqSettings::bind(schema);
+             s->bind(schema);
+           },
+       .wanted = [] { return PairColumnOptions(); },
+       .side =
+           [](bool targets) {
+             return TokenizerSide{targets, "", ""};
+           },
+       .beams = [s] { return s->num_beams; },
+       .metric = "squad",
+       .compared_by = "f1",
+       .sample = SampleProject{.model = tiny_encoder_decoder(),
+                               .row = sample_question,
+                               .flags = {{"max_source_length", 192}, {"max_target_length", 16}}},
+       .read =
+           [s, questions](const PairSource& source) {
+             return read_question_pairs(*s, source, *questions);
+           },
+       .score =
+           [s, questions](bool predicted, std::span<const std::string> texts) {
+             return score_texts(*s, *questions, predicted, texts);
+           },
+       .task_key = [] { return "question_answering"; },
+       .usual_prefix = [] { return ""; }});
 }
 
 }  // namespace hone

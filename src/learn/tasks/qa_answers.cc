@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/store/store.h"
+#include "learn/harness/sample_project.h"
 #include "learn/metrics/answers.h"
 
 namespace hone {
@@ -113,6 +114,17 @@ QaAnswers find_answers(const QaSettings& s, const QaSplit& split,
   return out;
 }
 
+OrderedJson sample_question(int i) {
+  const SampleSentence s = sample_sentence(i);
+  const std::string before = fmt::format("The ferry to {} leaves at ", s.place);
+  return {{"id", std::to_string(i)},
+          {"question", fmt::format("When does the ferry to {} leave?", s.place)},
+          {"context", before + s.time + "."},
+          {"answers",
+           {{"text", OrderedJson::array({s.time})},
+            {"answer_start", OrderedJson::array({before.size()})}}}};
+}
+
 OrderedJson score_answers(std::span<const QaExample> examples, std::span<const std::string> texts,
                           bool negatives, ExampleScores* each) {
   struct Sum {
@@ -128,7 +140,7 @@ OrderedJson score_answers(std::span<const QaExample> examples, std::span<const s
       each->add(static_cast<int64_t>(i),
                 {{"prediction", texts[i]},
                  {"reference", answers},
-                 {"scores", {{"exact_match", score.exact}, {"f1", score.f1}}}});
+                 {"scores", {{"exact_match", 100 * score.exact}, {"f1", 100 * score.f1}}}});
   }
   OrderedJson out;
   const auto put = [&](const std::string& before, const Sum& sum, const char* exact) {

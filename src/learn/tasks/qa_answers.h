@@ -28,6 +28,9 @@ QaAnswers find_answers(const QaSettings& s, const QaSplit& split, std::span<cons
 OrderedJson score_answers(std::span<const QaExample> examples, std::span<const std::string> texts,
                           bool negatives, ExampleScores* each);
 
+// Row i of a sample project, of both tasks that answer questions.
+OrderedJson sample_question(int i);
+
 // Writes <prefix>_predictions.json (texts by id), <prefix>_nbest_predictions.json and with version_2_with_negative
 // <prefix>_null_odds.json.
 Status write_answers(const QaSettings& s, std::span<const QaExample> examples,

@@ -131,6 +131,13 @@ TEST_F(DecideTest, RefusesEntitiesOfClasses) {
   EXPECT_THAT(row_scores(rows, "f1").error().text(), AllOf(HasSubstr("H3144"), HasSubstr("f1")));
 }
 
+// The F1 of an answer is a score of its row, whatever texts it has.
+TEST_F(DecideTest, TakesTheF1OfAnswersFromTheirRows) {
+  Evaluation e = rows_of("f1", {100, 50, 0, 50});
+  for (EvaluatedRow& r : e.rows) r.prediction = "at nine", r.reference = R"(["nine"])";
+  EXPECT_EQ(metric_of(new_, &e, "f1").value(), 50);
+}
+
 TEST_F(DecideTest, TakesTheEvaluationBeforeTheMetrics) {
   const Evaluation e = rows_of("accuracy", {1, 0, 1, 1});
   new_.metrics = {{"eval_accuracy", 0.25}, {"eval_other", 3.0}};

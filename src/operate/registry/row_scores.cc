@@ -139,7 +139,10 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
                  fmt::format("'{}' is not a metric of single rows of classification", metric))
         .todo("decide by accuracy or loss");
   const bool loss = metric == "loss" || metric == "loss_per_token" || metric == "perplexity";
-  if (!corpus.empty() && texts())
+  // Answers to questions have an F1 of their own, entities are counted over all rows.
+  if (corpus == "seqeval" && all_have(rows, metric))
+    scores = std::make_unique<Ratio>(rows, metric, "", false);
+  else if (!corpus.empty() && texts())
     scores = std::make_unique<OfTexts>(HONE_TRY(make_metric(corpus, {.keep_examples = true})),
                                        metric == "sacrebleu" ? "bleu" : metric, rows);
   else if (all_have(rows, metric))
