@@ -2,13 +2,19 @@
 // the order of streams are found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/backend.h"
+#include "engine/backends/cuda/emulator/emulated.h"
 #include "engine/backends/cuda/emulator/fake_driver.h"
 #include "engine/backends/cuda/emulator/fake_nccl.h"
 #include "engine/backends/cuda/emulator/kernels.h"
 #include "engine/comm/collectives.h"
+#include "engine/comm/engines/engines_test.h"
 #include "engine/comm/errors.h"
 #include "engine/comm/loopback.h"
 #include "engine/device/interpret.h"
@@ -194,6 +200,50 @@ TEST(GpuRanks, AWaitThatIsLeftOutIsFound) {
       run_mixed(2, Execution::at_once, DType::f32, false, &of_cpu, /*leave_waits_out=*/true);
   ASSERT_FALSE(run.findings.empty());
   EXPECT_THAT(run.findings[0], HasSubstr("nothing orders it after"));
+}
+
+// A rank on an emulated GPU of a process of its own: 0 if its bytes are `wanted`.
+int run_gpu_process(int rank, int ranks, const std::string& folder, const std::string& wanted) {
+  FolderKeys keys(folder);
+  const auto group = make_group("gloo", test_world(rank, ranks), keys);
+  if (!group.ok()) return 2;
+  const auto backend =
+      make_emulated_cuda_backend({.execution = Execution::as_late_as_possible}, 1).value();
+  const auto bytes = run_collectives(*backend, **group, DType::bf16);
+  if (!bytes.ok()) fmt::print(stderr, "rank {}: {}\n", rank, bytes.error().text());
+  return bytes.ok() && *bytes == wanted ? 0 : 1;
+}
+
+// As above, without a CPU among the ranks; the fake NCCL's messages go through a second group.
+TEST(GpuRanks, ProcessesHaveTheBitsOfRanksOnProcessors) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "a forked process has none of the thread sanitizer's threads";
+#endif
+  HONE_NEEDS_ENGINE("gloo");
+  constexpr int kRanks = 2;
+  LoopbackWorld world(kRanks);
+  std::vector<std::string> wanted(kRanks);
+  const Status done = world.run([&](Group& g) -> Status {
+    const auto backend = open_cpu_backend(1).value();
+    wanted[static_cast<size_t>(g.rank())] = HONE_TRY(run_collectives(*backend, g, DType::bf16));
+    return Ok{};
+  });
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  const std::string folder = testing::TempDir() + fmt::format("/gpu_ranks_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    children.push_back(::fork());
+    ASSERT_GE(children.back(), 0);
+    if (children.back() == 0)
+      ::_exit(run_gpu_process(rank, kRanks, folder, wanted[static_cast<size_t>(rank)]));
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(GpuRanks, ALostRankIsAnErrorOfItsCollective) {
