@@ -260,6 +260,7 @@ class Ledger : public testing::TestWithParam<Case> {
         {"text_column", {"other", "summary"}},
         {"summary_column", {"text"}},
         {"image_size", {"24"}},
+        {"image_size_by_epoch", {"1:16"}},
         {"text_column_names", {"hypothesis"}},
         {"text_column_name", {"lemmas"}},
         {"label_column_name", {"hypothesis", "pos_tags", "other"}},
