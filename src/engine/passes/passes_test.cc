@@ -133,9 +133,7 @@ const std::map<std::string, Pass>& passes_by_name() {
         [](Program& p) { return store_activations(p, DType::bf16); }}},
       {"compute_copies_halves",
        {"compute_copies_halves", PassKind::numeric,
-        [](Program& p) {
-          return compute_copies(p, {"w"}, DType::bf16, Copies::halves);
-        }}},
+        [](Program& p) { return compute_copies(p, {"w"}, DType::bf16, Copies::halves); }}},
       {"compute_copies_bf16",
        {"compute_copies_bf16", PassKind::numeric,
         [](Program& p) { return compute_copies(p, {"w"}, DType::bf16); }}},

@@ -98,9 +98,7 @@ void check_on(const Backend& backend) {
 }
 
 TEST(HalvedStates, OnTheReferenceBackend) { check_on(reference_backend()); }
-TEST(HalvedStates, OnTheEmulatedGpu) {
-  check_on(*make_emulated_cuda_backend({}).value());
-}
+TEST(HalvedStates, OnTheEmulatedGpu) { check_on(*make_emulated_cuda_backend({}).value()); }
 
 }  // namespace
 }  // namespace hone

@@ -94,7 +94,7 @@ Result<Launches> norm_grad(const NodeView& n, bool is_layer) {
   dx.out(0);
   has_beta ? dx.in(n.slot("beta")) : dx.none();
   const bool makes_again = block.each == 1 && !is_wide;
-  remade && makes_again ? dx.out(made_results) : dx.none();
+  remade&& makes_again ? dx.out(made_results) : dx.none();
   dx.work().value(all).blocks(parts);
   set_block(dx, block);
   if (remade && !makes_again) {  // before dx, which may be written over dy

@@ -58,8 +58,9 @@ Tensors given_to(const Program& p) {
     const Type& type = p.type(in.value);
     std::vector<double> x;
     for (int64_t i = 0; i < type.count(); ++i)
-      x.push_back(type.rank() == 0 ? (in.name == "lr" ? 0.01 : 3)
-                                   : 0.0123 * static_cast<double>((i * 37 + in.value * 11) % 19 + 1));
+      x.push_back(type.rank() == 0
+                      ? (in.name == "lr" ? 0.01 : 3)
+                      : 0.0123 * static_cast<double>((i * 37 + in.value * 11) % 19 + 1));
     given[in.name] = Tensor::of(type, x);
   }
   return given;
@@ -69,15 +70,16 @@ TEST(EmulatedHalves, TheBitsOfWholeWeights) {
   const auto backend = make_emulated_cuda_backend({}).value();
   for (const std::string rule : {"adamw", "lion"})
     for (const bool by_rows : {false, true}) {
-      const Program whole = updates_of(rule, false, by_rows), halved = updates_of(rule, true, by_rows);
+      const Program whole = updates_of(rule, false, by_rows),
+                    halved = updates_of(rule, true, by_rows);
       const Outcome one = interpret(whole, *backend, given_to(whole)).value(),
                     other = interpret(halved, *backend, given_to(halved)).value();
       EXPECT_EQ(other.broken, std::vector<std::string>{});
       for (const auto& [name, t] : one.outputs) {
         EXPECT_EQ(t.bytes, other.outputs.at(name).bytes) << rule << " " << name << " " << by_rows;
         const auto* numbers = reinterpret_cast<const float*>(t.bytes.data());
-        const auto* upper =
-            reinterpret_cast<const uint16_t*>(other.outputs.at("upper" + name.substr(1)).bytes.data());
+        const auto* upper = reinterpret_cast<const uint16_t*>(
+            other.outputs.at("upper" + name.substr(1)).bytes.data());
         for (int64_t i = 0; i < t.type.count(); ++i)
           ASSERT_EQ(upper[i], halves_of(numbers[i]).upper) << name << " " << i;
       }
