@@ -103,6 +103,7 @@ def counted(network, hone, folder, mesh, ranks, stage):
         all_sent[steps] = network.sent() - before
         with open(os.path.join(folder, output, "train_results.json"), encoding="utf-8") as file:
             memory = json.load(file)["memory_planned_bytes"]
+        shutil.rmtree(os.path.join(folder, output))  # a second run starts again
     return (all_sent[LONG] - all_sent[SHORT]) / (LONG - SHORT), memory
 
 
