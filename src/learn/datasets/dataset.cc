@@ -13,6 +13,18 @@
 namespace hone {
 namespace {
 
+Error unreadable_set(const std::string& name, const std::string& why, const std::string& what) {
+  return Error(err::kDatasetScript, fmt::format("'{}' cannot be read: {}, and {}", name, why, what))
+      .todo(
+          "look on the hub for a copy as parquet or jsonl files, or make one with `datasets` "
+          "3.6 in Python: load_dataset(...)['train'].to_parquet('train.parquet'), then "
+          "`train_file` train.parquet");
+}
+
+bool reads_format(const std::string& format, const DatasetRequest& request) {
+  return hone_reads(format) || (request.archives && format == "webdataset");
+}
+
 namespace fs = std::filesystem;
 
 constexpr const char* kParquetBranch = "refs/convert/parquet";
@@ -185,7 +197,7 @@ Status Dataset::open_folder(const DatasetRequest& request) {
   }
   std::string format;
   HONE_TRY(choose(card, all, request, format));
-  if (!hone_reads(format)) return nothing_to_read(name_, format);
+  if (!reads_format(format, request)) return nothing_to_read(name_, format);
   return Ok{};
 }
 
@@ -207,7 +219,7 @@ Status Dataset::open_hub(const DatasetRequest& request) {
   }
   std::string format;
   HONE_TRY(choose(card, repo_->files(), request, format));
-  if (hone_reads(format)) return Ok{};
+  if (reads_format(format, request)) return Ok{};
   if (format.empty()) return nothing_to_read(name_, format);
   all_labels_ = std::move(card.labels);
   return open_parquet_branch(request, fmt::format("its own files are {}", format));
@@ -216,14 +228,7 @@ Status Dataset::open_hub(const DatasetRequest& request) {
 // <config>/<split>/0000.parquet; <config>/partial-<split>/... where the hub converted but the
 // beginning.
 Status Dataset::open_parquet_branch(const DatasetRequest& request, const std::string& why) {
-  auto refuse = [&](const std::string& what) {
-    return Error(err::kDatasetScript,
-                 fmt::format("'{}' cannot be read: {}, and {}", name_, why, what))
-        .todo(
-            "look on the hub for a copy as parquet or jsonl files, or make one with `datasets` "
-            "3.6 in Python: load_dataset(...)['train'].to_parquet('train.parquet'), then "
-            "`train_file` train.parquet");
-  };
+  const auto refuse = [&](const std::string& what) { return unreadable_set(name_, why, what); };
   if (repo_->revision() != "main")
     return refuse(fmt::format("the hub converts only revision main, not '{}'", repo_->revision()));
   HubOptions hub = request.hub;

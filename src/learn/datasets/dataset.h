@@ -20,6 +20,7 @@ struct DatasetRequest {
   std::string name;
   std::string config = {};  // "" or "default": none
   HubOptions hub = {};      // hub.revision: branch, tag or commit of the data set
+  bool archives = false;    // tar archives of WebDataset are read too: by tasks of images
 };
 
 class Dataset {

@@ -275,6 +275,18 @@ Status choose_image_head(const ImageSettings& s, ModelConfig& config) {
   return set_head(config, Head::image_classification, label_names(config));
 }
 
+// Refuses batch norms that differ between ranks.
+Status check_sync(const ImageSettings& s, const ModelConfig& config) {
+  const auto params = family_of(config).params(config);
+  const bool has_statistics =
+      std::any_of(params.begin(), params.end(), [](const ParamSpec& p) { return p.moves; });
+  if (s.sync_bn || s.ranks->data().ranks == 1 || !has_statistics) return Ok{};
+  return Error(err::kSettingChoice,
+               "batch norms that take the statistics of each rank alone are not supported")
+      .at("--sync_bn false")
+      .todo("leave it out: statistics are those of the images of all ranks");
+}
+
 RunForm form_of(const ImageSettings& s, const ImageProcessor& size) {
   return RunForm{.limits = {{kImages, 1, "image_size", 0}},
                  .packs_rows = false,
@@ -291,11 +303,6 @@ Status settle_images(ImageSettings& s) {
     return Error(err::kSettingChoice, "the smallest random part is larger than the largest")
         .at("--crop_least_area, --crop_most_area, --crop_least_ratio, --crop_most_ratio")
         .todo("give least values that are not above the most");
-  if (!s.sync_bn && s.ranks->data().ranks > 1)
-    return Error(err::kSettingChoice,
-                 "batch norms that take the statistics of each rank alone are not supported")
-        .at("--sync_bn false")
-        .todo("leave it out: statistics are those of the images of all ranks");
   if (!s.bce_loss && (s.bce_sum || s.bce_target_thresh > 0))
     return Error(err::kSettingChoice, "these belong to --bce_loss, which is not given")
         .at("--bce_sum, --bce_target_thresh")
@@ -318,6 +325,7 @@ Task image_classification_task(std::shared_ptr<ImageClassificationSettings> s) {
   // The size of images is known when the form is asked for, before any program.
   const auto size = std::make_shared<ImageProcessor>();
   t.form = [s, size](const Pretrained& model) -> Result<RunForm> {
+    HONE_TRY(check_sync(*s, model.config));
     *size = HONE_TRY(processor_of(*s, model));
     RunForm form = form_of(*s, *size);
     form.sides = HONE_TRY(training_sizes(*s, model, *size)).sizes.sides();

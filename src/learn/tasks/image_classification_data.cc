@@ -50,6 +50,7 @@ Result<ImageSources> find_image_sources(const ImageClassificationSettings& s) {
   if (HONE_TRY(take_folder_of_splits(s.dataset_name, out))) return out;
   LabelSourceRequest request = named_sources(s, s.test_file);
   request.glue = false;
+  request.dataset.archives = true;
   request.want_train = s.do_train && out.train_dir.empty();
   request.want_validation = s.do_eval && out.validation_dir.empty();
   request.want_test = s.do_predict && out.test_dir.empty();
