@@ -13,6 +13,8 @@ Result<AttentionLaunch> describe(const NodeView& n, const LaunchOptions& options
   if (!is_fused(dims.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(dims.dtype)));
   if (dims.size > 128) return no_kernel(n, fmt::format("heads of {} channels", dims.size));
   if (n.real("softcap") > 0) return no_kernel(n, "with a softcap");
+  if (dims.first_head > 0 && n.real("dropout") > 0)
+    return no_kernel(n, "dropout of heads that do not begin with the first");
   if (dims.heads > 0xffff) return no_kernel(n, fmt::format("{} heads", dims.heads));
   d.size = dims.size <= 64 ? 64 : 128;
   // Their tiles are read 16 bytes at a time.
