@@ -71,7 +71,7 @@ Status make_model(const Task& task, const std::string& dir) {
     return e;
   }
   for (const auto& entry : HONE_TRY(store.list(made)))
-    if (!entry.folder && !entry.name.starts_with("hone_") && entry.name != "trainer_state.json" &&
+    if (!entry.name.starts_with("hone_") && entry.name != "trainer_state.json" &&
         entry.name.find("results") == std::string::npos)
       HONE_TRY(store.rename(made + "/" + entry.name, model + "/" + entry.name));
   return store.remove_all(made);
