@@ -95,6 +95,7 @@ std::string topology_of(const TpuSlice& slice) {
     const size_t axis = is_solid && turn >= 2 ? 2 - (turn - 2) % 3 : 1 - turn % 2;
     sides[axis] *= 2;
   }
+  if (sides[2] > 1) std::sort(sides.begin(), sides.end());
   std::string text = name + ":" + std::to_string(sides[0]) + "x" + std::to_string(sides[1]);
   if (is_solid) text += "x" + std::to_string(sides[2]);
   return text;
