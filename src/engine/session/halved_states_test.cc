@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-constexpr int kCount = 40;
+constexpr int kHalvedWeights = 40;
 
 // A step of AdamW with the rate as input; y is what products would read.
 Program halved_step() {
@@ -44,7 +44,7 @@ output "y" = %8
 
 std::vector<float> some_weights() {
   std::vector<float> w;
-  for (int i = 0; i < kCount; ++i) w.push_back(std::sin(static_cast<float>(i)) / 3);
+  for (int i = 0; i < kHalvedWeights; ++i) w.push_back(std::sin(static_cast<float>(i)) / 3);
   w[3] = 1.00390625F;  // a tie of bf16
   w[4] = -w[3];
   w[5] = 3.4028234e38F;
@@ -89,6 +89,7 @@ void check_on(const Backend& backend) {
   EXPECT_EQ(s.output<float>(0, "y")[3], 1.0078125F) << "rounded away from zero";
   EXPECT_EQ(s.count_not_finite("w").count, 0);
   s.input<double>(0, "lr")[0] = 0.01;
+  s.input<int64_t>(0, "step")[0] = 2;
   s.run(0);
   EXPECT_NEAR(s.state_values<float>("w")[2], other - 0.01F, 1e-4F);
 

@@ -58,9 +58,10 @@ Tensors given_to(const Program& p) {
     const Type& type = p.type(in.value);
     std::vector<double> x;
     for (int64_t i = 0; i < type.count(); ++i)
-      x.push_back(type.rank() == 0
-                      ? (in.name == "lr" ? 0.01 : 3)
-                      : 0.0123 * static_cast<double>((i * 37 + in.value * 11) % 19 + 1));
+      x.push_back(
+          type.rank() == 0
+              ? (in.name == "lr" ? 0.01 : 3)
+              : 0.0123 * static_cast<double>((i * 37 + in.name[0] * 11 + in.name.back()) % 19 + 1));
     given[in.name] = Tensor::of(type, x);
   }
   return given;
