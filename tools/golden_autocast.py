@@ -78,9 +78,10 @@ def train(model, steps, settings, logits_of, dtype):
 
 
 tool_seq2seq = tool("golden_seq2seq")
-# In bf16 alone: decoders with layers, experts or heads of other kinds.
-DECODERS = ("lfm2", "qwen3_5", "qwen3_next", "qwen3_5_moe", "gemma4", "gemma4_moe", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe",
-            "gpt_oss", "apertus", "hunyuan", "olmo3", "ministral3", "smollm3", "cohere2")
+# In bf16 alone: decoders with layers, experts or heads of other kinds. Not those where rounding changes the choice of a
+# router or where autocast rounds inside of a layer with a state.
+DECODERS = ("lfm2", "gemma4", "qwen2_moe", "olmoe", "gpt_oss", "apertus", "hunyuan", "olmo3", "ministral3", "smollm3",
+            "cohere2")
 MODELS = {"models/gpt2_tiny": (transformers.AutoModelForCausalLM, causal),
           "models/t5_tiny": (transformers.AutoModelForSeq2SeqLM, pair),
           "mlm/bert_tiny": (transformers.AutoModelForMaskedLM, masked),

@@ -244,8 +244,10 @@ void reorder(const ModelConfig& c, const GgufLayout& layout, const std::string& 
   const int64_t columns = shape.size() < 2 ? 1 : shape.back();
   const auto rows = static_cast<int64_t>(to.size()) / columns;  // of `to`
   const bool turned = is_turned(layout, hf_name);
-  const GgufHeads heads =
+  GgufHeads heads =
       heads_of(layout, [&](const std::string& key) { return c.integer(key, 0).value(); });
+  heads.queries = c.heads;  // config.json may leave them to other keys
+  heads.keys = c.kv_heads;
   const GgufRowOrder order = row_order(layout, hf_name, rows, heads),
                      across = column_order(layout, hf_name, columns, heads);
   for (int64_t r = 0; r < rows; ++r) {
