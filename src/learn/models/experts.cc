@@ -155,9 +155,10 @@ class Experts {
     ParamSpec spec{at, {E_, b_.type(x).shape[1], out}};
     spec.std = g_.init_std;
     spec.in_out = true;
-    const ValueId product = multiplied(x, std::move(spec), groups.starts);
+    const Matrices w = matrices_of(std::move(spec));
     const ValueId bias = g_.weight({at + "_bias", {E_, out}, ParamSpec::Init::zeros, 0, false});
-    const ValueId y = ops::add(b_, product, ops::gather_rows(b_, bias, groups.groups));
+    const ValueId rows = ops::gather_rows(b_, bias, groups.groups);
+    const ValueId y = ops::add(b_, multiplied(x, w, groups.starts), rows);
     const auto a = adapter_of(name, b_.type(x).shape[1], out);
     return a ? a->added(b_, y, x, groups.starts) : y;
   }
@@ -210,11 +211,23 @@ class Experts {
     return spec;
   }
   std::string merged_at() const { return *style_.other_at != 0 ? other_at() : at_; }
-  // Each row of x times the matrix of its expert.
-  ValueId multiplied(ValueId x, ParamSpec spec, ValueId starts) {
+  // The matrices of all experts as a product takes them.
+  struct Matrices {
+    ValueId w;
+    bool trans;
+    DType rounded;
+  };
+  Matrices matrices_of(ParamSpec spec) {
     const DType rounded = g_.quantize(spec, at_ + "experts");
     const bool trans = !spec.in_out || !spec.scheme.empty();
-    return ops::grouped_matmul(b_, x, g_.weight(std::move(spec)), starts, trans, rounded);
+    return {g_.weight(std::move(spec)), trans, rounded};
+  }
+  // Each row of x times the matrix of its expert.
+  ValueId multiplied(ValueId x, const Matrices& m, ValueId starts) {
+    return ops::grouped_matmul(b_, x, m.w, starts, m.trans, m.rounded);
+  }
+  ValueId multiplied(ValueId x, ParamSpec spec, ValueId starts) {
+    return multiplied(x, matrices_of(std::move(spec)), starts);
   }
 
   ModelGraph& g_;
