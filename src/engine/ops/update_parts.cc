@@ -68,8 +68,8 @@ Status expect_halves(const NodeView& n) {
   for (const int64_t i : halved_tensors(n)) {
     if (i < 0 || i >= n.integer("count"))
       return bad_operands(n, fmt::format("there is no tensor {} in halves", i));
-    if (n.in(static_cast<size_t>(i)).dtype != DType::f32)
-      return bad_operands(n, fmt::format("tensor {} is not f32: it has no halves", i));
+    if (wide(n.in(static_cast<size_t>(i)).dtype) != n.in(static_cast<size_t>(i)).dtype)
+      return bad_operands(n, fmt::format("tensor {} is in 16 bits: it has no halves", i));
     if (std::find(copied.begin(), copied.end(), i) != copied.end())
       return bad_operands(n, fmt::format("tensor {} is in halves and has a copy", i));
   }

@@ -399,6 +399,7 @@ Run random_normal(const NodeView& n) {
 Run halves(const NodeView& n) {
   const int64_t count = n.in(0).count();
   const bool joins = n.flag("joined");
+  if (n.in(0).dtype != DType::f32) return {};
   return [=](const KernelArgs& a) {
     if (joins) {
       const auto* from = static_cast<const uint16_t*>(a.in[0]);

@@ -179,6 +179,7 @@ Result<Launches> clip_scale(const NodeView& n) {
 
 Result<Launches> halves(const NodeView& n) {
   const int64_t count = n.in(0).count();
+  if (n.in(0).dtype != DType::f32) return no_kernel(n, "for f32 only");
   Launch l(n.flag("joined") ? "join_halves" : "split_halves");
   l.in(0).out(0).value(count).over(count);
   return one(std::move(l));

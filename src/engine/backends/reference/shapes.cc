@@ -1,4 +1,6 @@
 // Primitives that only move elements, or their bits: they copy bytes, whatever the element type.
+#include <bit>
+
 #include "engine/backends/reference/numbers.h"
 
 namespace hone::reference {
@@ -49,35 +51,67 @@ void transpose(const Call& c, const KernelArgs& a) {
   move(c.out[0].shape, step, 0, size_of(c.out[0].dtype), a.in[0], a.out[0]);
 }
 
+// Numbers in f32, of which `x` has the bits, and back.
+std::vector<uint32_t> bits_of(const void* x, const Type& type) {
+  std::vector<uint32_t> bits;
+  for (const double one : load(x, type))
+    bits.push_back(std::bit_cast<uint32_t>(static_cast<float>(one)));
+  return bits;
+}
+void store_bits(const std::vector<uint32_t>& bits, void* out, const Type& type) {
+  if (type.dtype == DType::f32) {  // a NaN keeps its payload
+    if (!bits.empty()) std::memcpy(out, bits.data(), 4 * bits.size());
+    return;
+  }
+  Numbers numbers;
+  for (const uint32_t one : bits) numbers.push_back(std::bit_cast<float>(one));
+  store(numbers, out, type);
+}
+std::vector<uint16_t> halves_in(const void* x, const Type& type) {
+  std::vector<uint32_t> bits;
+  if (type.dtype == DType::f32) {
+    bits.resize(static_cast<size_t>(type.count()));
+    if (!bits.empty()) std::memcpy(bits.data(), x, 4 * bits.size());
+  } else {
+    bits = bits_of(x, type);
+  }
+  std::vector<uint16_t> halves;
+  for (const uint32_t one : bits) {
+    halves.push_back(static_cast<uint16_t>(one % 0x10000));
+    halves.push_back(static_cast<uint16_t>(one / 0x10000));
+  }
+  return halves;
+}
+
 // By arithmetic over bits, without the code that other backends use.
 void halves(const Call& c, const KernelArgs& a) {
   const auto count = static_cast<size_t>(c.in[0].count());
   std::vector<uint32_t> whole(count);
-  std::vector<uint16_t> half(2 * count);
-  const size_t bytes = 4 * count;
-  if (bytes == 0) return;
   if (c.attrs.flag("joined")) {
-    std::memcpy(half.data(), a.in[0], bytes);
+    const std::vector<uint16_t> half = halves_in(a.in[0], c.in[0]);
     for (size_t i = 0; i < count; ++i) {
       const uint32_t lower = half[count + i], carried = lower >= 0x8000 ? 0x10000 : 0;
       whole[i] = half[i] * 0x10000u + lower - carried;
     }
-    std::memcpy(a.out[0], whole.data(), bytes);
-    return;
+    return store_bits(whole, a.out[0], c.out[0]);
   }
-  std::memcpy(whole.data(), a.in[0], bytes);
-  for (size_t i = 0; i < count; ++i) {
-    const bool is_nan = (whole[i] & 0x7fffffff) > 0x7f800000;
-    const uint32_t lower = whole[i] % 0x10000, up = lower >= 0x8000 ? 1 : 0;
-    half[i] = static_cast<uint16_t>(is_nan ? whole[i] / 0x10000 | 0x40 : whole[i] / 0x10000 + up);
-    half[count + i] = static_cast<uint16_t>(lower);
+  const std::vector<uint32_t> x = bits_of(a.in[0], c.in[0]);
+  std::vector<uint32_t> half;
+  for (const uint32_t one : x) {
+    const bool is_nan = (one & 0x7fffffff) > 0x7f800000;
+    const uint32_t up = one % 0x10000 >= 0x8000 ? 1 : 0;
+    half.push_back(is_nan ? one / 0x10000 | 0x40 : one / 0x10000 + up);
   }
-  std::memcpy(a.out[0], half.data(), bytes);
+  for (const uint32_t one : x) half.push_back(one % 0x10000);
+  for (size_t i = 0; i < count; ++i) whole[i] = half[2 * i] + half[2 * i + 1] * 0x10000;
+  store_bits(whole, a.out[0], c.out[0]);
 }
 
 void upper_half(const Call& c, const KernelArgs& a) {
-  if (a.in[0] != a.out[0] && c.out[0].bytes() > 0)
-    std::memcpy(a.out[0], a.in[0], static_cast<size_t>(c.out[0].bytes()));
+  if (a.in[0] == a.out[0]) return;
+  const std::vector<uint16_t> half = halves_in(a.in[0], c.in[0]);
+  const size_t count = half.size() / 2;
+  if (count > 0) std::memcpy(a.out[0], half.data(), 2 * count);
 }
 
 void concat(const Call& c, const KernelArgs& a) {
