@@ -18,7 +18,7 @@ class RoundSums {
     for (size_t i = 0; i < p_.nodes.size(); ++i)
       for (const ValueId v : p_.nodes[i].in)
         if (v != kNoValue) readers_[at(v)].push_back(i);
-    // A value that the program returns or keeps has a reader that is no node.
+    // A value that the program returns or keeps has a reader outside of the nodes.
     for (const Named& o : p_.outputs) readers_[at(o.value)].push_back(p_.nodes.size());
     for (const State& s : p_.states)
       if (s.next != kNoValue) readers_[at(s.next)].push_back(p_.nodes.size());

@@ -1,4 +1,4 @@
-// Weights that programs keep as halves are f32 for whoever reads and writes them.
+// Host code reads and writes weights in f32 that programs keep as halves.
 #include "engine/session/halved_states.h"
 
 #include <gtest/gtest.h>

@@ -480,6 +480,13 @@ struct Divide {
   }
 };
 
+template <class T>
+Run scattered_rows(const NodeView& n) {
+  if (n.out(0).dtype != n.in(1).dtype) return scatter_onto_halves(n);
+  if constexpr (std::is_floating_point_v<T>) return scatter_add_rows<T>(n);
+  return {};
+}
+
 }  // namespace
 
 Makers loop_makers() {
@@ -515,14 +522,8 @@ Makers loop_makers() {
       {"constant",
        over_type(kResult, [](const NodeView& n, auto x) { return constant<decltype(x)>(n); })},
       {"iota", over_type(kResult, [](const NodeView& n, auto x) { return iota<decltype(x)>(n); })},
-      {"scatter_add_rows", over_type(1,
-                                     [](const NodeView& n, auto x) -> Run {
-                                       if (n.out(0).dtype != n.in(1).dtype)
-                                         return scatter_onto_halves(n);
-                                       if constexpr (std::is_floating_point_v<decltype(x)>)
-                                         return scatter_add_rows<decltype(x)>(n);
-                                       return {};
-                                     })},
+      {"scatter_add_rows",
+       over_type(1, [](const NodeView& n, auto x) { return scattered_rows<decltype(x)>(n); })},
       {"matmul", over_type(0,
                            [](const NodeView& n, auto x) -> Run {
                              if constexpr (std::is_floating_point_v<decltype(x)>)

@@ -1,4 +1,4 @@
-// Weights that are kept as halves have the bits of those that are not, through several updates, joined or not.
+// Weights in halves have the bits of whole ones, through several updates, joined or not.
 #include <gtest/gtest.h>
 
 #include "engine/backends/cuda/emulator/emulated.h"
