@@ -64,7 +64,7 @@ Result<Launches> flash_gradient(const NodeView& n, const AttentionLaunch& d, boo
   const int64_t parts = bits + whole_part(bit_bytes);
   Launches all;
   // Parts of the sums of all rows of a fused gradient: a row for each tile, of queries and of keys as many.
-  const bool has_sums = n.flag("sums");
+  const bool has_sums = n.flag("sums") && (d.size <= kMostSummedWithDropout || !d.is_random);
   const int64_t sums = parts + whole_part(tiles * columns * 4), row = n.out(0).shape.back();
   if (has_sums && segment_tiles(d, dims.tk, kFlashTile) != tiles)
     return no_kernel(n, "sums of queries and keys that differ in number");
@@ -96,9 +96,16 @@ Result<Launches> flash_gradient(const NodeView& n, const AttentionLaunch& d, boo
   all.launches.push_back(std::move(kv.value(a)));
 
   if (columns > 0) all.launches.push_back(sum_bias_parts(d, parts, tiles));
-  if (!has_sums) return all;
+  const LaunchArgument summed = LaunchArgument::output(columns > 0 ? 2 : 1);
+  if (!has_sums) {
+    if (!n.flag("sums")) return all;
+    if (!has_row_parts(row)) return no_kernel(n, "sums of rows as wide as these");
+    append_row_sums(all, n.out(0), LaunchArgument::output(0), LaunchArgument::null(), DType::f32,
+                    summed);
+    return all;
+  }
   Launch sum("add_parts_f32");
-  sum.work(sums).none().out(columns > 0 ? 2 : 1).value(tiles).value(row);
+  sum.work(sums).none().argument(summed).value(tiles).value(row);
   all.launches.push_back(std::move(sum.blocks((row + kWarp - 1) / kWarp)));
   return all;
 }

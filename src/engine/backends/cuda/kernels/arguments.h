@@ -183,6 +183,8 @@ constexpr int kPagedHeads = 4;
 constexpr int kQueryTile = 64, kBackTile = 32, kKeyTile = 32;
 // The same on tensor cores, with four warps in a block.
 constexpr int kFlashBlock = 128, kFlashTile = 64, kFlashBackTile = 32;
+// Channels of heads whose gradient sums its rows where there is dropout: those of 128 leave no registers for it.
+constexpr int kMostSummedWithDropout = 64;
 // Floats from a row to the next of a tile of gradients of scores: rows begin eight banks apart.
 constexpr int kBiasStep = 72;
 #ifndef __CUDACC_RTC__

@@ -258,16 +258,16 @@ __device__ __forceinline__ void flash_back_kv(const FlashOperands<T>& in, const 
                                               float* sums_k, float* sums_v, const Attention& a) {
   HONE_ALIGNED_SHARED(shared);
   const int kv_head = static_cast<int>(blockIdx.x) % a.kv_heads, heads = a.heads / a.kv_heads;
-  FlashPlace place;
-  if (!find_place<false>(place, static_cast<int>(blockIdx.x) / a.kv_heads, in.cu_k,
-                         static_cast<int>(a.tk), in.cu_q, a.segments, a.group)) {
-    if (sums_k != nullptr) {
+  if constexpr (kD <= kMostSummedWithDropout || !kDropout)
+    if (sums_k != nullptr) {  // a tile may not exist
       const int64_t at = static_cast<int>(blockIdx.x) / a.kv_heads * a.row_k + kv_head * a.size;
       clear_tile_sums(sums_k + at, a.size);
       clear_tile_sums(sums_v + at, a.size);
     }
+  FlashPlace place;
+  if (!find_place<false>(place, static_cast<int>(blockIdx.x) / a.kv_heads, in.cu_k,
+                         static_cast<int>(a.tk), in.cu_q, a.segments, a.group))
     return;
-  }
   using Keys = KeysTile<By, T, kD, kDropout, kBias>;
   Keys mine(place, in, a);
   const KeyTile& tile = mine.tile;
@@ -308,15 +308,16 @@ __device__ __forceinline__ void flash_back_kv(const FlashOperands<T>& in, const 
   uint8_t* const rows = shared + of_warp * kRowBytes;
   store_tile<kD>(rows, Keys::kPanel, dk + to * a.row_k + of_head, a.row_k, count, a.size, mine.of_dk,
                  a.scale, a.scale, mine.lane);
-  const int64_t of_sums = block / a.kv_heads * a.row_k + of_head;
-  float* const memory = reinterpret_cast<float*>(shared + 2 * Keys::kTile);  // of queries
-  if (sums_k != nullptr)
-    sum_tile_rows<kD, T>(memory, sums_k + of_sums, count, a.size, mine.of_dk, a.scale, mine.lane);
   const float kept = kDropout ? a.kept : 1.0f;
   store_tile<kD>(rows + Keys::kTile, Keys::kPanel, dv + to * a.row_v + of_head, a.row_v, count, a.size,
                  mine.of_dv, kept, kept, mine.lane);
-  if (sums_v != nullptr)
-    sum_tile_rows<kD, T>(memory + 4 * kD, sums_v + of_sums, count, a.size, mine.of_dv, kept, mine.lane);
+  if constexpr (kD <= kMostSummedWithDropout || !kDropout) {
+    if (sums_k == nullptr) return;
+    __syncthreads();
+    const int64_t of_sums = block / a.kv_heads * a.row_k + of_head;
+    sum_tile_rows<T>(shared, Keys::kPanel, sums_k + of_sums, kept_for_end[1], a.size);
+    sum_tile_rows<T>(shared + Keys::kTile, Keys::kPanel, sums_v + of_sums, kept_for_end[1], a.size);
+  }
 }
 
 }  // namespace hone::cuda

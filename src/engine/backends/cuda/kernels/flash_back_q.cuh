@@ -227,7 +227,8 @@ __device__ __forceinline__ void flash_back_q(const FlashOperands<T>& in, const T
     parts += static_cast<int64_t>(blockIdx.x) * columns;
     clear_parts(parts, columns);
   }
-  if (sums != nullptr) clear_tile_sums(sums_here(), a.size);  // a tile may not exist
+  if constexpr (kD <= kMostSummedWithDropout || !kDropout)
+    if (sums != nullptr) clear_tile_sums(sums_here(), a.size);  // a tile may not exist
   FlashPlace place;
   if (!find_queries(place, in, a)) return;
   BackTile<By, T, kD, kDropout, kBias> b(shared, place, in, a);
@@ -251,13 +252,14 @@ __device__ __forceinline__ void flash_back_q(const FlashOperands<T>& in, const T
       __syncthreads();
     }
   }
-  const int count = tile.queries - b.of_warp;
   store_tile<kD>(shared + b.warp * 16 * kRowBytes, b.kPanel,
-                 dq + (place.first + b.of_warp) * a.row_q + b.head * a.size, a.row_q, count, a.size,
-                 b.o, a.scale, a.scale, b.lane);
-  if (sums != nullptr)
-    sum_tile_rows<kD, T>(reinterpret_cast<float*>(shared + b.kTile), sums_here(), count, a.size, b.o,
-                         a.scale, b.lane);
+                 dq + (place.first + b.of_warp) * a.row_q + b.head * a.size, a.row_q,
+                 tile.queries - b.of_warp, a.size, b.o, a.scale, a.scale, b.lane);
+  if constexpr (kD <= kMostSummedWithDropout || !kDropout) {
+    if (sums == nullptr) return;
+    __syncthreads();
+    sum_tile_rows<T>(shared, b.kPanel, sums_here(), tile.queries - tile.i0, a.size);
+  }
 }
 
 }  // namespace hone::cuda

@@ -139,28 +139,17 @@ __device__ __forceinline__ void store_tile(uint8_t* mine, int panel, T* to, int6
   }
 }
 
-// The sums of a block's rows of z times `by`, as store_tile() keeps them, to[channel]. Each warp has 16 rows, `count` of them
-// are there; `memory`: 16 kD bytes that nobody else uses.
-template <int kD, class T>
-__device__ __forceinline__ void sum_tile_rows(float* memory, float* to, int count, int size,
-                                              const float (&z)[kD / 8][4], float by, const Lane& lane) {
-  float* const mine = memory + static_cast<int>(threadIdx.x) / kWarp * kD;
-  HONE_UNROLL
-  for (int n = 0; n < kD / 8; ++n)
-    HONE_UNROLL
-    for (int e = 0; e < 2; ++e) {
-      const float upper = half_of<T>(pack<T>(z[n][e] * by, 0.0f), 0);
-      const float lower = half_of<T>(pack<T>(z[n][e + 2] * by, 0.0f), 0);
-      float sum = (lane.g < count ? upper : 0.0f) + (lane.g + 8 < count ? lower : 0.0f);
-      HONE_UNROLL
-      for (int step = 4; step < kWarp; step *= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
-      if (lane.g == 0) mine[n * 8 + lane.p * 2 + e] = sum;
-    }
-  __syncthreads();
+// The sums of the first `count` rows of a tile that store_tile() has stored, to[channel], after a barrier. A row belongs to
+// four warps: they read it from shared memory, and registers of results are free by then.
+template <class T>
+__device__ __forceinline__ void sum_tile_rows(const uint8_t* tile, int panel, float* to, int count,
+                                              int size) {
+  const int rows = smaller(count, kFlashTile);
   for (int c = static_cast<int>(threadIdx.x); c < size; c += kFlashBlock) {
-    float sum = memory[c];
-    HONE_UNROLL
-    for (int warp = 1; warp < kFlashBlock / kWarp; ++warp) sum += memory[warp * kD + c];
+    const uint8_t* const column = tile + c / 64 * panel + c % 8 * 2;
+    float sum = 0;
+    for (int row = 0; row < rows; ++row)
+      sum += wide(*reinterpret_cast<const T*>(column + row * kRowBytes + (c / 8 % 8 ^ row % 8) * 16));
     to[c] = sum;
   }
 }
