@@ -262,7 +262,7 @@ ${CALLS}  return shelf;
         add_dependencies(sanitized_tests ${PROGRAM})
       endif()
     endif()
-    if(R_SHARDS AND KIND STREQUAL test)
+    if(R_SHARDS AND KIND MATCHES "^(slow_)?test$")
       foreach(SHARD RANGE 1 ${R_SHARDS})
         math(EXPR INDEX "${SHARD} - 1")
         add_test(NAME ${PROGRAM}.${SHARD} COMMAND ${PROGRAM})

@@ -292,13 +292,20 @@ TEST(Generate, NarrowWeightsMoveTheLogitsLittle) {
          {std::pair{WeightStorage::bf16, 0.03}, {WeightStorage::i8, 0.1}}) {
       const std::vector<float> got = logits_of(model, weights, *fast, encodes);
       const double off = largest_difference(got, exact);
-      // Its router chooses another expert for one token.
-      const double more = name == "qwen3_moe_tiny" && weights == WeightStorage::i8 ? 0.03 : 0;
-      EXPECT_LT(off, bound + more) << name;
+      // Routers choose other experts for some tokens.
+      static const std::map<std::pair<std::string, WeightStorage>, double> kMore{
+          {{"qwen3_moe_tiny", WeightStorage::i8}, 0.03},
+          {{"qwen3_5_moe_tiny", WeightStorage::bf16}, 0.03},
+          {{"qwen3_next_tiny", WeightStorage::bf16}, 0.2},
+          {{"qwen3_next_tiny", WeightStorage::i8}, 0.15}};
+      const auto more = kMore.find({name, weights});
+      EXPECT_LT(off, bound + (more == kMore.end() ? 0 : more->second)) << name;
       EXPECT_GT(off, 0) << name;
-      // With weights in i8 the CPU rounds activations to 15 bits.
+      // With weights in i8 the CPU rounds activations to 15 bits, which a delta rule's state adds up.
       EXPECT_LT(largest_difference(logits_of(model, weights, reference_backend(), encodes), got),
-                weights == WeightStorage::i8 ? 5e-4 : 1e-5)
+                weights != WeightStorage::i8 ? 1e-5
+                : name == "qwen3_5_moe_tiny" ? 2e-3
+                                             : 5e-4)
           << name;
     }
   }
@@ -467,11 +474,9 @@ TEST(Generate, PlansWasteLittle) {
         const ProgramPlan& plan = session->plan().programs[i];
         // One norm feeds attention and MLP of Cohere's layers, and experts keep whole numbers of places: few values of
         // tiny sizes fit badly.
-        static const std::map<std::string, double> kMore{{"cohere2_tiny", 0.11},
-                                                         {"opt_tiny", 0.021},
-                                                         {"gpt_oss_tiny", 0.04},
-                                                         {"olmoe_tiny", 0.04},
-                                                         {"qwen3_moe_tiny", 0.04}};
+        static const std::map<std::string, double> kMore{
+            {"cohere2_tiny", 0.11}, {"opt_tiny", 0.021},      {"gpt_oss_tiny", 0.04},
+            {"olmoe_tiny", 0.04},   {"qwen3_moe_tiny", 0.04}, {"qwen3_next_tiny", 0.08}};
         const auto named = kMore.find(name);
         const double most = named == kMore.end() ? 0.02 : named->second;
         EXPECT_LE(plan.fragmentation(), most) << session->programs()[i].name << " of " << name;
