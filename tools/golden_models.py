@@ -52,8 +52,8 @@ PLAIN = dict(vocab_size=VOCAB, bos_token_id=BOS, eos_token_id=EOS, use_cache=Tru
 NORMED = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, max_position_embeddings=64, **PLAIN)
 GROUPED = dict(hidden_size=16, intermediate_size=24, num_attention_heads=4, num_key_value_heads=2, pad_token_id=None,
                **SMALL)
-STATES = dict(head_dim=8, linear_key_head_dim=4, linear_value_head_dim=6, linear_num_key_heads=2, linear_num_value_heads=4,
-              layer_types=["linear_attention", "full_attention", "linear_attention"],
+STATES = dict(head_dim=8, linear_key_head_dim=4, linear_value_head_dim=6, linear_num_key_heads=2,
+              linear_num_value_heads=4, layer_types=["linear_attention", "full_attention", "linear_attention"],
               rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5))
 
 CONFIGS = {
@@ -199,7 +199,8 @@ CONFIGS = {
 }
 
 # Other seeds, where f32 and f64 pick other tokens.
-SEEDS = {"qwen3_next_tiny": 1112, "qwen3_5_moe_tiny": 1113, "gemma4_moe_tiny": 1014, "lfm2_tiny": 1101, "qwen3_5_tiny": 1109, "gemma4_tiny": 1010, "gemma4_plain_tiny": 1011,
+SEEDS = {"lfm2_tiny": 1101, "qwen3_5_tiny": 1109, "gemma4_tiny": 1010, "gemma4_plain_tiny": 1011,
+         "qwen3_next_tiny": 1112, "qwen3_5_moe_tiny": 1113, "gemma4_moe_tiny": 1014,
          # Here rounding to 16 bits changes no choice of a router.
          "mixtral_tiny": 2035, "qwen3_moe_tiny": 3037, "gpt_oss_tiny": 6039}
 # Prompts of these models are on one side of the length at which a cache is thrown away.
