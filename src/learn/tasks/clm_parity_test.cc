@@ -178,7 +178,7 @@ TEST_P(ClmParity, Bf16) {
 
 // Activations that wait in two bytes: the loss and gradients of f32 but for their rounding, 2^-9 of
 // a value in bf16 and 2^-12 in f16. The weights of these models are large, which multiplies it in
-// each layer. A bias of keys has no gradient but rounding. Where routers are near a tie, tokens go to other experts.
+// each layer. A bias of keys has no gradient but rounding. Routers that are near a tie send tokens to other experts.
 TEST_P(ClmParity, StoredActivations) {
   Golden g = open_golden("models/" + std::get<0>(GetParam()));
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();

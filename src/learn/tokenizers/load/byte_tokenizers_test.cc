@@ -22,7 +22,7 @@ void expect_ids(const Tokenizer& t, const json& want) {
     EXPECT_EQ(rows[i], want["ids"][i].get<std::vector<int32_t>>()) << json(texts[i]).dump();
 }
 
-// Where a text ends with the end token, Transformers adds no second one.
+// Transformers adds no second end token to a text that ends with one; hone does.
 json with_second_end(json want) {
   const auto texts = bytes_golden()["texts"].get<std::vector<std::string>>();
   for (size_t i = 0; i < texts.size(); ++i)
