@@ -54,7 +54,13 @@ const GgufLayout* gguf_of_glm4() {
 }
 
 const GgufLayout* gguf_of_glm() {
-  static const GgufLayout layout = glm_gguf("chatglm");
+  static const GgufLayout layout = [] {
+    GgufLayout g = glm_gguf("chatglm");
+    g.unwritable = [](const ModelConfig& c) -> std::string {
+      return c.heads * c.head_dim != c.hidden ? "its heads together are not the hidden size" : "";
+    };
+    return g;
+  }();
   return &layout;
 }
 

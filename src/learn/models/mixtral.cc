@@ -43,10 +43,12 @@ const GgufLayout* gguf_of_mixtral() {
   static const GgufLayout layout = [] {
     GgufLayout g = llama_gguf("llama", "rope.dimension_count");
     g.marker = "expert_count";
-    g.keys.push_back({"attention.sliding_window", "sliding_window"});
     g.interleaves_heads = true;
     g.rotation.theta = 1e6;
     add_experts(g, mixtral_experts());
+    g.unwritable = [](const ModelConfig& c) -> std::string {
+      return c.window > 0 ? "it has a window, which llama.cpp leaves out" : "";
+    };
     return g;
   }();
   return &layout;
