@@ -18,6 +18,7 @@
 #include "learn/models/image_model.h"
 #include "learn/pretrained/open.h"
 #include "learn/pretrained/pretrained.h"
+#include "learn/tasks/image_classification_settings.h"
 #include "learn/train/update.h"
 
 namespace hone {
@@ -55,15 +56,17 @@ int run(const std::string& file, int64_t images, int64_t side, int steps, int th
   std::vector<UpdateWeight> weights;
   for (const ParamSpec& p : family_of(config).params(config))
     if (p.is_trained()) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
-  const UpdateOptions update = update_options(TrainSettings()).value();
+  const ImageClassificationSettings settings;
+  const UpdateOptions update = update_options(settings).value();
   std::vector<Program> programs;
   programs.push_back(image_step(config, images, side));
   const auto append = [&](Program& p) -> Result<bool> {
     append_update(p, weights, update);
     return true;
   };
-  if (const auto passed =
-          run_passes(programs[0], step_pipeline(append, {.precision = precision}), {});
+  if (const auto passed = run_passes(
+          programs[0],
+          step_pipeline(append, {.precision = precision, .recompute = settings.recompute()}), {});
       !passed)
     throw BuildError(passed.error());
   const auto backend = open_backend("cpu", {.threads = threads}).value();
