@@ -265,7 +265,9 @@ TEST_F(SharedPrepare, DuplicatesAreLeftOutOverAllFiles) {
                                               : "left out as duplicates"));
     const auto rows =
         rows_of(std::move(open_shards(options_.folder, made->manifest, "train").value()).rows);
-    if (kind == DedupOptions::Kind::kExact) EXPECT_EQ(rows, wanted);
+    if (kind == DedupOptions::Kind::kExact) {
+      EXPECT_EQ(rows, wanted);
+    }
   }
 }
 
