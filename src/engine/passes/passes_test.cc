@@ -18,6 +18,7 @@
 #include "engine/passes/compute_copies.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
+#include "engine/passes/fuse_slopes.h"
 #include "engine/passes/fuse_sums.h"
 #include "engine/passes/narrow_weights.h"
 #include "engine/passes/offload.h"
@@ -128,6 +129,7 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"remake", {"remake", PassKind::numeric, remake}},
       {"round_sums", {"round_sums", PassKind::numeric, round_sums}},
       {"fuse_sums", {"fuse_sums", PassKind::numeric, fuse_sums}},
+      {"fuse_slopes", {"fuse_slopes", PassKind::numeric, fuse_slopes}},
       {"store_activations_stream",
        {"store_activations_stream", PassKind::numeric,
         [](Program& p) { return store_activations(p, DType::bf16); }}},

@@ -2,6 +2,7 @@
 
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
+#include "engine/passes/fuse_slopes.h"
 #include "engine/passes/fuse_sums.h"
 #include "engine/passes/remake.h"
 #include "engine/passes/round_sums.h"
@@ -61,6 +62,7 @@ void add_narrow_values(std::vector<Pass>& passes, const TrainPasses& how) {
                     [as = how.stored](Program& p) { return narrow_values(p, as); }});
   passes.push_back({"remake", PassKind::numeric, remake});
   passes.push_back({"fuse_sums", PassKind::numeric, fuse_sums});
+  if (how.fuses_slopes) passes.push_back({"fuse_slopes", PassKind::numeric, fuse_slopes});
 }
 
 void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {

@@ -45,6 +45,9 @@ struct TrainPasses {
   bool narrows() const {
     return keeps_narrow && precision != Precision::f32 && stored == copies_as() && !saturate;
   }
+  // Products may sum gradients of biases in their epilogue (fuse_slopes). Not if gradients are added over micro-batches or
+  // units: each program of such a run makes the same sums, to the bit.
+  bool fuses_slopes = false;
   // Weights that are kept in bf16 alone (narrow_weights); empty: none.
   std::set<std::string> in_bf16 = {};
   // Rows of weights on each rank. There are no copies then: a copy would be whole on every rank.

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "engine/backends/cuda/backend.h"
 #include "engine/backends/cuda/emulator/fake_blas.h"
@@ -10,6 +12,7 @@
 #include "engine/backends/cuda/emulator/kernels.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/device/errors.h"
+#include "engine/device/interpret.h"
 #include "engine/ops/ops.h"
 #include "engine/session/session.h"
 
@@ -57,6 +60,82 @@ TEST(CudaProducts, TheLibraryHasTheGeluByTanh) {
   cuda::fake_blas_has_gelu = false;
   EXPECT_EQ(id_of_gelu("", "gelu_tanh").substr(0, 14), fused.substr(0, 14));
   cuda::fake_blas_has_gelu = true;
+}
+
+// The results of a product that multiplies by the slope of a gelu, and the count of its launches.
+struct Sloped {
+  int64_t launches = 0;
+  std::map<std::string, std::vector<double>> results = {};
+};
+Values add_sloped(Program& p) {
+  Builder b(p);
+  const ValueId x = p.add_input("x", {DType::bf16, {24, 8}});
+  const ValueId w = p.add_input("w", {DType::bf16, {16, 8}});
+  const ValueId pre = p.add_input("pre", {DType::bf16, {24, 16}});
+  return b.emit("linear_activation_grad", {x, w, pre},
+                {{"kind", std::string("gelu_tanh")},
+                 {"bf16", true},
+                 {"as", std::string("bf16")},
+                 {"trans_w", true},
+                 {"remade", true},
+                 {"sums", true}});
+}
+Sloped run_sloped(const cuda::FakeOptions& gpu) {
+  cuda::add_emulated_kernels();
+  cuda::FakeDriver fake(gpu);
+  Sloped made;
+  {
+    const auto backend = std::move(make_cuda_backend(fake.table(), 0, cuda::emulated_modules,
+                                                     {.blas = cuda::fake_blas(), .blas_bytes = 256})
+                                       .value());
+    Program p(op_table(), "p");
+    const Values y = add_sloped(p);
+    made.launches = backend->choose({p, p.nodes[0]}).value().launches;
+    p.outputs = {{"dpre", y[0]}, {"act", y[1]}, {"sums", y[2]}};
+    Tensors given;
+    for (const auto& [name, v] : p.inputs) {
+      std::vector<double> numbers(static_cast<size_t>(p.type(v).count()));
+      for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = static_cast<double>((i * 7 + numbers.size()) % 17) / 8 - 1;
+      given[name] = Tensor::of(p.type(v), numbers);
+    }
+    const Outcome out = interpret(p, *backend, given, {}).value();
+    EXPECT_EQ(out.broken, std::vector<std::string>{});
+    for (const auto& [name, t] : out.outputs) made.results[name] = t.numbers();
+  }
+  EXPECT_EQ(fake.finish(), std::vector<std::string>{});
+  return made;
+}
+
+TEST(CudaProducts, HopperMultipliesByTheSlopeOfAGelu) {
+  const Sloped fused = run_sloped({});
+  EXPECT_EQ(fused.launches, 3) << "the product, the sums in f32, the gelu";
+  cuda::fake_blas_has_gelu = false;
+  const Sloped without = run_sloped({});
+  cuda::fake_blas_has_gelu = true;
+  const Sloped ampere = run_sloped({.capability_major = 8});
+  for (const Sloped* apart : {&without, &ampere}) {
+    EXPECT_EQ(apart->launches, 3) << "the product, the gradient with parts of sums, the sums";
+    EXPECT_EQ(apart->results.at("act"), fused.results.at("act"));
+    for (const char* name : {"dpre", "sums"})
+      for (size_t i = 0; i < fused.results.at(name).size(); ++i)
+        EXPECT_NEAR(apart->results.at(name)[i], fused.results.at(name)[i],
+                    0.02 * (1 + std::fabs(fused.results.at(name)[i])))
+            << name << " " << i;
+  }
+  EXPECT_EQ(without.results, ampere.results);
+}
+
+TEST(CudaProducts, AnEpilogueHasTheSlopeAndTheSums) {
+  Program p(op_table(), "p");
+  add_sloped(p);
+  for (const bool slopes : {true, false}) {
+    const cuda::LaunchTable table = cuda::launch_table({.library = true, .slopes = slopes});
+    const cuda::Launches all = cuda::launches_of(table, {p, p.nodes[0]}).value();
+    ASSERT_TRUE(all.launches[0].library.has_value());
+    EXPECT_EQ(all.launches[0].library->slope, slopes);
+    EXPECT_EQ(all.launches[0].library->sums, slopes);
+  }
 }
 
 // Tensor cores read rows at full speed where each begins at a multiple of 16 bytes.

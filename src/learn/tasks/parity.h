@@ -180,7 +180,7 @@ inline std::vector<Autocast> autocasts(const std::string& backend) {
       .precision = Precision::f16, .stored = DType::f16, .gradients = DType::f16};
   // As on a device with memory of its own.
   TrainPasses values = narrow, values16 = narrow16;
-  values.keeps_narrow = values16.keeps_narrow = true;
+  values.keeps_narrow = values16.keeps_narrow = values.fuses_slopes = true;
   std::vector<Autocast> all{{"bf16", values, 0x1p-8}, {"fp16", values16, 0x1p-11}};
   if (backend == "cuda_emulated" && !tests_whole()) return all;  // a GPU runs no others
   all.insert(all.end(),

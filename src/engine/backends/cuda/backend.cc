@@ -149,6 +149,7 @@ class CudaBackend : public Backend {
         modules_(std::move(modules)),
         blas_(std::move(blas)),
         choose_(options_of(options, blas_.has_value())),
+        apart_(without_slopes(options_of(options, blas_.has_value()))),
         own_(options_of(options, false)),
         algorithms_(algorithms_of(options)) {}
   ~CudaBackend() override {
@@ -239,6 +240,10 @@ class CudaBackend : public Backend {
     o.library_bytes = options.blas_bytes.value_or(o.library_bytes);
     return o;
   }
+  static LaunchOptions without_slopes(LaunchOptions o) {
+    o.slopes = false;
+    return o;
+  }
   Algorithms algorithms_of(const CudaOptions& options) const {
     if (!blas_ || options.folder.empty()) return {};
     std::string gpu = spec().name;
@@ -258,6 +263,7 @@ class CudaBackend : public Backend {
   };
   Result<Chosen> launches(const NodeView& n) const {
     Launches all = HONE_TRY(choose_.launches(n));
+    if (lacks_slope(all)) all = HONE_TRY(apart_.launches(n));
     for (size_t i = 0; i < all.launches.size(); ++i) {
       const auto& product = all.launches[i].library;
       if (!product) continue;
@@ -276,6 +282,11 @@ class CudaBackend : public Backend {
       all.launches.insert(all.launches.begin() + static_cast<int64_t>(i) + 1, std::move(both[1]));
     }
     return Chosen{std::move(all)};
+  }
+  bool lacks_slope(const Launches& all) const {
+    return std::any_of(all.launches.begin(), all.launches.end(), [&](const Launch& l) {
+      return l.library && l.library->slope && !product_of(*l.library).ok();
+    });
   }
   Result<LtProduct> product_of(const LibraryProduct& p) const {
     const std::string name = p.text();
@@ -345,7 +356,8 @@ class CudaBackend : public Backend {
   mutable std::unique_ptr<RankComm> ranks_;
   const KernelModules modules_;
   const std::optional<LtHandle> blas_;  // needs the device's context
-  const LaunchChooser choose_, own_;    // own_: without the library
+  // apart_: without slopes in products; own_: without the library
+  const LaunchChooser choose_, apart_, own_;
   mutable Algorithms algorithms_;
   mutable std::map<std::string, LtProduct> products_;
   mutable std::set<std::string> warned_;  // products

@@ -53,8 +53,8 @@ struct Launch {
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = kBlock, block_y = 1;
   int shared_bytes = 0;  // dynamic shared memory
-  // Replaces the kernel, with arguments x, y, bias, onto, z, workspace, pre. A kernel after it
-  // computes a gelu that the library lacks.
+  // Replaces the kernel, with arguments x, y, bias (or the sums that it makes), onto, z, workspace, pre. A kernel after
+  // it computes a gelu that the library lacks.
   std::optional<LibraryProduct> library = {};
   bool only_apart = false;  // skipped if its first two arguments are the same bytes
   std::vector<LaunchArgument> arguments = {};

@@ -176,13 +176,15 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
   // Its gelu is the one by tanh, of what is not rounded yet. Rows of what it keeps are multiples of
   // eight elements.
   const bool has_gelu = f.act == activation_index("gelu_tanh") && f.z == DType::f32 && f.n % 8 == 0;
-  const LaunchArgument& made = is_there(a.pre) && !has_gelu ? a.pre : a.z;
+  const LaunchArgument& made = is_there(a.pre) && !has_gelu && !f.slope ? a.pre : a.z;
   p.trans_x = f.trans_x;
   p.trans_y = f.trans_y;
   p.has_bias = is_there(a.bias);
   p.has_onto = is_there(a.onto);
   p.gelu = has_gelu;
   p.keeps_pre = has_gelu && is_there(a.pre);
+  p.slope = f.slope;
+  p.sums = is_there(a.sums);
   p.m = f.m;
   p.n = f.n;
   p.k = f.k;
@@ -192,7 +194,8 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
   const auto at = [&](int64_t bytes) {
     if (bytes != 0) p.alignment = std::min(p.alignment, lowest_bit(bytes));
   };
-  for (const LaunchArgument* one : {&x, &y, &a.bias, &a.onto, &a.pre, &made}) at(one->offset);
+  for (const LaunchArgument* one : {&x, &y, &a.bias, &a.onto, &a.pre, &a.sums, &made})
+    at(one->offset);
   if (f.batches > 1) {
     at(f.m * f.k * size_of(t));
     at(f.k * f.n * size_of(t));
@@ -200,12 +203,59 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
   }
   Launch l("cublasLtMatmul");
   l.library = p;
-  l.argument(x).argument(y).argument(a.bias).argument(a.onto).argument(made).work(workspace);
-  p.keeps_pre ? l.argument(a.pre) : l.none();
+  l.argument(x).argument(y).argument(p.sums ? a.sums : a.bias).argument(a.onto);
+  l.argument(made).work(workspace);
+  p.keeps_pre || p.slope ? l.argument(a.pre) : l.none();
   all.launches.push_back(std::move(l));
   if (f.act != kNoActivation && !has_gelu)
     all.launches.push_back(activation_of(p, made, a.z, f.act));
   all.product_bytes = std::max(all.product_bytes, end - all.workspace_bytes);
+}
+
+// The product whose epilogue multiplies by the slope and sums the rows, in the result's type; then what is made again.
+void add_with_slope(Launches& all, const NodeView& n, ProductForm f, ProductArguments a,
+                    const LaunchOptions& options) {
+  const bool sums = n.flag("sums"), remade = n.flag("remade");
+  f.slope = true;
+  a.pre = LaunchArgument::input(n.slot("pre"));
+  if (sums) {
+    a.sums = LaunchArgument::work();
+    all.workspace_bytes = whole_part(f.n * size_of(f.z));
+  }
+  add_library(all, f, a, options);
+  const LibraryProduct p = *all.launches.back().library;
+  if (sums)
+    all.launches.push_back(
+        cast_launch(f.z, DType::f32, a.sums, LaunchArgument::output(remade ? 2 : 1), f.n));
+  if (remade)
+    all.launches.push_back(
+        activation_of(p, a.pre, LaunchArgument::output(1), activation_index(n.text("kind"))));
+}
+
+// A product and the gradient of an activation after it, in one launch if the library has its slope.
+Result<Launches> linear_activation_grad(const NodeView& n, const LaunchOptions& options) {
+  const Type &x = n.in("x"), &w = n.in("w"), &y = n.out(0);
+  if (!is_fused(y.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(y.dtype)));
+  if (w.dtype != x.dtype && rounded_to(n) == DType::f32)
+    return no_kernel(n, fmt::format("{} with a weight in {}", name_of(x.dtype), name_of(w.dtype)));
+  if (y.count() == 0) return no_kernel(n, "nothing to multiply");
+  ProductForm f{x.dtype, w.dtype, y.dtype, x.shape[0], y.shape[1], x.shape[1]};
+  f.trans_y = n.flag("trans_w");
+  f.rounded = rounded_to(n);
+  const ProductArguments a{
+      .x = LaunchArgument::input(0), .y = LaunchArgument::input(1), .z = LaunchArgument::output(0)};
+  Launches all;
+  const bool has_slope = options.library && options.slopes && n.text("kind") == "gelu_tanh" &&
+                         f.z == DType::bf16 && f.n % 8 == 0 && library_takes(f, a);
+  if (has_slope) {
+    add_with_slope(all, n, f, a, options);
+    return all;
+  }
+  if (n.flag("sums")) all.workspace_bytes = row_part_bytes(f.m, f.n);  // before the product's
+  add_product(all, f, a, options);
+  if (!add_activation_grad(all, n, LaunchArgument::input(n.slot("pre")), LaunchArgument::output(0)))
+    return no_kernel(n, fmt::format("not {} of {}", n.text("kind"), name_of(y.dtype)));
+  return all;
 }
 
 }  // namespace
@@ -253,6 +303,9 @@ void add_product(Launches& all, const ProductForm& form, const ProductArguments&
 void add_products(LaunchTable& t, const LaunchOptions& options) {
   t["matmul"] = [options](const NodeView& n) { return matmul(n, options); };
   t["linear"] = [options](const NodeView& n) { return linear(n, options); };
+  t["linear_activation_grad"] = [options](const NodeView& n) {
+    return linear_activation_grad(n, options);
+  };
 }
 
 }  // namespace hone::cuda

@@ -8,7 +8,8 @@ LaunchOptions launch_options(const DeviceSpec& spec) {
   return {.library = true,
           .library_bytes = spec.workspace_bytes,
           .tensor_cores = spec.multiplies_bf16,
-          .warp_groups = spec.isa == "sm_90a"};
+          .warp_groups = spec.isa == "sm_90a",
+          .slopes = spec.isa == "sm_90a"};
 }
 
 LaunchTable launch_table(const LaunchOptions& options) {

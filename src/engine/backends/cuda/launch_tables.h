@@ -21,6 +21,9 @@ struct LaunchOptions {
   int64_t library_bytes = 0;  // of its workspace
   bool tensor_cores = false;  // those of sm_80 and later
   bool warp_groups = false;   // products of four warps (sm_90a)
+  // Epilogues of the library multiply by slopes of activations. Before Hopper its products with them are slower than
+  // a kernel after them (llm.c, which fuses them on Hopper alone).
+  bool slopes = false;
 };
 
 // Those of a GPU with cuBLASLt.
@@ -65,14 +68,21 @@ struct ProductForm {
   bool trans_x = false, trans_y = false;
   DType rounded = DType::f32;
   int act = kNoActivation;  // of kernels/activations.cuh
+  bool slope = false;       // z = x y f'(pre) of gelu_tanh; by the library alone
   // From a row of x, y and z as they are stored to the next, in elements; 0: one after the other.
   int64_t step_x = 0, step_y = 0, step_z = 0;
 };
-// pre: x y + bias, saved. Absent ones are null.
+// pre: x y + bias, saved; with a slope an operand. sums: with a slope, of the rows of z, in its type. Absent ones are
+// null.
 struct ProductArguments {
   LaunchArgument x, y, bias = LaunchArgument::null(), onto = LaunchArgument::null(),
-                       pre = LaunchArgument::null(), z;
+                       pre = LaunchArgument::null(), z, sums = LaunchArgument::null();
 };
+// The gradient of an activation of the node's attribute `kind`, result 0 of the node, with its attributes `remade` and `sums`:
+// of x with the gradient dy of the same type, over which it may be written. Parts of sums are at the beginning of the
+// workspace. False: there is no kernel.
+bool add_activation_grad(Launches& all, const NodeView& n, const LaunchArgument& x,
+                         const LaunchArgument& dy);
 // A product and a separate gelu, if the library cannot fuse them.
 std::vector<Launch> without_gelu(const Launch& l);
 // Adds the launches of a product; `all` has its own workspace already.

@@ -30,8 +30,8 @@ Result<double> product_seconds(CudaDevice& device, const LtProduct& product) {
   std::byte* z = HONE_TRY(take(true, result, p.result));
   o.z = z;
   o.onto = p.has_onto ? z : nullptr;
-  o.bias = HONE_TRY(take(p.has_bias, p.n, p.result));
-  o.pre = HONE_TRY(take(p.keeps_pre, result, p.result));
+  o.bias = HONE_TRY(take(p.has_bias || p.sums, p.n, p.result));
+  o.pre = HONE_TRY(take(p.keeps_pre || p.slope, result, p.result));
   kept.push_back(HONE_TRY(device.allocate(Space::device, p.workspace_bytes, "")));
   o.workspace = kept.back()->data();
 

@@ -391,6 +391,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   how.recompute.bytes = shapes.budgets.train_bytes;
   how.offload.host_lane = m.host_lane;
   how.keeps_narrow = m.keeps_narrow;
+  how.fuses_slopes = !shapes.accumulate && shapes.units == 0;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   how.in_bf16 = weights_in_bf16(m.config, s);
   std::vector<UpdateWeight> weights = update_weights(m.config, s.optim_target_modules, how.in_bf16);

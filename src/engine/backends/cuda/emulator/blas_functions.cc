@@ -72,6 +72,14 @@ struct Call {
   double alpha, beta;
 };
 
+// The slope of the gelu by tanh.
+template <class W>
+W gelu_slope(W x) {
+  const W k = static_cast<W>(0.79788456), c = static_cast<W>(0.044715);
+  const W t = std::tanh(k * (x + c * x * x * x));
+  return (1 + t) / 2 + x / 2 * (1 - t * t) * k * (1 + 3 * c * x * x);
+}
+
 // W: float or double, in which is summed.
 template <class W>
 void multiply(const Call& x) {
@@ -79,6 +87,7 @@ void multiply(const Call& x) {
   const auto at = [](const Layout& l, bool trans, int64_t batch, int64_t row, int64_t column) {
     return batch * l.stride + (trans ? row * l.step + column : column * l.step + row);
   };
+  std::vector<W> row_sums(static_cast<size_t>(x.ld.rows), 0);  // of one matrix by columns
   for (int64_t batch = 0; batch < x.ld.batches; ++batch)
     for (int64_t j = 0; j < x.ld.columns; ++j)
       for (int64_t i = 0; i < x.ld.rows; ++i) {
@@ -93,15 +102,22 @@ void multiply(const Call& x) {
           sum += static_cast<W>(x.beta * get(x.c, x.lc.type, at(x.lc, false, batch, i, j)));
         if (x.desc.has(CUBLASLT_EPILOGUE_BIAS))
           sum += static_cast<W>(get(x.desc.bias, x.desc.bias_type, i));
-        if (x.desc.has(CUBLASLT_EPILOGUE_AUX))
-          put(x.desc.aux, x.ld.type, batch * x.desc.aux_stride + j * x.desc.aux_step + i,
-              static_cast<double>(sum));
+        const int64_t aux = batch * x.desc.aux_stride + j * x.desc.aux_step + i;
+        if (x.desc.has(CUBLASLT_EPILOGUE_DGELU))
+          sum *= gelu_slope(static_cast<W>(get(x.desc.aux, x.ld.type, aux)));
+        else if (x.desc.has(CUBLASLT_EPILOGUE_AUX))
+          put(x.desc.aux, x.ld.type, aux, static_cast<double>(sum));
         if (x.desc.has(CUBLASLT_EPILOGUE_GELU)) {
           const W inner = static_cast<W>(0.79788456) * (sum + W(0.044715) * sum * sum * sum);
           sum = sum / 2 * (1 + std::tanh(inner));
         }
+        row_sums[static_cast<size_t>(i)] += sum;
         put(x.d, x.ld.type, at(x.ld, false, batch, i, j), static_cast<double>(sum));
       }
+  if (x.desc.has(CUBLASLT_EPILOGUE_BGRAD))
+    for (int64_t i = 0; i < x.ld.rows; ++i)
+      put(const_cast<void*>(x.desc.bias), x.desc.bias_type, i,
+          static_cast<double>(row_sums[static_cast<size_t>(i)]));
 }
 
 cublasStatus_t queue_product(FakeState& s, Call call, void* workspace, size_t workspace_bytes,
@@ -115,9 +131,11 @@ cublasStatus_t queue_product(FakeState& s, Call call, void* workspace, size_t wo
   if (call.beta != 0)
     accesses.push_back({call.c, call.lc.elements() * bytes_of(call.lc.type), false});
   if (call.desc.has(CUBLASLT_EPILOGUE_AUX))
-    accesses.push_back({call.desc.aux, call.ld.elements() * bytes_of(call.ld.type), true});
-  if (call.desc.has(CUBLASLT_EPILOGUE_BIAS))
-    accesses.push_back({call.desc.bias, call.ld.rows * bytes_of(call.desc.bias_type), false});
+    accesses.push_back({call.desc.aux, call.ld.elements() * bytes_of(call.ld.type),
+                        !call.desc.has(CUBLASLT_EPILOGUE_DGELU)});
+  if (call.desc.has(CUBLASLT_EPILOGUE_BIAS | CUBLASLT_EPILOGUE_BGRAD))
+    accesses.push_back({call.desc.bias, call.ld.rows * bytes_of(call.desc.bias_type),
+                        call.desc.has(CUBLASLT_EPILOGUE_BGRAD)});
   if (workspace_bytes > 0 && reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;  // as on Hopper
   for (const Access& a : accesses)
@@ -143,7 +161,8 @@ cublasStatus_t algorithm_of(const Desc& d, const Layout& a, const Layout& b, con
   *found = 0;
   if (!fits(d, a, b, c)) return CUBLAS_STATUS_INVALID_VALUE;
   // As in cuBLASLt, which has no gelu of other forms.
-  if (d.has(CUBLASLT_EPILOGUE_GELU) && !fake_blas_has_gelu) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (d.has(CUBLASLT_EPILOGUE_GELU | CUBLASLT_EPILOGUE_DGELU) && !fake_blas_has_gelu)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   for (*found = 0; *found < std::min(wanted, fake_blas_algorithms); ++*found) {
     results[*found] = {};
     results[*found].algo.data[0] = fake_blas_algorithm + static_cast<uint64_t>(*found);

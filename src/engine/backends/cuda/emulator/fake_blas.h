@@ -6,8 +6,8 @@
 namespace hone::cuda {
 
 Blas fake_blas();
-// The first algorithm that it proposes, 1 to 99, how many there are, and whether it has the gelu
-// epilogue.
+// The first algorithm that it proposes, 1 to 99, how many there are, and whether it has the epilogues
+// of gelu and of its slope.
 inline uint64_t fake_blas_algorithm = 1;
 inline int fake_blas_algorithms = 1;
 inline bool fake_blas_has_gelu = true;

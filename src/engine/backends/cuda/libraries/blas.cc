@@ -53,6 +53,28 @@ Result<std::shared_ptr<cublasLtMatrixLayoutOpaque_t>> layout_of(const Blas& blas
   return made;
 }
 
+// Sets the epilogue: bias, activation, slope, sums. The choice of an algorithm looks at how the addresses are aligned.
+template <class Set>
+Status set_epilogue(const LibraryProduct& p, const Set& set) {
+  const int epilogue =
+      (p.has_bias ? CUBLASLT_EPILOGUE_BIAS : 0) | (p.gelu ? CUBLASLT_EPILOGUE_GELU : 0) |
+      (p.slope ? CUBLASLT_EPILOGUE_DGELU : 0) | (p.sums ? CUBLASLT_EPILOGUE_BGRAD : 0) |
+      (p.keeps_pre || p.slope ? CUBLASLT_EPILOGUE_AUX : 0);
+  if (epilogue != 0)
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(epilogue)));
+  const auto somewhere = static_cast<uintptr_t>(p.alignment);
+  if (p.has_bias || p.sums) {
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, p.result));
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, somewhere));
+  }
+  if (p.keeps_pre || p.slope) {
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, somewhere));
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.n));
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, p.m * p.n));
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<Blas> load_blas(int newest_major) {
@@ -105,23 +127,7 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
   };
   HONE_TRY(set(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_y ? CUBLAS_OP_T : CUBLAS_OP_N));
   HONE_TRY(set(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_x ? CUBLAS_OP_T : CUBLAS_OP_N));
-  const int epilogue = (p.has_bias ? CUBLASLT_EPILOGUE_BIAS : 0) |
-                       (p.gelu ? CUBLASLT_EPILOGUE_GELU : 0) |
-                       (p.keeps_pre ? CUBLASLT_EPILOGUE_AUX : 0);
-  if (epilogue != 0)
-    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(epilogue)));
-  // The choice of an algorithm looks at how these are aligned.
-  const auto alignment = static_cast<uint32_t>(p.alignment);
-  const auto somewhere = static_cast<uintptr_t>(alignment);
-  if (p.has_bias) {
-    HONE_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, p.result));
-    HONE_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, somewhere));
-  }
-  if (p.keeps_pre) {
-    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, somewhere));
-    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.n));
-    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, p.m * p.n));
-  }
+  HONE_TRY(set_epilogue(p, set));
   made.a_ = HONE_TRY(
       layout_of(blas, p.type, p.trans_y ? p.n : p.k, p.trans_y ? p.k : p.n, p.step_y, p.batches));
   made.b_ = HONE_TRY(
@@ -200,8 +206,8 @@ cublasStatus_t LtProduct::run(CUstream stream, const Operands& o) const {
     return blas.cublasLtMatmulDescSetAttribute(desc_.get(), attribute, &address, sizeof address);
   };
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  if (p_.has_bias) status = set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias);
-  if (p_.keeps_pre && status == CUBLAS_STATUS_SUCCESS)
+  if (p_.has_bias || p_.sums) status = set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias);
+  if ((p_.keeps_pre || p_.slope) && status == CUBLAS_STATUS_SUCCESS)
     status = set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, o.pre);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const float one = 1, zero = 0;

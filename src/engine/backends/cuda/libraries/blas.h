@@ -30,11 +30,14 @@ enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE = 13,
   CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26,
 };
-// Their bits: an epilogue has several. GELU is the one by tanh.
+// Their bits: an epilogue has several. GELU is the one by tanh; DGELU multiplies by its slope at AUX, and BGRAD
+// sums what the product makes into the bias.
 enum cublasLtEpilogue_t : int {
   CUBLASLT_EPILOGUE_DEFAULT = 1,
   CUBLASLT_EPILOGUE_BIAS = 4,
+  CUBLASLT_EPILOGUE_BGRAD = 16,
   CUBLASLT_EPILOGUE_GELU = 32,
+  CUBLASLT_EPILOGUE_DGELU = 64,
   CUBLASLT_EPILOGUE_AUX = 128,
 };
 enum cublasOperation_t : int { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
@@ -80,11 +83,13 @@ Result<Blas> load_blas(int newest_major = 0);
 
 // z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]),
 // z [m,n], bias [n], onto [m,n]. x and y have one type; sums are in f32, or in f64 for f64. gelu:
-// its gelu by tanh; keeps_pre: with `pre` [m,n], that of which it is.
+// its gelu by tanh; keeps_pre: with `pre` [m,n], that of which it is. slope: z = x y f'(pre) with the slope of that gelu;
+// sums: `bias` is a result, the sums of the rows of z in its type.
 struct LibraryProduct {
   cudaDataType type, result;
   bool trans_x = false, trans_y = false, has_bias = false, has_onto = false;
   bool gelu = false, keeps_pre = false;
+  bool slope = false, sums = false;
   int64_t m = 0, n = 0, k = 0, batches = 1;
   // Elements from a row to the next of x, y and z as they are stored; 0: those of a row. One matrix.
   int64_t step_x = 0, step_y = 0, step_z = 0;
@@ -132,7 +137,7 @@ class LtProduct {
  public:
   static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept,
                                 const ProductTimer& timer = {});
-  // The operands of a product; null: it has no such operand.
+  // The operands of a product; null: it has no such operand. `bias` is written if the product sums.
   struct Operands {
     const void *x = nullptr, *y = nullptr, *bias = nullptr, *onto = nullptr;
     void *z = nullptr, *pre = nullptr, *workspace = nullptr;

@@ -35,11 +35,11 @@ std::string LibraryProduct::text() const {
   const auto set = [](bool is, const char* word) { return is ? word : ""; };
   const std::string steps =
       step_x + step_y + step_z > 0 ? fmt::format("steps {} {} {} ", step_x, step_y, step_z) : "";
-  return fmt::format("{} {} {}{} {} x {} x {} by {}, {}{}{}{}{}{} bytes aligned to {}",
+  return fmt::format("{} {} {}{} {} x {} x {} by {}, {}{}{}{}{}{}{}{} bytes aligned to {}",
                      static_cast<int>(type), static_cast<int>(result), trans_x ? 't' : 'n',
                      trans_y ? 't' : 'n', m, k, n, batches, set(has_bias, "bias "),
-                     set(has_onto, "onto "), set(gelu, "gelu "), set(keeps_pre, "pre "), steps,
-                     workspace_bytes, alignment);
+                     set(has_onto, "onto "), set(gelu, "gelu "), set(keeps_pre, "pre "),
+                     set(slope, "slope "), set(sums, "sums "), steps, workspace_bytes, alignment);
 }
 
 Algorithms::Algorithms(std::string path) : path_(std::move(path)) {
