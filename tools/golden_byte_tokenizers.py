@@ -14,7 +14,8 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models
 from transformers import AutoTokenizer
 
-root = Path(__file__).resolve().parent.parent / "tests/goldens/tokenizers"
+from golden_tokenizers import fnv_rows, out, random_texts, write
+
 TEXTS = [
     "", " ", "Hello world", "don't DON'T we'Ll", "a\r\nb\n\n \n  d\t\te", "123 4567 89012 \u00bd \u0663\u0664\u0665 1a2b",
     "x\0y", "emoji \U0001f600 \U0001f469\u200d\U0001f467", "\u4e2d\u6587\uff0c\u6807\u70b9\u3002\ud55c\uad6d", "e\u0301 \u00e9 \u212b",
@@ -30,25 +31,8 @@ STEPS = {"type": "Sequence", "pretokenizers": [
     {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False}]}
 
 
-def random_texts(count, state):
-    def draw(n):
-        nonlocal state
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        return (state >> 33) % n
-    return ["".join(PARTS[draw(len(PARTS))] for _ in range(1 + draw(24))) for _ in range(count)]
-
-
-def fnv_rows(rows):
-    h = 0xcbf29ce484222325
-    for row in rows:
-        for value in row + [0x7fffffff]:
-            for byte in value.to_bytes(4, "little"):
-                h = (h ^ byte) * 0x100000001b3 % 2**64
-    return f"{h:016x}"
-
-
 def falcon():
-    mini = json.loads((root / "mini.json").read_text())
+    mini = json.loads((out / "mini.json").read_text())
     vocab = {token: i for i, token in enumerate(mini["tokens"])}
     t = Tokenizer(models.BPE(vocab, [tuple(merge.split(" ")) for merge in mini["merges"]]))
     t.decoder = decoders.ByteLevel()
@@ -63,7 +47,7 @@ def main():
         (Path(folder) / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
         byt5 = AutoTokenizer.from_pretrained(folder)
     assert type(byt5).__name__ == "ByT5Tokenizer"
-    many, own = random_texts(1000, 5), falcon()
+    many, own = random_texts(1000, 5, PARTS), falcon()
     value = dict(
         texts=TEXTS, parts=PARTS,
         byt5=dict(ids=[byt5(t)["input_ids"] for t in TEXTS], pair=byt5("the king", "of men")["input_ids"],
@@ -71,7 +55,7 @@ def main():
                   random=fnv_rows([byt5(t)["input_ids"] for t in many])),
         falcon=dict(pre_tokenizer=STEPS, ids=[own.encode(t).ids for t in TEXTS],
                     random=fnv_rows([own.encode(t).ids for t in many])))
-    (root / "bytes.json").write_text(json.dumps(value, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+    write("bytes.json", value)
 
 
 if __name__ == "__main__":
