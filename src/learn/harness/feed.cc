@@ -15,9 +15,8 @@ Result<RowFeed> RowFeed::make(const TaskSettings& s, Examples& examples) {
     for (const TokenRows& rows : examples.train->axes) HONE_TRY(rows.check_unchanged());
     const int64_t rows = examples.train->size();
     HONE_TRY(feed.plan_steps(rows));
-    const auto seed = static_cast<uint64_t>(s.data_seed.value_or(s.seed));
     if (examples.reorder) feed.epoch_order_.resize(static_cast<size_t>(rows));
-    feed.order_ = s.shuffles() ? RowOrder::shuffled(rows, seed) : RowOrder::sequential(rows);
+    feed.order_ = s.training_order(rows);
   }
   return feed;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/settings/settings.h"
+#include "learn/data/rows/order.h"
 #include "learn/train/settings.h"
 #include "learn/train/split.h"
 
@@ -25,6 +26,13 @@ struct TaskSettings : TrainSettings, DataSettings {
   TaskSettings& operator=(const TaskSettings&);
   ~TaskSettings();
   void bind(Schema& schema);
+
+  // The seed of the order of training rows.
+  uint64_t order_seed() const { return static_cast<uint64_t>(data_seed.value_or(seed)); }
+  // The order of `rows` training rows in each epoch.
+  RowOrder training_order(int64_t rows) const {
+    return shuffles() ? RowOrder::shuffled(rows, order_seed()) : RowOrder::sequential(rows);
+  }
 
   // The split into micro-batches of the checkpoint that the run resumes; none: a new run, or the
   // checkpoint has none. The command sets both.

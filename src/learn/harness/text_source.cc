@@ -45,7 +45,7 @@ Result<Examples> open_streams(const TaskSettings& s, const TextFiles& files, con
   for (const TextPart& part : parts) {
     const bool train = part.split == "train";
     StreamOptions o;
-    o.seed = static_cast<uint64_t>(s.data_seed.value_or(s.seed));
+    o.seed = s.order_seed();
     o.shuffle = train && s.shuffles();
     o.window_rows = o.shuffle ? s.buffer_size : 1;
     o.max_rows = train ? s.max_train_samples : s.max_eval_samples;

@@ -28,11 +28,6 @@ std::vector<TrainingTransform> transforms_of(const ImageClassificationSettings& 
   return all;
 }
 
-RowOrder order_of(const ImageClassificationSettings& s, int64_t rows) {
-  const auto seed = static_cast<uint64_t>(s.data_seed.value_or(s.seed));
-  return s.shuffles() ? RowOrder::shuffled(rows, seed) : RowOrder::sequential(rows);
-}
-
 bool is_unreadable(const Error& e) {
   return e.is(err::kImageFormat) || e.is(err::kImageDamaged) || e.is(err::kImageLimit);
 }
@@ -54,7 +49,7 @@ ImagePixels::ImagePixels(const ImageClassificationSettings& s, const ImageProces
       table_(processor.table()),
       train_(std::move(train)),
       eval_(std::move(eval)),
-      order_(train_.size(), s.aug_repeats, order_of(s, train_.size())),
+      order_(train_.size(), s.aug_repeats, s.training_order(train_.size())),
       classes_(classes),
       pool_(pool),
       step_(std::make_unique<Step>()),
