@@ -122,7 +122,8 @@ Result<int> run_check(const std::vector<std::string>& args) {
                             .check =
                                 [&](const ChosenTask& chosen) {
                                   return check_slice_columns(chosen, only.slice_columns);
-                                }},
+                                },
+                            .one_device = nullptr},
                            args));
   if (!chosen->task) return kExitDone;
   const Task& task = *chosen->task;

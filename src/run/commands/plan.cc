@@ -23,12 +23,13 @@ int print_report(const Report& report, bool as_json) {
 
 Result<int> run_plan(const std::vector<std::string>& args) {
   PlanSettings only;
-  const auto chosen =
-      HONE_TRY(choose_task({.name = "hone plan",
-                            .summary = "exact memory and estimated time of a run, before it starts",
-                            .defaults = [](TaskSettings& s) { s.do_train = true; },
-                            .more = [&](Schema& schema) { only.bind(schema); }},
-                           args));
+  const auto chosen = HONE_TRY(
+      choose_task({.name = "hone plan",
+                   .summary = "exact memory and estimated time of a run, before it starts",
+                   .defaults = [](TaskSettings& s) { s.do_train = true; },
+                   .more = [&](Schema& schema) { only.bind(schema); },
+                   .one_device = "name the slice, as in --device v3-8: its ranks are planned"},
+                  args));
   if (!chosen->task) return kExitDone;
   const Task& task = *chosen->task;
   const TaskSettings& s = *task.settings;

@@ -107,8 +107,7 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
   for (const auto& [variable, flag] : {std::pair("HONE_TASK", "task"), {"HONE_PRESET", "preset"}})
     if (const auto it = environment.find(variable); it != environment.end() && !it->second.empty())
       return AskedTask{flag, it->second};
-  // Only a schema distinguishes a file from a flag's value: the schema of a task that takes the
-  // flags.
+  // Only the schema of a task that takes the flags distinguishes a file from a flag's value.
   std::string file;
   for (size_t i = 0; i < tasks.size() && file.empty(); ++i)
     file = bound(c, tasks, tasks[i], true)->schema.config_file(args);
@@ -134,7 +133,8 @@ Status settle(const TaskCommand& c, ChosenTask& chosen) {
   if (has_given(chosen.schema, "eval_strategy") && s.eval_strategy != "no" &&
       !has_given(chosen.schema, "do_eval"))
     s.do_eval = true;
-  if (!c.data_only) HONE_TRY(follow_device(c.name, chosen.schema, s));
+  if (!c.data_only) follow_device(chosen.schema, s);
+  if (c.one_device) HONE_TRY(check_one_device(c.name, c.one_device, s));
   HONE_TRY(chosen.task->settle(chosen.schema));
   if (s.do_predict && !chosen.task->predicts)
     return Error(err::kNothingToDo,

@@ -22,6 +22,8 @@ struct TaskCommand {
   // Refuses mistakes that the settings alone show, like `check` of parse_settings.
   std::function<Status(const ChosenTask&)> check = {};
   bool trains = true;  // false: only --help all shows settings that only training needs
+  // The remedy when several devices are asked for; null: the command uses several, or only checks.
+  const char* one_device = "leave --tpu_num_cores out";
 };
 
 struct ChosenTask {
@@ -33,7 +35,8 @@ struct ChosenTask {
 
 // The task or preset is among the flags, in the environment or in the settings file; it decides
 // which flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203
-// no such task, H2402 a task that cannot predict and --do_predict, those of Schema::parse.
+// no such task, or --tpu_num_cores for a command that uses one device, H2402 a task that cannot predict and --do_predict,
+// those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
 

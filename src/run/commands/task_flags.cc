@@ -28,16 +28,19 @@ void keep_training_rare(Schema& schema) {
   }
 }
 
-Status follow_device(const std::string& command, const Schema& schema, TrainSettings& s) {
+void follow_device(const Schema& schema, TrainSettings& s) {
   // A product in float32 takes six in bf16.
   if (names_tpus(s.device_here()) && !schema.given("bf16") && !schema.given("fp16") &&
       !schema.given("dtype"))
     s.bf16 = true;
-  if (s.tpu_num_cores <= 1 || command == "hone train" || command == "hone check") return Ok{};
+}
+
+Status check_one_device(const std::string& command, const std::string& remedy,
+                        const TrainSettings& s) {
+  if (s.tpu_num_cores <= 1) return Ok{};
   return Error(err::kSettingChoice, fmt::format("tpu_num_cores: {} uses one device", command))
       .at(fmt::format("--tpu_num_cores {}", s.tpu_num_cores))
-      .todo(command == "hone plan" ? "name the slice, as in --device v3-8: its ranks are planned"
-                                   : "leave --tpu_num_cores out");
+      .todo(remedy);
 }
 
 void follow_log_settings(const TrainSettings& s) {

@@ -18,9 +18,11 @@ std::vector<std::string> report_choices();
 // longer common.
 void keep_training_rare(Schema& schema);
 
-// Sets bf16 on TPUs, unless the type of the products is given. H0203: `command`, "hone eval", uses one device and is
-// given several.
-Status follow_device(const std::string& command, const Schema& schema, TrainSettings& s);
+// Sets bf16 on TPUs, unless the type of the products is given.
+void follow_device(const Schema& schema, TrainSettings& s);
+// H0203 with this remedy: --tpu_num_cores asks for several devices, and `command`, "hone eval", uses one.
+Status check_one_device(const std::string& command, const std::string& remedy,
+                        const TrainSettings& s);
 
 // Sets level and form of the log.
 void follow_log_settings(const TrainSettings& s);

@@ -141,7 +141,10 @@ Result<int> train_on_rank(ChosenTask& chosen, double begin_s) {
 }
 
 TaskCommand train_command() {
-  return {.name = "hone train", .summary = "fine-tune a model", .check = check_training};
+  return {.name = "hone train",
+          .summary = "fine-tune a model",
+          .check = check_training,
+          .one_device = nullptr};
 }
 
 // Runs the command on `count` devices of this process.
