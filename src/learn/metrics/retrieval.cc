@@ -109,4 +109,18 @@ MetricValues RerankingMetrics::values() const {
   return {{"map", map_ / queries}, {"mrr@10", mrr_ / queries}, {"ndcg@10", ndcg_ / queries}};
 }
 
+MetricValues correlations(std::span<const float> scores, std::span<const float> wanted) {
+  MetricValues out;
+  for (const auto& [metric, name] : {std::pair("pearson", "pearson"), {"spearmanr", "spearman"}}) {
+    const auto m = make_metric(metric);
+    HONE_BUG_IF(!m.ok(), "{}", m.error().text());
+    for (size_t i = 0; i < wanted.size(); ++i)
+      (*m)->add_number(static_cast<double>(scores[i]), static_cast<double>(wanted[i]));
+    const auto values = (*m)->values();
+    HONE_BUG_IF(!values.ok(), "{}", values.error().text());
+    out.push_back({name, (*values)[0].value});
+  }
+  return out;
+}
+
 }  // namespace hone

@@ -41,6 +41,10 @@ class RerankingMetrics {
   double map_ = 0, mrr_ = 0, ndcg_ = 0;
 };
 
+// pearson and spearman of scores and the numbers that they should follow, as EmbeddingSimilarityEvaluator. NaN if all
+// scores, or all wanted numbers, are equal.
+MetricValues correlations(std::span<const float> scores, std::span<const float> wanted);
+
 // sklearn.metrics.average_precision_score of labels 0 and 1; NaN without a label 1.
 double average_precision(std::span<const float> scores, std::span<const uint8_t> answers);
 

@@ -34,6 +34,17 @@ void expect_values(const MetricValues& found, const Json& wanted) {
     EXPECT_NEAR(v.value, wanted.at(v.name).get<double>(), 1e-12) << v.name;
 }
 
+TEST(Retrieval, CorrelationsOfOrderAndOfValues) {
+  const MetricValues found = correlations(std::vector<float>{1, 2, 4}, std::vector<float>{0, 1, 9});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].name, "pearson");
+  EXPECT_NEAR(found[0].value, 0.97322, 1e-5);
+  EXPECT_EQ(found[1].name, "spearman");
+  EXPECT_NEAR(found[1].value, 1, 1e-12);
+  for (const MetricValue& v : correlations(std::vector<float>{1, 1}, std::vector<float>{0, 1}))
+    EXPECT_TRUE(std::isnan(v.value)) << v.name;
+}
+
 TEST(Retrieval, HasTheNumbersOfTheEvaluator) {
   const Json golden = retrieval_golden();
   const auto vectors = golden["vectors"].get<Vectors>();

@@ -358,10 +358,8 @@ Result<Examples> embedding_examples(const SettingsPtr& s, const StatePtr& state,
   x.metrics = [s, data, state, width = width_of(config)](int64_t) {
     return std::make_unique<EmbeddingEvaluation>(
         0, data->evaluated, width, [s, data, state, width](std::span<const float> embeddings) {
-          const std::string& similarity = state->modules.similarity;
-          if (ExampleScores* examples = s->example_scores.get())
-            add_embedding_examples(data->set, embeddings, width, similarity, *examples);
-          return evaluate_embeddings(data->set, embeddings, width, similarity);
+          return evaluate_embeddings(data->set, embeddings, width, state->modules.similarity,
+                                     s->example_scores.get());
         });
   };
   x.predict = [data, state](TaskRun& run, const std::string& folder) {

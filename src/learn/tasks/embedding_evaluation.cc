@@ -91,10 +91,6 @@ std::vector<float> comparable(std::span<const float> embeddings, int64_t width,
   return out;
 }
 
-void put(OrderedJson& out, const std::string& prefix, const MetricValues& values) {
-  for (const MetricValue& v : values) out[prefix + v.name] = v.value;
-}
-
 // The best hits of a query in the order of the evaluator: by score, then by id.
 std::vector<uint8_t> hits_of(const EmbeddingEvalSet& set, const EmbeddingEvalSet::Query& query,
                              std::span<const float> scores) {
@@ -113,41 +109,123 @@ std::vector<uint8_t> hits_of(const EmbeddingEvalSet& set, const EmbeddingEvalSet
   return hits;
 }
 
-using ScoreOf = std::function<float(int32_t i, int32_t j)>;
+// The values of an evaluation, and the scores of each row if `examples` is not null.
+class EmbeddingEvaluator {
+ public:
+  EmbeddingEvaluator(const EmbeddingEvalSet& set, std::span<const float> embeddings, int64_t width,
+                     const std::string& similarity, ExampleScores* examples)
+      : set_(set),
+        embeddings_(embeddings),
+        width_(width),
+        similarity_(similarity),
+        examples_(examples) {}
 
-void add_sample(const EmbeddingEvalSet::Sample& sample, const ScoreOf& score,
-                RerankingMetrics& metrics) {
-  std::vector<float> scores;
-  std::vector<uint8_t> answers;
-  for (size_t i = 0; i < sample.texts.size(); ++i) {
-    scores.push_back(score(sample.query, sample.texts[i]));
-    answers.push_back(static_cast<int64_t>(i) < sample.positives);
+  OrderedJson values() {
+    switch (set_.kind) {
+      case EmbeddingEvalSet::Kind::scores:
+        evaluate_scores();
+        break;
+      case EmbeddingEvalSet::Kind::triplets:
+        evaluate_triplets();
+        break;
+      case EmbeddingEvalSet::Kind::reranking:
+        evaluate_samples();
+        break;
+      case EmbeddingEvalSet::Kind::retrieval:
+        evaluate_queries();
+        break;
+    }
+    out_["samples"] = set_.rows;
+    return std::move(out_);
   }
-  metrics.add(scores, answers);
-}
 
-MetricValues reranking_values(const EmbeddingEvalSet& set, const ScoreOf& score) {
-  RerankingMetrics metrics;
-  for (const auto& sample : set.samples) add_sample(sample, score, metrics);
-  return metrics.values();
-}
+ private:
+  float score(int32_t i, int32_t j) const {
+    return similarity_of(embeddings_, width_, similarity_, i, j);
+  }
+  static void put(OrderedJson& out, const std::string& prefix, const MetricValues& values) {
+    for (const MetricValue& v : values) out[prefix + v.name] = v.value;
+  }
+  void add_row(size_t row, const OrderedJson& members) {
+    if (examples_) examples_->add(static_cast<int64_t>(row), members);
+  }
+  void add_row(size_t row, const std::string& prefix, const MetricValues& values) {
+    OrderedJson scores = OrderedJson::object();
+    put(scores, prefix, values);
+    add_row(row, {{"scores", scores}});
+  }
 
-void add_query(const EmbeddingEvalSet& set, const EmbeddingEvalSet::Query& query,
-               std::span<const float> embeddings, int64_t width, RetrievalMetrics& metrics) {
-  const auto w = static_cast<size_t>(width);
-  const auto row = [&](int32_t i) { return embeddings.subspan(static_cast<size_t>(i) * w, w); };
-  std::vector<float> scores(set.corpus.size());
-  for (size_t i = 0; i < scores.size(); ++i)
-    scores[i] = product(row(query.text), row(set.corpus[i]));
-  metrics.add(hits_of(set, query, scores), std::ssize(query.answers));
-}
+  void evaluate_scores() {
+    std::vector<float> predicted;
+    for (size_t i = 0; i < set_.scores.size(); ++i) {
+      const float own = score(set_.tuples[2 * i], set_.tuples[2 * i + 1]), wanted = set_.scores[i];
+      predicted.push_back(own);
+      add_row(i, {{"prediction", own},
+                  {"reference", wanted},
+                  {"scores", {{"predicted", own}, {"wanted", wanted}}}});
+    }
+    for (const MetricValue& v : correlations(predicted, set_.scores))
+      out_[fmt::format("{}_{}", v.name, similarity_)] = v.value;
+  }
 
-MetricValues retrieval_values(const EmbeddingEvalSet& set, std::span<const float> embeddings,
-                              int64_t width) {
-  RetrievalMetrics metrics;
-  for (const auto& query : set.queries) add_query(set, query, embeddings, width, metrics);
-  return metrics.values();
-}
+  void evaluate_triplets() {
+    const std::string name = similarity_ + "_accuracy";
+    int64_t right = 0;
+    for (size_t i = 0; i < static_cast<size_t>(set_.rows); ++i) {
+      const int32_t* of = &set_.tuples[3 * i];
+      const float near = score(of[0], of[1]), far = score(of[0], of[2]);
+      right += near > far;
+      add_row(i, {{"prediction", {near, far}}, {"scores", {{name, near > far ? 1 : 0}}}});
+    }
+    out_[name] = static_cast<double>(right) / static_cast<double>(std::max<int64_t>(set_.rows, 1));
+  }
+
+  void evaluate_samples() {
+    RerankingMetrics all;
+    for (size_t i = 0; i < set_.samples.size(); ++i) {
+      const EmbeddingEvalSet::Sample& sample = set_.samples[i];
+      std::vector<float> scores;
+      std::vector<uint8_t> answers;
+      for (size_t k = 0; k < sample.texts.size(); ++k) {
+        scores.push_back(score(sample.query, sample.texts[k]));
+        answers.push_back(static_cast<int64_t>(k) < sample.positives);
+      }
+      all.add(scores, answers);
+      RerankingMetrics one;
+      one.add(scores, answers);
+      if (one.queries() > 0) add_row(i, "", one.values());
+    }
+    put(out_, "", all.values());
+  }
+
+  void evaluate_queries() {
+    const std::vector<float> rows = comparable(embeddings_, width_, similarity_);
+    const auto w = static_cast<size_t>(width_);
+    const auto row = [&](int32_t i) {
+      return std::span(rows).subspan(static_cast<size_t>(i) * w, w);
+    };
+    RetrievalMetrics all;
+    std::vector<float> scores(set_.corpus.size());
+    for (size_t i = 0; i < set_.queries.size(); ++i) {
+      const EmbeddingEvalSet::Query& query = set_.queries[i];
+      for (size_t k = 0; k < scores.size(); ++k)
+        scores[k] = product(row(query.text), row(set_.corpus[k]));
+      const std::vector<uint8_t> hits = hits_of(set_, query, scores);
+      all.add(hits, std::ssize(query.answers));
+      RetrievalMetrics one;
+      one.add(hits, std::ssize(query.answers));
+      add_row(i, similarity_ + "_", one.values());
+    }
+    put(out_, similarity_ + "_", all.values());
+  }
+
+  const EmbeddingEvalSet& set_;
+  std::span<const float> embeddings_;
+  int64_t width_;
+  const std::string& similarity_;
+  ExampleScores* examples_;
+  OrderedJson out_;
+};
 
 // The text of a cell that may be a number: an id.
 std::string id_of(const Cell& cell) {
@@ -281,94 +359,9 @@ float similarity_of(std::span<const float> embeddings, int64_t width, const std:
 }
 
 OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const float> embeddings,
-                                int64_t width, const std::string& similarity) {
-  OrderedJson out;
-  const auto score = [&](int32_t i, int32_t j) {
-    return similarity_of(embeddings, width, similarity, i, j);
-  };
-  switch (set.kind) {
-    case EmbeddingEvalSet::Kind::scores:
-      for (const auto& [metric, name] :
-           {std::pair("pearson", "pearson"), {"spearmanr", "spearman"}}) {
-        const auto m = make_metric(metric);
-        HONE_BUG_IF(!m.ok(), "{}", m.error().text());
-        for (size_t i = 0; i < set.scores.size(); ++i)
-          (*m)->add_number(static_cast<double>(score(set.tuples[2 * i], set.tuples[2 * i + 1])),
-                           static_cast<double>(set.scores[i]));
-        const auto values = (*m)->values();
-        HONE_BUG_IF(!values.ok(), "{}", values.error().text());
-        out[fmt::format("{}_{}", name, similarity)] = (*values)[0].value;
-      }
-      break;
-    case EmbeddingEvalSet::Kind::triplets: {
-      int64_t right = 0;
-      for (size_t i = 0; i + 2 < set.tuples.size(); i += 3)
-        right += score(set.tuples[i], set.tuples[i + 1]) > score(set.tuples[i], set.tuples[i + 2]);
-      out[similarity + "_accuracy"] =
-          static_cast<double>(right) / static_cast<double>(std::max<int64_t>(set.rows, 1));
-      break;
-    }
-    case EmbeddingEvalSet::Kind::reranking:
-      put(out, "", reranking_values(set, score));
-      break;
-    case EmbeddingEvalSet::Kind::retrieval:
-      put(out, similarity + "_",
-          retrieval_values(set, comparable(embeddings, width, similarity), width));
-      break;
-  }
-  out["samples"] = set.rows;
-  return out;
-}
-
-void add_embedding_examples(const EmbeddingEvalSet& set, std::span<const float> embeddings,
-                            int64_t width, const std::string& similarity, ExampleScores& to) {
-  const auto score = [&](int32_t i, int32_t j) {
-    return similarity_of(embeddings, width, similarity, i, j);
-  };
-  const auto with = [](const MetricValues& values, const std::string& prefix) {
-    OrderedJson scores = OrderedJson::object();
-    put(scores, prefix, values);
-    return OrderedJson{{"scores", scores}};
-  };
-  const auto tuple = [&](size_t row, size_t k, size_t texts) {
-    return set.tuples[row * texts + k];
-  };
-  switch (set.kind) {
-    case EmbeddingEvalSet::Kind::scores:
-      for (size_t i = 0; i < set.scores.size(); ++i) {
-        const float own = score(tuple(i, 0, 2), tuple(i, 1, 2));
-        to.add(static_cast<int64_t>(i),
-               {{"prediction", own},
-                {"reference", set.scores[i]},
-                {"scores", {{"predicted", own}, {"wanted", set.scores[i]}}}});
-      }
-      break;
-    case EmbeddingEvalSet::Kind::triplets:
-      for (size_t i = 0; i < static_cast<size_t>(set.rows); ++i) {
-        const float near = score(tuple(i, 0, 3), tuple(i, 1, 3)),
-                    far = score(tuple(i, 0, 3), tuple(i, 2, 3));
-        to.add(static_cast<int64_t>(i),
-               {{"prediction", {near, far}},
-                {"scores", {{similarity + "_accuracy", near > far ? 1 : 0}}}});
-      }
-      break;
-    case EmbeddingEvalSet::Kind::reranking:
-      for (size_t i = 0; i < set.samples.size(); ++i) {
-        RerankingMetrics one;
-        add_sample(set.samples[i], score, one);
-        if (one.queries() > 0) to.add(static_cast<int64_t>(i), with(one.values(), ""));
-      }
-      break;
-    case EmbeddingEvalSet::Kind::retrieval: {
-      const std::vector<float> rows = comparable(embeddings, width, similarity);
-      for (size_t i = 0; i < set.queries.size(); ++i) {
-        RetrievalMetrics one;
-        add_query(set, set.queries[i], rows, width, one);
-        to.add(static_cast<int64_t>(i), with(one.values(), similarity + "_"));
-      }
-      break;
-    }
-  }
+                                int64_t width, const std::string& similarity,
+                                ExampleScores* examples) {
+  return EmbeddingEvaluator(set, embeddings, width, similarity, examples).values();
 }
 
 std::vector<std::string> embedding_metric_names() {

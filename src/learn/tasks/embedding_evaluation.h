@@ -50,12 +50,11 @@ Result<EmbeddingEvalSet> retrieval_set(const EmbeddingSettings& s,
                                        const PromptOf& prompt_of);
 
 // `embeddings`: `width` floats for each text. `similarity`: "cosine" or "dot".
+// `examples`: receives the scores of each row of the table, sample or query; null: not needed.
 OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const float> embeddings,
-                                int64_t width, const std::string& similarity);
-// Adds what evaluate_embeddings() means over, or correlates: a row for each row of the table, sample or query.
-void add_embedding_examples(const EmbeddingEvalSet& set, std::span<const float> embeddings,
-                            int64_t width, const std::string& similarity, ExampleScores& to);
-// The cosines, or products, of embeddings of texts i and j.
+                                int64_t width, const std::string& similarity,
+                                ExampleScores* examples = nullptr);
+// The cosine, or the product, of the embeddings of texts i and j.
 float similarity_of(std::span<const float> embeddings, int64_t width, const std::string& similarity,
                     int32_t i, int32_t j);
 // The names of the values that evaluations give.

@@ -179,16 +179,8 @@ OrderedJson rerank_values(const RerankPairs& pairs, std::span<const float> score
     if (ranking.queries() > 0)
       for (const MetricValue& v : ranking.values()) out[v.name] = v.value;
   } else {
-    for (const auto& [metric, name] :
-         {std::pair("pearson", "pearson"), {"spearmanr", "spearman"}}) {
-      const auto m = make_metric(metric);
-      HONE_BUG_IF(!m.ok(), "{}", m.error().text());
-      for (size_t i = 0; i < pairs.labels.size(); ++i)
-        (*m)->add_number(static_cast<double>(scores[i]), static_cast<double>(pairs.labels[i]));
-      const auto values = (*m)->values();
-      HONE_BUG_IF(!values.ok(), "{}", values.error().text());
-      out[name] = (*values)[0].value;
-    }
+    for (const MetricValue& v : correlations(scores.first(pairs.labels.size()), pairs.labels))
+      out[v.name] = v.value;
   }
   out["samples"] = pairs.rows;
   return out;
