@@ -21,19 +21,11 @@ import tempfile
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 import limited_run  # noqa: E402
+from checks import Fault, demand  # noqa: E402
 
 GOLDENS = os.path.join(SOURCE, "tests", "goldens")
 MIB = 1 << 20
 WORDS = "the cat sat on mat and dog lay rug for it was late house still when rain came river rose over fields".split()
-
-
-class Wrong(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Wrong(text)
 
 
 class Container:
@@ -132,7 +124,7 @@ def main():
             try:
                 what()
                 print(f"{what.__name__:<24} ok", flush=True)
-            except Wrong as e:
+            except Fault as e:
                 wrong += 1
                 print(f"{what.__name__:<24} {e}", flush=True)
     finally:

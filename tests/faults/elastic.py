@@ -20,20 +20,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 
 import placement_bits
 from placement_bits import SOURCE
-from ranks import Fault, World, close, demand, with_flags
+from ranks import Fault, Skipped, World, chosen_tests, close, demand, run_tests, with_flags
 
 PATIENCE = 180 * float(os.environ.get("HONE_TIMES_SLOWER", 1))  # seconds until a run counts as hung
 NAMESPACES = ("hone_e0", "hone_e1")
-
-
-class Skipped(Exception):
-    pass
 
 
 class Launched:
@@ -404,26 +399,14 @@ def main():
     parser.add_argument("--kills", type=int, default=0, help="random kills (default: 6, with --all 200)")
     parser.add_argument("tests", nargs="*")
     options = parser.parse_args()
-    tests = {n: f for n, f in globals().items()
-             if n.startswith(("rule_", "a_", "nothing_", "ranks_that")) and (not options.tests or any(t in n for t in options.tests))}
-    wrong = 0
-    for name, test in tests.items():
-        folder = tempfile.mkdtemp(prefix="hone_elastic_")
-        begin = time.time()
-        try:
-            placement_bits.prepare(folder)
-            w = World(os.path.abspath(options.hone), folder, options.all, options.seed)
-            w.kills = options.kills or (200 if options.all else 6)
-            test(w)
-            print(f"{name}: {time.time() - begin:.0f} s", flush=True)
-        except Skipped as why:
-            print(f"{name}: skipped, {why}", flush=True)
-        except Fault as fault:
-            wrong += 1
-            print(f"{name}: FAILED\n{fault}", flush=True)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return 1 if wrong else 0
+    tests = chosen_tests(globals(), ("rule_", "a_", "nothing_", "ranks_that"), options.tests)
+
+    def world(folder):
+        w = World(os.path.abspath(options.hone), folder, options.all, options.seed)
+        w.kills = options.kills or (200 if options.all else 6)
+        return w
+
+    return run_tests(tests, "hone_elastic_", world)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,13 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 
-import placement_bits
-from elastic import Launched, Skipped, same_bits, training, undisturbed
+from elastic import Launched, same_bits, training, undisturbed
 from placement_bits import SOURCE
-from ranks import Fault, World, demand
+from ranks import Skipped, World, chosen_tests, demand, free_port, run_tests
 
 LONG = ["--max_steps", "200", "--save_steps", "20", "--eval_steps", "50"]
 
@@ -80,9 +77,7 @@ class Sshd:
         os.makedirs("/run/sshd", exist_ok=True)
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.path(key)], check=True)
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         self.write("sshd", f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.path('host')}\nAuthorizedKeysFile {self.path('user')}.pub\n"
                    f"PidFile {self.path('pid')}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\nMaxStartups 100\n")
         self.write("config", f"Host host-a host-b\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n  IdentityFile {self.path('user')}\n"
@@ -149,24 +144,8 @@ def main():
     if not options.all:
         print("skipped: takes minutes: --all")
         return 77
-    wrong = 0
-    for test in (mpirun_starts_its_ranks_again, ssh_starts_its_ranks_again, a_host_without_the_program_is_named):
-        if options.tests and not any(t in test.__name__ for t in options.tests):
-            continue
-        folder = tempfile.mkdtemp(prefix="hone_launchers_")
-        begin = time.time()
-        try:
-            placement_bits.prepare(folder)
-            test(World(os.path.abspath(options.hone), folder, True, 0))
-            print(f"{test.__name__}: {time.time() - begin:.0f} s", flush=True)
-        except Skipped as why:
-            print(f"{test.__name__}: skipped, {why}", flush=True)
-        except Fault as fault:
-            wrong += 1
-            print(f"{test.__name__}: FAILED\n{fault}", flush=True)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return 1 if wrong else 0
+    tests = chosen_tests(globals(), ("mpirun_", "ssh_", "a_"), options.tests)
+    return run_tests(tests, "hone_launchers_", lambda folder: World(os.path.abspath(options.hone), folder, True, 0))
 
 
 if __name__ == "__main__":

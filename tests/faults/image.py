@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,13 +17,11 @@ import time
 import urllib.request
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from checks import Fault, demand, free_port  # noqa: E402
+
 GOLDENS = os.path.join(SOURCE, "tests", "goldens")
 RUN = ["--runtime=runc", "run", "--rm", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"]
-
-
-def demand(condition, text):
-    if not condition:
-        raise AssertionError(text)
 
 
 class Podman:
@@ -41,12 +38,6 @@ class Podman:
 
     def run(self, work, image, *args, network="none", more=(), check=True):
         return self.call(*RUN, f"--network={network}", "-v", f"{work}:/work", *more, image, *args, check=check)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def ask(url, body=None):
@@ -116,7 +107,7 @@ def main():
             server.wait(timeout=60)
         print("serve      ok", flush=True)
         return 0
-    except AssertionError as e:
+    except Fault as e:
         print(e)
         return 1
     finally:

@@ -23,17 +23,11 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from checks import Fault, demand  # noqa: E402
+
 FAKE = os.path.join(SOURCE, "tests", "support", "fake_hone.py")
 STEPS = ["pull", "check", "prepare", "train", "eval", "register", "decide", "deploy"]
-
-
-class Wrong(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Wrong(text)
 
 
 def children_of(pid):
@@ -217,7 +211,7 @@ def main():
             if options.only in (None, name):
                 what()
         return 0
-    except Wrong as e:
+    except Fault as e:
         print(e)
         return 1
     finally:

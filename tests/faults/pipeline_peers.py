@@ -20,6 +20,9 @@ import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from checks import Fault, demand  # noqa: E402
+
 VENV = os.path.join(SOURCE, "build", "pipeline-peers")
 CONTRACTS = os.path.join(os.environ.get("HONE_DATA", os.path.join(SOURCE, "..", "shared", "data")), "..", "contracts")
 PACKAGES = ["kfp==2.17.*", "jsonschema==4.*", "datasets==5.*"]
@@ -70,15 +73,6 @@ for part in [schema, *schema["$defs"].values()]:  # a field that is not known is
         part.setdefault("additionalProperties", False)
 jsonschema.validate(json.load(open(sys.argv[2])), schema)
 """
-
-
-class Wrong(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Wrong(text)
 
 
 def peer(code, *args):
@@ -254,7 +248,7 @@ def main():
             try:
                 what()
                 print(f"{what.__name__:<10} ok", flush=True)
-            except Wrong as e:
+            except Fault as e:
                 wrong += 1
                 print(f"{what.__name__:<10} {e}", flush=True)
     finally:

@@ -13,7 +13,6 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,25 +21,13 @@ import time
 import placement_bits
 from placement_bits import GOLDENS, SOURCE
 
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from checks import Fault, Skipped, demand, free_port  # noqa: E402
+
 STEPS = 6
 ROWS = 12  # of a step of all ranks
 FIRST, LATER = 1e-6, 5e-6  # relative differences: of the first loss and norm, of any later loss
 PATIENCE = 120 * float(os.environ.get("HONE_TIMES_SLOWER", 1))  # seconds until a run counts as hung
-
-
-class Fault(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Fault(text)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def with_flags(argv, flags):
@@ -611,6 +598,31 @@ def decisions_are_equal_on_all_ranks(w):
     demand(statuses == [1, 1] and "H2406" in w.log(0), f"{statuses}\n{w.log(0)}\n{w.log(1)}")
 
 
+def chosen_tests(functions, beginnings, parts):
+    """The functions of a file whose names begin so, and hold one of `parts` if there are any."""
+    return [f for n, f in functions.items() if n.startswith(beginnings) and (not parts or any(p in n for p in parts))]
+
+
+def run_tests(tests, prefix, world):
+    """Runs each test on world(folder), with a folder of its own. Returns the exit status."""
+    wrong = 0
+    for test in tests:
+        folder = tempfile.mkdtemp(prefix=prefix)
+        begin = time.time()
+        try:
+            placement_bits.prepare(folder)
+            test(world(folder))
+            print(f"{test.__name__}: {time.time() - begin:.0f} s", flush=True)
+        except Skipped as why:
+            print(f"{test.__name__}: skipped, {why}", flush=True)
+        except Fault as fault:
+            wrong += 1
+            print(f"{test.__name__}: FAILED\n{fault}", flush=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return 1 if wrong else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
@@ -618,21 +630,8 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("tests", nargs="*")
     options = parser.parse_args()
-    tests = {n: f for n, f in globals().items() if n.startswith(("rule_", "decisions_", "units_")) and (not options.tests or any(t in n for t in options.tests))}
-    wrong = 0
-    for name, test in tests.items():
-        folder = tempfile.mkdtemp(prefix="hone_ranks_")
-        begin = time.time()
-        try:
-            placement_bits.prepare(folder)
-            test(World(os.path.abspath(options.hone), folder, options.all, options.seed))
-            print(f"{name}: {time.time() - begin:.0f} s", flush=True)
-        except Fault as fault:
-            wrong += 1
-            print(f"{name}: FAILED\n{fault}", flush=True)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return 1 if wrong else 0
+    tests = chosen_tests(globals(), ("rule_", "decisions_", "units_"), options.tests)
+    return run_tests(tests, "hone_ranks_", lambda folder: World(os.path.abspath(options.hone), folder, options.all, options.seed))
 
 
 if __name__ == "__main__":

@@ -11,12 +11,9 @@ import argparse
 import os
 import shutil
 import sys
-import tempfile
-import time
 
-import placement_bits
 from placement_bits import SOURCE
-from ranks import Fault, World, close, demand
+from ranks import World, chosen_tests, close, demand, run_tests
 
 GPU = ["--device", "cuda_emulated"]
 
@@ -77,21 +74,8 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("tests", nargs="*")
     options = parser.parse_args()
-    tests = {n: f for n, f in globals().items() if n.startswith(("rule_", "units_")) and (not options.tests or any(t in n for t in options.tests))}
-    wrong = 0
-    for name, test in tests.items():
-        folder = tempfile.mkdtemp(prefix="hone_gpus_")
-        begin = time.time()
-        try:
-            placement_bits.prepare(folder)
-            test(World(os.path.abspath(options.hone), folder, options.all, 0))
-            print(f"{name}: {time.time() - begin:.0f} s", flush=True)
-        except Fault as fault:
-            wrong += 1
-            print(f"{name}: FAILED\n{fault}", flush=True)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return 1 if wrong else 0
+    tests = chosen_tests(globals(), ("rule_", "units_"), options.tests)
+    return run_tests(tests, "hone_gpus_", lambda folder: World(os.path.abspath(options.hone), folder, options.all, 0))
 
 
 if __name__ == "__main__":

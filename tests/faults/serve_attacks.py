@@ -22,19 +22,12 @@ import threading
 import time
 
 from serve_faults import TINY, ask
-from store_peers import free_port
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from checks import Fault, demand, free_port  # noqa: E402
+
 MIB = 1 << 20
-
-
-class Wrong(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Wrong(text)
 
 
 class Server:
@@ -57,7 +50,7 @@ class Server:
                 pass
             demand(self.process.poll() is None, self.text())
             time.sleep(0.05)
-        raise Wrong("the server is not ready\n" + self.text())
+        raise Fault("the server is not ready\n" + self.text())
 
     def __enter__(self):
         return self
@@ -220,7 +213,7 @@ def main():
                 continue
             try:
                 print(f"{what.__name__:<12} {what(os.path.abspath(options.hone), folder)}", flush=True)
-            except Wrong as e:
+            except Fault as e:
                 wrong += 1
                 print(f"{what.__name__:<12} {e}", flush=True)
     finally:

@@ -19,10 +19,9 @@ import sys
 import tempfile
 import time
 
-import placement_bits
 from elastic import same_bits, training, undisturbed
 from placement_bits import SOURCE
-from ranks import Fault, World, demand
+from ranks import Fault, World, demand, run_tests
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "squeue", "sinfo")
 PATIENCE = 300
@@ -280,28 +279,17 @@ def main():
     tests = [a_job_that_is_submitted_has_the_same_bits, a_killed_rank_starts_again_inside_of_the_job, a_requeued_job_continues]
     if options.all:
         tests += [preemption_saves_and_continues, the_end_of_the_time_saves, a_dead_node_requeues_the_job]
-    wrong = 0
     slurm = Slurm()
+
+    def world(folder):
+        w = World(os.path.abspath(options.hone), folder, options.all, 0)
+        w.slurm = slurm
+        return w
+
     try:
-        for test in tests:
-            if options.tests and not any(t in test.__name__ for t in options.tests):
-                continue
-            folder = tempfile.mkdtemp(prefix="hone_slurm_run_")
-            begin = time.time()
-            try:
-                placement_bits.prepare(folder)
-                w = World(os.path.abspath(options.hone), folder, options.all, 0)
-                w.slurm = slurm
-                test(w)
-                print(f"{test.__name__}: {time.time() - begin:.0f} s", flush=True)
-            except Fault as fault:
-                wrong += 1
-                print(f"{test.__name__}: FAILED\n{fault}", flush=True)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+        return run_tests([t for t in tests if not options.tests or any(part in t.__name__ for part in options.tests)], "hone_slurm_run_", world)
     finally:
         slurm.stop()
-    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

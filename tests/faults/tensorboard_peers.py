@@ -8,7 +8,6 @@ the dashboards SCALARS, HISTOGRAMS, GRAPHS and HPARAMS, and XProf's PROFILE.
 They live where those of reporter_peers.py do. Without them the test is skipped.
 """
 import argparse
-import json
 import os
 import shutil
 import subprocess

@@ -18,6 +18,9 @@ import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from checks import Fault, demand  # noqa: E402
+
 TOKENIZER = os.path.join(SOURCE, "tests", "goldens", "tiny_text_gpt2")
 HEADERS = 66
 SHORT, LONG = 4, 24  # steps
@@ -29,15 +32,6 @@ MESHES = [("", 2, stage) for stage in range(4)] + [("tensor=2", 2, 0), ("data=2,
                                                    (GROUPS, 4, 1), (GROUPS, 4, 3)]
 CONFIG = {"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": 704,
           "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
-
-
-class Fault(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Fault(text)
 
 
 def missing():

@@ -23,17 +23,12 @@ import urllib.request
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from kill_resume import command, prepare
 from page_checks import check_axe, check_texts
-from store_peers import free_port
 
 HTML = "<img src=x onerror=alert(1)>"
 CONTROLS = "a[href], button:not([disabled]), input, select, textarea, summary, [tabindex='0']"
 # Controls that are seen, each with a number; those of the page in the order of the document.
 NUMBER = f"""[...document.querySelectorAll(`{CONTROLS}`)].filter(e => e.checkVisibility() && !(e.closest('details:not([open])') && e.tagName !== 'SUMMARY')
   && e.tabIndex >= 0).map((e, i) => (e.dataset.n = i, e.tagName + ' ' + (e.getAttribute('aria-label') || e.textContent || e.id).trim().slice(0, 40)))"""
-
-
-def find_chromium():
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Browser:
@@ -261,20 +256,26 @@ def check_playground(browser, url, pictures):
     browser.picture(os.path.join(pictures, "playground-answer.png"))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+def asked(description, prefix):
+    """The flags of these programs, with the browser, a folder for the run and one for its pictures. Skips without a browser."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(os.path.dirname(__file__), "..", "..", "build", "hone"))
     parser.add_argument("--keep")
     parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
-    chromium = find_chromium()
-    if not chromium:
+    options.chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not options.chromium:
         print("skipped: there is no chromium; Debian's package of this name has it")
-        return 77
-    hone = os.path.abspath(options.hone)
-    folder = tempfile.mkdtemp(prefix="hone_web_")
-    pictures = os.path.abspath(options.keep) if options.keep else os.path.join(folder, "pictures")
-    os.makedirs(pictures, exist_ok=True)
+        sys.exit(77)
+    options.hone, options.folder = os.path.abspath(options.hone), tempfile.mkdtemp(prefix=prefix)
+    options.pictures = os.path.abspath(options.keep) if options.keep else os.path.join(options.folder, "pictures")
+    os.makedirs(options.pictures, exist_ok=True)
+    return options
+
+
+def main():
+    options = asked(__doc__, "hone_web_")
+    hone, folder, pictures = options.hone, options.folder, options.pictures
     env = {**os.environ, "HONE_REGISTRY": os.path.join(folder, "registry.db")}
     env.pop("HONE_API_KEY", None)
     running, browser = [], None
@@ -296,7 +297,7 @@ def main():
         ui, url = start_listening(hone, folder, env, "ui", "--port", "0", "--folder", ".", "--endpoint_url", address)
         running.append(ui)
 
-        browser = Browser(chromium, os.path.join(folder, "profile"), options.whole)
+        browser = Browser(options.chromium, os.path.join(folder, "profile"), options.whole)
         check_runs(browser, url, hone, folder, env, pictures)
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url + "/api/pipelines") as answer:
             pipeline = json.load(answer)["pipelines"][0]["id"]

@@ -6,15 +6,13 @@ advice in full; the graph of a pipeline takes several rows where the window is n
 
     tests/faults/web_playground.py --hone build/hone [--keep FOLDER] [--whole]
 """
-import argparse
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from web_peer import Browser, check_page, find_chromium, hone_lines, start_listening
+from web_peer import Browser, asked, check_page, hone_lines, start_listening
 from web_runs import expect
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -138,25 +136,15 @@ def check_failed(browser, url, hone, folder, env, pictures):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--hone", default=os.path.join(ROOT, "build", "hone"))
-    parser.add_argument("--keep")
-    parser.add_argument("--whole", action="store_true")
-    options = parser.parse_args()
-    chromium = find_chromium()
-    if not chromium:
-        print("skipped: there is no chromium; Debian's package of this name has it")
-        return 77
-    hone, folder = os.path.abspath(options.hone), tempfile.mkdtemp(prefix="hone_web_play_")
-    pictures = os.path.abspath(options.keep) if options.keep else os.path.join(folder, "pictures")
-    os.makedirs(pictures, exist_ok=True)
+    options = asked(__doc__, "hone_web_play_")
+    hone, folder, pictures = options.hone, options.folder, options.pictures
     env = {**os.environ, "HONE_REGISTRY": os.path.join(folder, "registry.db"), "XDG_STATE_HOME": os.path.join(folder, "state")}
     env.pop("HONE_API_KEY", None)
     ui, browser = None, None
     try:
         deploy(hone, folder, env)
         ui, url = start_listening(hone, folder, env, "ui", "--port", "0", "--folder", ".")
-        browser = Browser(chromium, os.path.join(folder, "profile"), options.whole)
+        browser = Browser(options.chromium, os.path.join(folder, "profile"), options.whole)
         check_playground(browser, url, pictures)
         expect(not browser.faults, "the console has:\n" + "\n".join(browser.faults))
         check_failed(browser, url, hone, folder, env, pictures)

@@ -9,17 +9,15 @@ another one or is cut, axe-core finds nothing where it is installed (support/pag
 filters and the choice of runs are in the address and survive a reload. The exported file asks for nothing. --keep keeps the pictures;
 --whole: each page in all six ways, not in three.
 """
-import argparse
 import json
 import math
 import os
 import random
 import shutil
 import sys
-import tempfile
 import time
 
-from web_peer import Browser, check_page, find_chromium, hone_lines, start_listening
+from web_peer import Browser, asked, check_page, hone_lines, start_listening
 
 HTML = "<img src=x onerror=alert(1)>"
 STEPS = 2000
@@ -222,23 +220,13 @@ def check_export(browser, hone, folder, pictures):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--hone", default=os.path.join(os.path.dirname(__file__), "..", "..", "build", "hone"))
-    parser.add_argument("--keep")
-    parser.add_argument("--whole", action="store_true")
-    options = parser.parse_args()
-    chromium = find_chromium()
-    if not chromium:
-        print("skipped: there is no chromium; Debian's package of this name has it")
-        return 77
-    hone, folder = os.path.abspath(options.hone), tempfile.mkdtemp(prefix="hone_web_runs_")
-    pictures = os.path.abspath(options.keep) if options.keep else os.path.join(folder, "pictures")
-    os.makedirs(pictures, exist_ok=True)
+    options = asked(__doc__, "hone_web_runs_")
+    hone, folder, pictures = options.hone, options.folder, options.pictures
     browser, ui = None, None
     try:
         write_runs(folder)
         ui, url = start_listening(hone, folder, {**os.environ, "HONE_REGISTRY": os.path.join(folder, "registry.db")}, "ui", "--port", "0", "--folder", ".")
-        browser = Browser(chromium, os.path.join(folder, "profile"), options.whole)
+        browser = Browser(options.chromium, os.path.join(folder, "profile"), options.whole)
         link = check_list(browser, url, pictures)
         check_charts(browser, url, pictures)
         check_compare(browser, link, pictures)

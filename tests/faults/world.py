@@ -22,18 +22,8 @@ import time
 
 from kill_resume import STEPS, SOURCE, command, names, prepare, result, unreadable
 
-
-class Fault(Exception):
-    pass
-
-
-class Skip(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Fault(text)
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from checks import Fault, Skipped, demand  # noqa: E402
 
 
 class World:
@@ -86,7 +76,7 @@ def mounted(w, name, options):
     os.makedirs(w.path(name), exist_ok=True)
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", w.path(name)], capture_output=True, text=True)
     if done.returncode != 0:
-        raise Skip("mount: " + done.stderr.strip())
+        raise Skipped("mount: " + done.stderr.strip())
 
 
 def size_of(path):
@@ -241,11 +231,11 @@ def offload_disk_breaks(w):
         made = subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", image], capture_output=True, text=True)
         loop = made.returncode == 0 and subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True)
         if not loop or loop.returncode != 0:
-            raise Skip("loop device: " + (loop.stderr.strip() if loop else "no mkfs.ext4"))
+            raise Skipped("loop device: " + (loop.stderr.strip() if loop else "no mkfs.ext4"))
         device = loop.stdout.strip()
         os.makedirs(w.path("broken"))
         if subprocess.run(["mount", device, w.path("broken")], capture_output=True).returncode != 0:
-            raise Skip("mount")
+            raise Skipped("mount")
         process = w.start("io_error", "train       step 6/", *offloaded_to("broken/states"))
         process.send_signal(signal.SIGSTOP)
         os.truncate(image, 64 << 10)
@@ -450,7 +440,7 @@ def main():
             try:
                 fault(w)
                 print(f"{fault.__name__:<20} ok", flush=True)
-            except Skip as e:
+            except Skipped as e:
                 print(f"{fault.__name__:<20} skipped: {e}", flush=True)
             except Fault as e:
                 wrong += 1

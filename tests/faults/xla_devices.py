@@ -9,7 +9,6 @@ any other number of devices and on the CPU's own kernels. Rows, labels and dropo
 and lengths of positions are not multiples of the number of devices. Without --all one model and one stage are run.
 """
 import argparse
-import json
 import os
 import shutil
 import subprocess
