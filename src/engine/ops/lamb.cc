@@ -2,7 +2,7 @@
 // 1904.00962, algorithm 2), with g * g_scale for g and d the decay of a tensor:
 //   m' = beta1 m + (1-beta1) g,  v' = beta2 v + (1-beta2) g^2,
 //   u = (m'/(1-beta1^step)) / (sqrt(v'/(1-beta2^step)) + eps) + d p,
-//   p' = p - lr r u,   r = |p| / |u| over the whole tensor, 1 where either is 0.
+//   p' = p - lr r u,   r = |p| / |u| over the whole tensor, 1 where either is 0; with trust_clip at most 1, as in timm.
 // Operands as update_parts.h says; m, v of p's type.
 #include "engine/ops/update_parts.h"
 
@@ -31,6 +31,7 @@ Values decompose_lamb(Builder& b, const NodeView& n) {
     ValueId both =
         ops::minimum(b, ops::compare(b, weight, zero, "gt"), ops::compare(b, size, zero, "gt"));
     ValueId trust = ops::select(b, both, ops::div(b, weight, size), one);
+    if (n.flag("trust_clip")) trust = ops::minimum(b, trust, one);
     p.push_back(ops::sub(b, u.p(i), u.times(change, ops::mul(b, u.lr(), trust))));
   }
   return u.results({p, m, v});
@@ -41,8 +42,10 @@ Cost cost_lamb(const NodeView& n) { return update_cost(n, 22); }
 }  // namespace
 
 Op define_lamb() {
-  return update_op("lamb", {required("beta1", 0.0), required("beta2", 0.0), required("eps", 0.0)},
-                   infer_lamb, decompose_lamb, cost_lamb);
+  return update_op(
+      "lamb",
+      {{"trust_clip", false}, required("beta1", 0.0), required("beta2", 0.0), required("eps", 0.0)},
+      infer_lamb, decompose_lamb, cost_lamb);
 }
 
 }  // namespace hone

@@ -259,11 +259,12 @@ auto elementwise(Rule rule, Step step) {
 }
 
 Kernel lamb_kernel(const NodeView& n) {
-  return kernel_over(n, {}, lamb_workspace_bytes,
-                     [rule = Lamb{n.real("beta1"), n.real("beta2"), n.real("eps")}](
-                         Tensors t, const UpdateStep& at, const KernelArgs& a) {
-                       lamb(t, rule, at, a.workspace, pool_of(a));
-                     });
+  return kernel_over(
+      n, {}, lamb_workspace_bytes,
+      [rule = Lamb{n.real("beta1"), n.real("beta2"), n.real("eps"), n.flag("trust_clip")}](
+          Tensors t, const UpdateStep& at, const KernelArgs& a) {
+        lamb(t, rule, at, a.workspace, pool_of(a));
+      });
 }
 
 AdamW adamw_of(const NodeView& o) {

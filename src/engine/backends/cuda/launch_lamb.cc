@@ -11,6 +11,7 @@ Result<Launches> lamb(const NodeView& n) {
   rule.beta1 = n.real("beta1");
   rule.beta2 = n.real("beta2");
   rule.eps = n.real("eps");
+  rule.trust_clip = n.flag("trust_clip");
   std::vector<UpdateTensors> all;
   int64_t most = 0;
   for (size_t i = 0; i < count; ++i) {

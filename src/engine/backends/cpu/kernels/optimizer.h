@@ -82,6 +82,7 @@ void lion(std::span<const UpdateTensor> tensors, const Lion& rule, const UpdateS
 
 struct Lamb {  // states m, v
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-6;
+  bool trust_clip = false;
 };
 int64_t lamb_workspace_bytes(std::span<const UpdateTensor> tensors);
 void lamb(std::span<const UpdateTensor> tensors, const Lamb& rule, const UpdateStep& at,

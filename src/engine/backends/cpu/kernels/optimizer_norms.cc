@@ -171,7 +171,8 @@ void lamb(std::span<const UpdateTensor> tensors, const Lamb& rule, const UpdateS
       weight += square[0];
       size += square[1];
     }
-    rate[i] = weight > 0 && size > 0 ? at.lr * std::sqrt(weight / size) : at.lr;
+    const double trust = weight > 0 && size > 0 ? std::sqrt(weight / size) : 1;
+    rate[i] = at.lr * (rule.trust_clip ? std::min(trust, 1.0) : trust);
   }
   for_blocks([&](size_t i, int64_t begin, int64_t end, int64_t) {
     lamb_apply_range(tensors[i], scalars(tensors[i]), f32(rate[i]), begin, end);

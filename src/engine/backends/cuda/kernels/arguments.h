@@ -52,6 +52,7 @@ struct Update {
   double beta1, beta2, eps, momentum, dampening, lr_decay, alpha;
   double decay;  // of this tensor
   bool l2, huggingface, nesterov;
+  bool trust_clip;      // of LAMB
   bool stochastic;      // weights in bf16 are rounded at random,
   uint64_t key, first;  // by this key; `first`: the place of the first element in its tensor
 };

@@ -76,7 +76,8 @@ HONE_KERNEL(lamb_rates, const double* lr, const double* g_scale, const double* p
   weight = sqrt(reduce_block(weight, plus));
   size = sqrt(reduce_block(size, plus));
   if (threadIdx.x != 0) return;
-  const double trust = weight > 0 && size > 0 ? weight / size : 1;
+  double trust = weight > 0 && size > 0 ? weight / size : 1;
+  if (all.rule.trust_clip && trust > 1) trust = 1;
   rates[blockIdx.x] = static_cast<float>(lr[0] * trust + (g_scale[0] - g_scale[0]));
 }
 
