@@ -119,6 +119,15 @@ def have_peers(install):
     return True
 
 
+def run_peer(program, folder, environment, *args):
+    """Runs a Python program of the peers in the folder, prints what it says, and ends the test where it fails."""
+    done = subprocess.run([bin_of("python"), "-c", program, *args], cwd=folder, env=environment, capture_output=True, text=True,
+                          timeout=300)
+    if done.returncode:
+        sys.exit(f"{' '.join(args)}: {done.stdout}{done.stderr[-4000:]}")
+    print(done.stdout, end="", flush=True)
+
+
 class MlflowServer:
     def __init__(self, folder):
         self.port = free_port()

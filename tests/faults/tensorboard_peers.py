@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 from kill_resume import SOURCE, prepare
-from reporter_peers import bin_of, have_peers
+from reporter_peers import bin_of, have_peers, run_peer
 from store_peers import Server, free_port
 
 FLAGS = ["--task", "clm", "--model_name_or_path", "model", "--train_file", "train.jsonl", "--validation_file", "validation.jsonl",
@@ -181,13 +181,6 @@ def main():
     environment = {**os.environ, "no_proxy": "127.0.0.1,localhost"}
     folder = tempfile.mkdtemp(prefix="hone_tensorboard_")
 
-    def read(program, *args):
-        done = subprocess.run([bin_of("python"), "-c", program, *args], cwd=folder, env=environment, capture_output=True,
-                              text=True, timeout=300)
-        if done.returncode:
-            sys.exit(f"{' '.join(args)}: {done.stdout}{done.stderr[-4000:]}")
-        print(done.stdout, end="", flush=True)
-
     try:
         prepare(folder)
         for name, (more, ends) in RUNS.items():
@@ -199,13 +192,13 @@ def main():
                 sys.exit(f"{name}: the log does not name the event file once\n{done.stderr[-4000:]}")
         for name, (_, ends) in RUNS.items():
             if not ends:
-                read(EVENTS, name, f"logs/{name}")
+                run_peer(EVENTS, folder, environment, name, f"logs/{name}")
         port = free_port()
         # It answers when it has read the event files once.
         with Server([bin_of("tensorboard"), "--logdir", os.path.join(folder, "logs"), "--host", "127.0.0.1", "--port", str(port),
                      "--load_fast=false", "--reload_multifile=true"], port, environment):
             wait_for_runs(port, bin_of("python"), environment)
-            read(SERVER, str(port))
+            run_peer(SERVER, folder, environment, str(port))
         return 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)

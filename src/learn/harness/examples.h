@@ -99,6 +99,8 @@ struct Examples {
   // all ranks, for the log. Both or none.
   std::function<std::vector<double>()> log_sums = nullptr;
   std::function<OrderedJson(std::span<const double> sums)> log_values = nullptr;
+  // Images for the log, made since the last call. None: the task makes no images.
+  std::function<LogMedia()> media = nullptr;
   // Returns the metrics of the evaluated rows; empty: a stop was requested.
   std::function<Result<OrderedJson>(TaskRun&)> evaluate;
   // Writes files of predictions into the folder and returns their metrics if there are references.

@@ -17,6 +17,7 @@
 #include "learn/tasks/image_classification_check.h"
 #include "learn/tasks/image_classification_data.h"
 #include "learn/tasks/image_loss.h"
+#include "learn/tasks/image_media.h"
 #include "learn/tasks/image_pixels.h"
 #include "learn/tasks/sample_images.h"
 #include "learn/train/ledger.h"
@@ -28,8 +29,8 @@ using ImageSettings = ImageClassificationSettings;
 constexpr const char* kImages = "images";  // the axis: a row is one image
 constexpr size_t kTop = 5;
 
-// Inputs: those of image_pixels.h, and in training rng and scale. Evaluation gives logits f32[B,classes] and its input
-// present.
+// Inputs: those of image_pixels.h, and in training rng and scale. Evaluation gives logits f32[B,classes], its input
+// present and, with logs_features(), features f32[B,C].
 Program image_program(const ImageSettings& s, const ImageProcessor& size, const ModelConfig& config,
                       const BatchShape& shape, const std::string& name, bool train) {
   Program p(op_table(), name);
@@ -56,6 +57,7 @@ Program image_program(const ImageSettings& s, const ImageProcessor& size, const 
     p.outputs.push_back({"logits", logits_of(b, head)});
     const ValueId none = ops::constant(b, 0, {DType::f32, {}});
     p.outputs.push_back({"present", ops::maximum(b, none, present)});
+    if (s.logs_features()) p.outputs.push_back({"features", head.x});
   } else if (soft && s.bce_loss) {
     p.outputs.push_back(
         {"loss", binary_cross_entropy(b, logits_of(b, head), labels, scale,
@@ -81,6 +83,7 @@ struct ImageRun {
   ImageProcessor processor;
   std::vector<std::string> names;
   std::unique_ptr<ImagePixels> pixels;
+  std::unique_ptr<ImageMedia> media;  // null: none is logged
   int64_t evaluated = 0, predicted = 0;
   double begun = -1;  // the first step, in seconds of the clock
 };
@@ -103,6 +106,10 @@ class ImageEvaluation : public EvalMetrics {
     const auto logits = outputs.get<const float>("logits");
     const auto present = outputs.get<const float>("present");
     const auto classes = static_cast<size_t>(run_->config.labels);
+    const auto features = run_->media && run_->s->logs_features()
+                              ? outputs.get<const float>("features")
+                              : std::span<const float>();
+    const size_t width = features.size() / present.size();
     for (size_t q = 0; q < rows.rows.rows.size(); ++q) {
       const int64_t row = rows.rows.rows[q];
       const auto of_row = logits.subspan(q * classes, classes);
@@ -116,7 +123,7 @@ class ImageEvaluation : public EvalMetrics {
       } else if (skipped) {
         ++skipped_;
       } else {
-        add_labelled(row, of_row);
+        add_labelled(row, of_row, features.subspan(q * width, width));
       }
     }
     return true;
@@ -137,17 +144,18 @@ class ImageEvaluation : public EvalMetrics {
     return cross_entropy(logits, static_cast<size_t>(label), 0);
   }
 
-  void add_labelled(int64_t row, std::span<const float> logits) {
-    const int64_t label = run_->pixels->eval().label(row);
+  void add_labelled(int64_t row, std::span<const float> logits, std::span<const float> features) {
+    const int64_t label = run_->pixels->eval().label(row), best = predicted_class(logits);
     metrics_.add(row, logits, label);
     const float own = logits[static_cast<size_t>(label)];
     size_t before = 0;
     for (size_t c = 0; c < logits.size(); ++c)
       before += logits[c] > own || (logits[c] == own && static_cast<int64_t>(c) < label);
     among_top_ += before < kTop;
+    if (run_->media)
+      run_->media->add_evaluated({row, label, best, std::exp(-nll(logits, best)), features});
     ExampleScores* examples = run_->s->example_scores.get();
     if (!examples) return;
-    const int64_t best = predicted_class(logits);
     examples->add(
         row, {{"image", run_->pixels->eval().name(row)},
               {"prediction", run_->names[static_cast<size_t>(best)]},
@@ -163,6 +171,46 @@ class ImageEvaluation : public EvalMetrics {
   std::vector<ImagePrediction>* predictions_;
   int64_t among_top_ = 0, skipped_ = 0;
 };
+
+// Gives the log the images of this micro-batch, as `batch` has them for the model.
+void log_batch(const ImageRun& x, const CollatedRows& rows, const Batch& batch) {
+  const std::span<const int64_t> places = rows.rows.rows;
+  MediaBatch of;
+  of.pixels = batch.get<const float>("pixels");
+  if (x.s->has_shares())
+    of.shares = batch.get<const float>("shares");
+  else
+    of.ids = batch.get<const int32_t>("labels");
+  of.width = x.pixels->training_size().width, of.height = x.pixels->training_size().height;
+  for (const int64_t place :
+       places.first(std::min(places.size(), static_cast<size_t>(x.s->log_images))))
+    of.files.push_back(x.pixels->training_name(place));
+  x.media->add_batch(of);
+}
+
+Result<OrderedJson> evaluate_with_media(const std::shared_ptr<ImageRun>& x, TaskRun& run) {
+  x->media->begin_evaluation();
+  ImageEvaluation evaluation(x, nullptr);
+  const int64_t rows = HONE_TRY(run.evaluate_rows(0, x->evaluated, evaluation));
+  if (rows < 0) return OrderedJson::object();  // stopped
+  x->media->end_evaluation(
+      [&](int64_t row, Image& to) { return x->pixels->evaluated_image(row, to); },
+      [&](int64_t row) { return x->pixels->eval().name(row); });
+  return evaluation.values(rows);
+}
+
+// Adds the images of the run's log.
+void add_media(const std::shared_ptr<ImageRun>& x, Examples& to) {
+  x->media = std::make_unique<ImageMedia>(*x->s, x->processor, x->names, x->evaluated);
+  to.held_bytes += x->media->memory_bytes();
+  to.collate = [x](const CollatedRows& rows, Batch& batch) -> Result<bool> {
+    const bool more = HONE_TRY(x->pixels->collate(rows, batch));
+    if (rows.training() && x->media->wants_batch(rows.step)) log_batch(*x, rows, batch);
+    return more;
+  };
+  to.evaluate = [x](TaskRun& run) { return evaluate_with_media(x, run); };
+  to.media = [x] { return x->media->take(); };
+}
 
 // predict_results.txt: a line for each image, with the label and its probability.
 Result<OrderedJson> predict_images(const std::shared_ptr<const ImageRun>& x, TaskRun& run,
@@ -208,6 +256,19 @@ void report_waits(const ImageRun& x) {
         "input-bound: {:.0f} % of the time went into waits for images; more cores or smaller files "
         "help",
         100 * waited / all);
+}
+
+// The functions before the first step and after the last one.
+void add_ends(const std::shared_ptr<ImageRun>& x, Examples& to) {
+  // The first images are read and decoded while the run gets ready.
+  to.opened = [x](TaskRun& run) -> Status {
+    if (x->s->do_train && x->s->continued_from.empty()) x->pixels->start_steps(run, 0);
+    return Ok{};
+  };
+  to.ended = [x](TaskRun&) -> Status {
+    report_waits(*x);
+    return Ok{};
+  };
 }
 
 Result<Examples> image_examples(const std::shared_ptr<ImageSettings>& s, Pretrained& model,
@@ -260,10 +321,8 @@ Result<Examples> image_examples(const std::shared_ptr<ImageSettings>& s, Pretrai
   out.saved = [x](const std::string& folder) {
     return file_store().write(folder + "/" + kProcessorFile, x->processor.json.dump(2) + "\n");
   };
-  out.ended = [x](TaskRun&) -> Status {
-    report_waits(*x);
-    return Ok{};
-  };
+  add_ends(x, out);
+  if (s->logs_media() && s->ranks->leads()) add_media(x, out);
   return out;
 }
 

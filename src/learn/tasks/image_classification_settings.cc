@@ -1,5 +1,7 @@
 #include "learn/tasks/image_classification_settings.h"
 
+#include <algorithm>
+
 #include "base/settings/errors.h"
 #include "learn/models/image_model.h"
 #include "learn/pretrained/image_processor.h"
@@ -43,6 +45,13 @@ TrainingTransform ImageClassificationSettings::training(const ImageProcessor& p)
   t.magnitude = randaugment_magnitude;
   t.erasing_probability = random_erasing;
   return t;
+}
+
+bool ImageClassificationSettings::logs_media() const {
+  const bool reads_them = std::any_of(report_to.begin(), report_to.end(), [](const auto& name) {
+    return name == "tensorboard" || name == "all";
+  });
+  return reads_them && (log_images > 0 || log_embeddings > 0);
 }
 
 EvaluationTransform ImageClassificationSettings::evaluation(const ImageProcessor& p) const {

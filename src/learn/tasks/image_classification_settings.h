@@ -21,6 +21,8 @@ struct ImageClassificationSettings : TaskSettings {
 
   bool mixes() const { return mixup_alpha > 0 || cutmix_alpha > 0; }
   bool has_shares() const { return mixes() || bce_loss; }  // labels are shares of all classes
+  bool logs_media() const;                                 // images for TensorBoard
+  bool logs_features() const { return logs_media() && log_embeddings > 0; }
   DecodeLimits limits() const { return {.apply_orientation = apply_exif_orientation}; }
   TrainingTransform training(const ImageProcessor& p) const;
   EvaluationTransform evaluation(const ImageProcessor& p) const;

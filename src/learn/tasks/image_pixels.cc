@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t evaluated_key(int64_t row) { return -1 - row; }
 
 constexpr int kRemoteThreads = 16;  // most of which wait for their bytes
+constexpr int kStepsAhead = 1, kRemoteStepsAhead = 3;
 
 int decode_threads(const ImageClassificationSettings& s, bool remote) {
   if (s.decode_threads >= 0) return static_cast<int>(s.decode_threads);
@@ -55,7 +56,10 @@ ImagePixels::ImagePixels(const ImageClassificationSettings& s, const ImageProces
       step_(std::make_unique<Step>()),
       memory_(static_cast<size_t>(pool.size())),
       loader_(decode_threads(s, train_.is_remote() || eval_.is_remote()),
-              std::bind_front(&ImagePixels::make, this)) {}
+              std::bind_front(&ImagePixels::make, this)) {
+  const int steps = 1 + (train_.is_remote() ? kRemoteStepsAhead : kStepsAhead);
+  for (int i = 0; i < steps; ++i) steps_.push_back(std::make_unique<ImageBatch>());
+}
 
 ImagePixels::~ImagePixels() = default;
 
@@ -75,6 +79,15 @@ void ImagePixels::make(int64_t key, int64_t epoch, LoadedImage& to, LoadMemory& 
   if (!status.ok()) to.error.emplace(std::move(status.error()).at(rows.name(row)));
 }
 
+Status ImagePixels::evaluated_image(int64_t row, Image& to) const {
+  LoadedImage image;
+  LoadMemory memory;
+  make(evaluated_key(row), 0, image, memory);
+  if (image.error) return *image.error;
+  to = std::move(image.pixels);
+  return Ok{};
+}
+
 void ImagePixels::start(ImageBatch& batch, TaskRun& run, int64_t step) {
   run.find_rows_of(step, step_->rows);
   step_->wanted = step_->rows.mine;
@@ -86,12 +99,15 @@ void ImagePixels::start(ImageBatch& batch, TaskRun& run, int64_t step) {
   batch.number = step;
 }
 
+void ImagePixels::start_steps(TaskRun& run, int64_t step) {
+  const int64_t end = std::min(step + std::ssize(steps_), run.steps().total_steps());
+  for (int64_t next = step; next < end; ++next)
+    if (ImageBatch& batch = batch_of(next); batch.number != next) start(batch, run, next);
+}
+
 void ImagePixels::begin_step(TaskRun& run, int64_t step, std::span<const int64_t> rows) {
-  if (now_->number != step) {
-    std::swap(now_, next_);
-    if (now_->number != step) start(*now_, run, step);
-    if (step + 1 < run.steps().total_steps()) start(*next_, run, step + 1);
-  }
+  start_steps(run, step);
+  now_ = &batch_of(step);
   epoch_ = run.steps().rows_of_step(step).epoch;
   if (!s_.mixes()) return;
   PhiloxStream random = step_random(static_cast<uint64_t>(s_.seed), step);
@@ -241,7 +257,7 @@ int64_t ImagePixels::memory_bytes(int64_t step_rows, int64_t eval_rows) const {
   const TrainingTransform& largest = training_.back();
   const int64_t image =
       std::max(largest.width * largest.height, evaluation_.width * evaluation_.height) * 4;
-  const int64_t images = 2 * step_rows * (s_.mixes() ? 2 : 1) + 2 * eval_rows;
+  const int64_t images = std::ssize(steps_) * step_rows * (s_.mixes() ? 2 : 1) + 2 * eval_rows;
   return train_.memory_bytes() + eval_.memory_bytes() + images * image +
          (loader_.threads() + 1) * kOfThread;
 }

@@ -1,4 +1,4 @@
-// Fills the inputs of programs of images: pixels are made by threads, for the next step while this one runs.
+// Fills the inputs of programs of images: pixels are made by threads, for the next steps while this one runs.
 #pragma once
 
 #include "learn/data/images/image_loader.h"
@@ -17,7 +17,10 @@ class ImagePixels {
               ThreadPool& pool);
   ~ImagePixels();
 
-  // Begins to make the pixels of this step, unless that was done, and of the next one. `rows`: those of all ranks.
+  // Begins to make the pixels of this step and of the steps after it, unless that was done: of one, of three if images
+  // have URLs, whose times vary.
+  void start_steps(TaskRun& run, int64_t step);
+  // Calls start_steps() and makes ready for the micro-batches of this step. `rows`: those of all ranks.
   void begin_step(TaskRun& run, int64_t step, std::span<const int64_t> rows);
   // Inputs: pixels f32[B,H,W,3]; in training image_ids i64[B], image_count i32[], and labels i32[B] (-100: none) or, with
   // has_shares(), shares f32[B,classes] (0: none); in evaluation present f32[B] (0: no image). Errors: those of decode.h with the
@@ -25,6 +28,11 @@ class ImagePixels {
   Result<bool> collate(const CollatedRows& rows, Batch& to);
 
   const ImageRows& eval() const { return eval_; }
+  // The file of a place of the current step, and the size of its pixels.
+  std::string training_name(int64_t place) const { return train_.name(order_.row(epoch_, place)); }
+  const TrainingTransform& training_size() const { return training_of(epoch_); }
+  // Makes the pixels of an evaluated row, apart from the batches. Errors: those of collate().
+  Status evaluated_image(int64_t row, Image& to) const;
   // Training rows of a step are places of it.
   const RepeatedRows& order() const { return order_; }
   int64_t epoch() const { return epoch_; }  // of the last started step
@@ -63,8 +71,12 @@ class ImagePixels {
   int64_t classes_;
   ThreadPool& pool_;
   using BatchPlace = std::unique_ptr<ImageBatch>;  // the loader knows its address
-  BatchPlace now_ = std::make_unique<ImageBatch>(), next_ = std::make_unique<ImageBatch>(),
-             evaluated_ = std::make_unique<ImageBatch>(),
+  ImageBatch& batch_of(int64_t step) {
+    return *steps_[static_cast<size_t>(step % std::ssize(steps_))];
+  }
+  std::vector<BatchPlace> steps_;  // the current step and those after it, by step % size
+  ImageBatch* now_ = nullptr;      // of the step
+  BatchPlace evaluated_ = std::make_unique<ImageBatch>(),
              evaluated_next_ = std::make_unique<ImageBatch>();
   Mix mix_;                        // of the step
   std::vector<Partner> partners_;  // of the step, by row

@@ -8,6 +8,7 @@
 
 #include "base/core/json.h"
 #include "learn/train/best_model.h"
+#include "learn/train/log_media.h"
 
 namespace hone {
 
@@ -34,6 +35,8 @@ class TrainCallback {
   // An entry of log_history: {loss, grad_norm, learning_rate, epoch}, {eval_loss, ...} or
   // {train_runtime, ...}.
   virtual Status on_log(const RunPlace&, const OrderedJson& /*entry*/) { return Ok{}; }
+  // Called after on_log() if the task has images for the log.
+  virtual void on_media(const RunPlace&, const LogMedia&) {}
   // An evaluation during training, after its entry; `best` comes from the evaluations before.
   virtual Status on_evaluate(const RunPlace&, const OrderedJson& /*metrics*/,
                              const BestModel& /*best*/) {

@@ -110,6 +110,8 @@ Status Trainer::append_log(const OrderedJson& logs) {
   entry["step"] = done_;
   history_.push_back(Json(entry));
   for (const auto& c : callbacks_) HONE_TRY(c->on_log(place(), logs));
+  if (const LogMedia media = task_.take_media(); !media.empty())
+    for (const auto& c : callbacks_) c->on_media(place(), media);
   return Ok{};
 }
 

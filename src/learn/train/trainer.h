@@ -80,6 +80,8 @@ class TrainTask {
   virtual Result<OrderedJson> evaluate() = 0;
   // Values for the log besides loss, norm and rate, of the steps since the last call. All ranks call it.
   virtual Result<OrderedJson> logged() { return OrderedJson::object(); }
+  // Images for the log, made since the last call.
+  virtual LogMedia take_media() { return {}; }
 
   // Saves config and tokenizer. The trainer saves the weights that weight_names() lists.
   virtual Status save_model_files(const std::string& folder) = 0;

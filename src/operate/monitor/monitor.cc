@@ -134,6 +134,9 @@ class Monitor::Callback : public TrainCallback {
     for (const auto& r : m_.reporters_) HONE_TRY(r->on_log(at, entry));
     return Ok{};
   }
+  void on_media(const RunPlace& at, const LogMedia& media) override {
+    for (const auto& r : m_.reporters_) r->on_media(at, media);
+  }
   Status on_evaluate(const RunPlace& at, const OrderedJson& metrics,
                      const BestModel& best) override {
     for (const auto& r : m_.reporters_) HONE_TRY(r->on_evaluate(at, metrics, best));

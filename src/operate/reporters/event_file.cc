@@ -42,7 +42,7 @@ void EventFile::add_value(int64_t step, std::string_view value) {
   add_event((step != 0 ? pb::number(2, step) : "") + pb::bytes(5, pb::bytes(1, value)));
 }
 
-// Summary.Value: 1 tag, 2 simple_value float, 5 histo, 8 tensor,
+// Summary.Value: 1 tag, 2 simple_value float, 4 image, 5 histo, 8 tensor,
 // 9 metadata {1 plugin_data {1 plugin_name, 2 content}}
 void EventFile::add_scalar(const std::string& tag, double value, int64_t step) {
   add_value(step, pb::bytes(1, tag) + pb::real(2, static_cast<float>(value)));
@@ -54,6 +54,14 @@ void EventFile::add_text(const std::string& tag, const std::string& text, int64_
   const std::string tensor = pb::number(1, 7) + pb::bytes(2, shape) + pb::bytes(8, text);
   add_value(step, pb::bytes(1, tag + "/text_summary") + pb::bytes(8, tensor) +
                       pb::bytes(9, pb::bytes(1, pb::bytes(1, "text"))));
+}
+
+void EventFile::add_image(const std::string& tag, std::string_view png, int64_t width,
+                          int64_t height, int64_t step) {
+  // Image: 1 height, 2 width, 3 colorspace (3: RGB), 4 encoded_image_string
+  const std::string image =
+      pb::number(1, height) + pb::number(2, width) + pb::number(3, 3) + pb::bytes(4, png);
+  add_value(step, pb::bytes(1, tag) + pb::bytes(4, image));
 }
 
 void EventFile::add_histogram(const std::string& tag, const ValueHistogram& values, int64_t step) {

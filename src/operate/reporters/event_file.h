@@ -19,6 +19,9 @@ class EventFile {
 
   void add_scalar(const std::string& tag, double value, int64_t step);
   void add_text(const std::string& tag, const std::string& text, int64_t step);
+  // Adds a PNG; width and height in pixels.
+  void add_image(const std::string& tag, std::string_view png, int64_t width, int64_t height,
+                 int64_t step);
   void add_histogram(const std::string& tag, const ValueHistogram& values, int64_t step);
   void add_graph(std::string_view graph_def);  // a result of program_graph()
   // Adds a record of hparams_records.h under the plugin's name for it: "experiment".
@@ -29,6 +32,7 @@ class EventFile {
   Status close() { return file_.close(); }
   std::string take_failure() { return file_.take_failure(); }
   const std::string& path() const { return file_.path(); }
+  bool in_bucket() const { return file_.in_bucket(); }
 
  private:
   explicit EventFile(LiveFile file) : file_(std::move(file)) {}

@@ -59,6 +59,15 @@ TEST(EventFile, RecordsAreFramedAndReadBack) {
             "a graph");
 }
 
+// Image: height, width, colorspace, encoded_image_string, in the member 4 of a value.
+TEST(EventFile, ImagesAreRecordsOfTheirPng) {
+  EventFile file = std::move(EventFile::create(testing::TempDir() + "/images").value());
+  file.add_image("wrong/1", "png", 224, 160, 7);
+  ASSERT_TRUE(file.close().ok());
+  EXPECT_EQ(records_of(file.path()).at(1).substr(9),
+            from_hex("10072a1a0a180a0777726f6e672f31220d08a00110e00118032203706e67"));
+}
+
 // Reference values from TensorBoard's own messages, after the time of the event: a file that
 // TensorBoard 2.21's protobuf classes wrote.
 TEST(EventFile, RecordsOfHparamsAreThoseOfTensorBoard) {

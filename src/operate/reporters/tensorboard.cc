@@ -1,5 +1,5 @@
 // TensorBoard event files in log_folder(), with the tags of Transformers' TensorBoardCallback; also
-// settings and metrics for HPARAMS, the training program, use of the machine, histograms.
+// settings and metrics for HPARAMS, the training program, use of the machine, histograms, images, embeddings.
 #include <optional>
 #include <set>
 
@@ -10,6 +10,7 @@
 #include "operate/reporters/event_file.h"
 #include "operate/reporters/hparams_records.h"
 #include "operate/reporters/program_graph.h"
+#include "operate/reporters/projector_files.h"
 #include "operate/reporters/reporter.h"
 
 namespace hone {
@@ -84,8 +85,18 @@ class TensorBoard : public Reporter {
     flush();
     return Ok{};
   }
+  void on_media(const RunPlace& at, const LogMedia& media) override {
+    if (!file_) return;
+    for (const LoggedImage& image : media.images)
+      file_->add_image(image.tag, image.png, image.width, image.height, at.step);
+    for (const LoggedText& text : media.texts) file_->add_text(text.tag, text.markdown, at.step);
+    flush();
+    if (media.embeddings) embeddings_ = media.embeddings;
+    if (!file_->in_bucket()) write_embeddings();
+  }
   void end(const RunEnd& end) override {
     if (!file_) return;
+    write_embeddings();
     const bool success = end.status == "finished" || end.status == "stopped";
     const double at = end.ended_s > 0 ? end.ended_s : system_clock().wall_seconds();
     file_->add_hparams("session_end_info", hparams_end(success, at));
@@ -107,6 +118,15 @@ class TensorBoard : public Reporter {
       if (const auto programs = graphed_programs(session_->programs()); !programs.empty())
         file_->add_graph(program_graph(programs));
     return file_->flush();
+  }
+
+  // In a bucket they are written at the end: no call before waits for a server.
+  void write_embeddings() {
+    if (!embeddings_) return;
+    const std::string folder = log_folder(from_.settings);
+    if (const Status written = write_projector_files(folder, *embeddings_); !written.ok())
+      log_warning("the embeddings in {} are not complete: {}", folder, written.error().text());
+    embeddings_.reset();
   }
 
   void add_histogram(const std::string& name, int64_t step) {
@@ -137,6 +157,7 @@ class TensorBoard : public Reporter {
   ReportSources from_;
   const Session* session_ = nullptr;
   std::optional<EventFile> file_;
+  std::optional<LoggedEmbeddings> embeddings_;  // not written yet
   bool broken_ = false;
 };
 

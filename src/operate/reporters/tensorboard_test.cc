@@ -78,6 +78,59 @@ TEST(TensorBoard, TheEndSaysHowItWas) {
   }
 }
 
+// Rows of two vectors.
+LogMedia media_of_rows() {
+  LogMedia media;
+  media.images.push_back({"train_images/1", "a png", 3, 2});
+  media.texts.push_back({"train_images", "| a table |"});
+  media.embeddings = LoggedEmbeddings{.width = 2,
+                                      .values = {0.25F, -1, 1e-8F, 3},
+                                      .columns = {"label", "image"},
+                                      .labels = {{"cat", "a\tb.png"}, {"dog", "c.png"}},
+                                      .sprite = "a sprite",
+                                      .image_side = 64};
+  return media;
+}
+
+TEST(TensorBoard, ImagesAreInTheFileAndVectorsBesideIt) {
+  EventRun run;
+  run.reporter->on_media({.step = 3}, media_of_rows());
+  EXPECT_THAT(names_in("/logs"), SizeIs(0)) << "nothing has begun";
+  ASSERT_TRUE(run.reporter->on_train_begin({}).ok());
+  const size_t before = run.events().size();
+  run.reporter->on_media({.step = 3}, media_of_rows());
+  const std::vector<std::string> names = names_in("/logs");
+  ASSERT_THAT(names, SizeIs(3));
+  const std::string events = file_store().read("/logs/" + names[0]).value().substr(before);
+  for (const char* part : {"train_images/1", "a png", "train_images/text_summary", "| a table |"})
+    EXPECT_THAT(events, HasSubstr(part));
+  const auto file = [](const char* name) {
+    return file_store().read(std::string("/logs/") + name).value();
+  };
+  EXPECT_EQ(file("projector/tensors.tsv"), "0.25\t-1\n1e-08\t3\n");
+  EXPECT_EQ(file("projector/metadata.tsv"), "label\timage\ncat\ta b.png\ndog\tc.png\n");
+  EXPECT_EQ(file("projector/sprite.png"), "a sprite");
+  EXPECT_EQ(file("projector_config.pbtxt"),
+            "embeddings {\n"
+            "  tensor_name: \"eval/features\"\n"
+            "  tensor_path: \"projector/tensors.tsv\"\n"
+            "  metadata_path: \"projector/metadata.tsv\"\n"
+            "  sprite {\n"
+            "    image_path: \"projector/sprite.png\"\n"
+            "    single_image_dim: 64\n"
+            "    single_image_dim: 64\n"
+            "  }\n"
+            "}\n");
+}
+
+TEST(TensorBoard, VectorsThatCannotBeWrittenDoNotEndTheRun) {
+  EventRun run;
+  ASSERT_TRUE(run.reporter->on_train_begin({}).ok());
+  run.disk.set_capacity(1);
+  run.reporter->on_media({.step = 3}, media_of_rows());
+  EXPECT_THAT(run.log, HasSubstr("the embeddings in /logs are not complete: "));
+}
+
 TEST(TensorBoard, AFullDiskDoesNotEndTheRun) {
   EventRun run;
   ASSERT_TRUE(run.reporter->on_train_begin({}).ok());

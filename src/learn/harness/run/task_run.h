@@ -32,6 +32,7 @@ class TaskRun final : public TrainTask {
   bool can_evaluate() const override { return feed_->evaluates() && examples_.evaluated > 0; }
   Result<OrderedJson> evaluate() override;
   Result<OrderedJson> logged() override;
+  LogMedia take_media() override { return examples_.media ? examples_.media() : LogMedia(); }
   Status save_model_files(const std::string& folder) override;
   Status save_finished_files(const std::string& folder) override;
   std::vector<TensorData> finished_tensors(std::vector<TensorData> weights) override;

@@ -1,0 +1,16 @@
+// The files of TensorBoard's projector, which shows vectors as points of a space: the text form of the message
+// ProjectorConfig (plugins/projector/projector_config.proto of TensorBoard) and the tables that it names.
+#pragma once
+
+#include <string>
+
+#include "base/core/error.h"
+#include "learn/train/log_media.h"
+
+namespace hone {
+
+// Writes projector_config.pbtxt into the folder of a run's events, and tensors.tsv, metadata.tsv and sprite.png into
+// its folder `projector`. Files of the same names are replaced. Errors: those of the store.
+Status write_projector_files(const std::string& folder, const LoggedEmbeddings& embeddings);
+
+}  // namespace hone
