@@ -28,7 +28,7 @@ Result<OutputDir> classify_output_dir(const std::string& path, Store& store) {
       }
     } else if (is_checkpoint_leftover(e.name)) {
       ours = true;
-    } else if (!e.name.starts_with('.') && e.name != kRunLogFile) {
+    } else if (!e.name.starts_with('.') && e.name != kRunLogFile && e.name != kCheckSamples) {
       out.foreign.push_back(e.name);
     }
   }

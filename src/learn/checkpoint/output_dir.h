@@ -13,6 +13,7 @@ namespace hone {
 inline constexpr const char* kRunFile = "hone_run.json";
 // Runs and refused runs write it (operate/monitor): it does not say that the folder holds a run.
 inline constexpr const char* kRunLogFile = "hone_log.jsonl";
+inline constexpr const char* kCheckSamples = "check_samples";  // folder that hone check writes
 
 enum class OutputDirKind {
   absent,           // begin

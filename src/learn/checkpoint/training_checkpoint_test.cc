@@ -274,6 +274,8 @@ TEST(OutputDir, EveryKind) {
   EXPECT_EQ(kind(), OutputDirKind::empty);
   ASSERT_TRUE(store->write("/out/.gitignore", "*").ok());
   EXPECT_EQ(kind(), OutputDirKind::empty);
+  ASSERT_TRUE(store->make_dirs("/out/check_samples").ok());
+  EXPECT_EQ(kind(), OutputDirKind::empty);
   ASSERT_TRUE(store->write("/out/thesis.tex", "x").ok());
   EXPECT_EQ(kind(), OutputDirKind::foreign_files);
   EXPECT_EQ(classify_output_dir("/out", *store)->foreign, std::vector<std::string>{"thesis.tex"});

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/tasks/image_classification_data.h"
+#include "learn/tasks/image_samples.h"
 
 namespace hone {
 namespace {
@@ -66,6 +67,16 @@ void check_image_classes(const ImageSplits& data, Findings& findings) {
                    "the model will not learn it: give images of it, or remove the class");
 }
 
+// Writes samples of the training images, and notes where they are.
+Status note_samples(const ImageClassificationSettings& s, const CheckRequest& request,
+                    const ImageProcessor& processor, const ImageSplits& data) {
+  const TrainingSizes sizes = HONE_TRY(training_sizes(s, request.model, processor));
+  std::string note =
+      HONE_TRY(write_image_samples(s, sizes, *data.train, data.names, request.samples));
+  if (!note.empty()) request.notes.push_back(std::move(note));
+  return Ok{};
+}
+
 }  // namespace
 
 RowsReport check_images(const ImageClassificationSettings& s, const CheckRequest& request,
@@ -86,6 +97,7 @@ RowsReport check_images(const ImageClassificationSettings& s, const CheckRequest
     report.train.rows = report.train.sequences = data->train->size();
     check_split("train", s, *processor, *data->train, request.pool, findings);
     check_image_classes(*data, findings);
+    findings.passed(note_samples(s, request, *processor, *data));
   }
   if (data->eval) {
     report.eval.rows = report.eval.sequences = data->eval->size();

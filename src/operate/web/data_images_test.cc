@@ -1,5 +1,6 @@
 // Images on the page Data: cells of parquet, folders of classes, wrong predictions, and paths that are refused.
 #include "base/core/text.h"
+#include "learn/images/encode.h"
 #include "operate/web/errors.h"
 #include "operate/web/pages_test.h"
 
@@ -72,6 +73,25 @@ TEST_F(DataImages, WrongPredictionsAreShownAlone) {
   EXPECT_EQ(wrong.at("rows").at(0).at("cells").at("probability"), 0.6);
   EXPECT_EQ(text_at(wrong.at("rows").at(1).at("cells"), "image"), "gone.jpg");
   EXPECT_EQ(json(path + "&wrong=1&from=1").at("rows").at(0).at("row"), 3);
+}
+
+TEST_F(DataImages, SamplesOfACheckAreShownBesideTheirImages) {
+  copy_pictures("validation", "below/pets");
+  std::filesystem::create_directories(at("below/out/check_samples"));
+  put("below/out/check_samples/1_epoch_0.png", encode_png(Image{2, 2, std::vector<uint8_t>(16)}));
+  put("below/out/check_samples/samples.jsonl",
+      R"({"image": "pets/cat/0.jpg", "label": "cat", "epoch_0": "1_epoch_0.png"})"
+      "\n");
+  const OrderedJson lists = json("/api/data");
+  EXPECT_EQ(lists.at("files").at(0), "out/check_samples/samples.jsonl") << dump_json(lists);
+  const OrderedJson page = json("/api/data?file=out/check_samples/samples.jsonl");
+  const OrderedJson& cells = page.at("rows").at(0).at("cells");
+  EXPECT_EQ(text_at(cells.at("image"), "picture"), "pets/cat/0.jpg");
+  EXPECT_EQ(text_at(cells.at("epoch_0"), "picture"), "out/check_samples/1_epoch_0.png");
+  EXPECT_EQ(ask("/api/data?picture=out/check_samples/1_epoch_0.png")
+                .headers.at("content-type")
+                .substr(0, 9),
+            "image/png");
 }
 
 TEST_F(DataImages, OnlyImagesInTheFoldersAreSent) {
