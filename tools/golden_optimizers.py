@@ -154,6 +154,8 @@ CASES = [  # settings of hone, decays all tensors, optimizer, what v[1] has of i
      lambda g: torch.optim.AdamW(g, lr=0.0, **torch_adam)),
     ({"optim": "lamb", "optim_args": "always_adapt=false", **BETAS, **DECAY}, False,
      lambda g: Lamb(g, lr=0.0, max_grad_norm=None, foreach=False, **torch_adam)),
+    ({"optim": "lamb", "optim_args": "always_adapt=false,trust_clip=true", **BETAS, **DECAY}, False,
+     lambda g: Lamb(g, lr=0.0, max_grad_norm=None, trust_clip=True, foreach=False, **torch_adam)),
     ({"optim": "lars", "optim_args": "trust_coefficient=0.5", **DECAY}, False,
      lambda g: Lars(g, lr=0.0, momentum=0.9, trust_coeff=0.5, foreach=False)),
     ({"optim": "lars", "optim_args": "trust_coefficient=0.02,nesterov=true,trust_clip=true", **DECAY}, False,
