@@ -44,10 +44,8 @@ Values grad_conv2d(Builder& b, const NodeView& n, const Values& d) {
 }
 
 Cost cost_conv2d(const NodeView& n) {
-  Cost c = elementwise(n, 0);
   const Shape& w = n.in("w").shape;
-  c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(w[1] * w[2] * w[3]);
-  return c;
+  return product_cost(n, n.out(0).count(), w[1] * w[2] * w[3]);
 }
 
 }  // namespace

@@ -38,10 +38,8 @@ Values decompose_conv2d_grad_weight(Builder& b, const NodeView& n) {
 }
 
 Cost cost_conv2d_grad_weight(const NodeView& n) {
-  Cost c = elementwise(n, 0);
   const Shape& w = n.out(0).shape;
-  c.flops = 2.0 * static_cast<double>(n.in("dy").count()) * static_cast<double>(w[1] * w[2] * w[3]);
-  return c;
+  return product_cost(n, n.in("dy").count(), w[1] * w[2] * w[3]);
 }
 
 }  // namespace

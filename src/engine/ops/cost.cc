@@ -13,6 +13,12 @@ Cost elementwise(const NodeView& n, double flops_per_element) {
   return c;
 }
 
+Cost product_cost(const NodeView& n, int64_t sums, int64_t terms) {
+  Cost c = elementwise(n, 0);
+  c.flops = 2.0 * static_cast<double>(sums) * static_cast<double>(terms);
+  return c;
+}
+
 Cost free_of_charge(const NodeView&) { return {}; }
 
 }  // namespace hone

@@ -9,6 +9,8 @@ Cost cost_of(const NodeView& n);  // from its op; if that has none, elementwise(
 
 // Costs for the definitions of ops.
 Cost elementwise(const NodeView& n, double flops_per_element);  // bytes: all operands and results
-Cost free_of_charge(const NodeView& n);                         // a view
+// A product of `sums` sums of `terms` products of two elements.
+Cost product_cost(const NodeView& n, int64_t sums, int64_t terms);
+Cost free_of_charge(const NodeView& n);  // a view
 
 }  // namespace hone

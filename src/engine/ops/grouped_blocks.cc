@@ -60,9 +60,7 @@ Values grad_grouped_blocks(Builder& b, const NodeView& n, const Values& d) {
 }
 
 Cost cost_grouped_blocks(const NodeView& n) {
-  Cost c = elementwise(n, 0);
-  c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(n.in(0).shape[1]);
-  return c;
+  return product_cost(n, n.out(0).count(), n.in(0).shape[1]);
 }
 
 }  // namespace

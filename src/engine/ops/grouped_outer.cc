@@ -30,9 +30,7 @@ Values grad_grouped_outer(Builder& b, const NodeView& n, const Values& d) {
 }
 
 Cost cost_grouped_outer(const NodeView& n) {
-  Cost c = elementwise(n, 0);
-  c.flops = 2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[1]);
-  return c;
+  return product_cost(n, n.in(0).count(), n.in(1).shape[1]);
 }
 
 }  // namespace

@@ -120,11 +120,7 @@ Values grad_linear(Builder& b, const NodeView& n, const Values& d) {
   return {dx, dw, dbias, n.has("residual") ? d[0] : kNoValue, kNoValue, kNoValue, kNoValue};
 }
 
-Cost cost_linear(const NodeView& n) {
-  Cost c = elementwise(n, 0);
-  c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(n.in(0).shape[1]);
-  return c;
-}
+Cost cost_linear(const NodeView& n) { return product_cost(n, n.out(0).count(), n.in(0).shape[1]); }
 
 }  // namespace
 

@@ -213,10 +213,8 @@ Values grad_linear_cross_entropy(Builder& b, const NodeView& n, const Values& d)
 }
 
 Cost cost_linear_cross_entropy(const NodeView& n) {
-  Cost c = elementwise(n, 0);
-  double product =
-      2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[0]);
-  c.flops = product * (1 + (n.flag("dw") ? 1 : 0) + (n.flag("dx") ? 1 : 0));
+  Cost c = product_cost(n, n.in(0).count(), n.in(1).shape[0]);
+  c.flops *= 1 + (n.flag("dw") ? 1 : 0) + (n.flag("dx") ? 1 : 0);
   return c;
 }
 

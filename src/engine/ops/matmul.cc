@@ -35,11 +35,8 @@ Values grad_matmul(Builder& b, const NodeView& n, const Values& d) {
 }
 
 Cost cost_matmul(const NodeView& n) {
-  Cost c = elementwise(n, 0);
   const Shape& x = n.in(0).shape;
-  int64_t inner = n.flag("trans_x") ? x[x.size() - 2] : x.back();
-  c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(inner);
-  return c;
+  return product_cost(n, n.out(0).count(), n.flag("trans_x") ? x[x.size() - 2] : x.back());
 }
 
 }  // namespace
