@@ -50,8 +50,7 @@ Values with_others(Builder& b, const NodeView& n, ValueId dx) {
   if (n.flag("remade"))
     made.push_back(
         ops::cast(b, ops::activation(b, widened(b, n.input(0)), n.text("kind")), n.out(0).dtype));
-  if (n.flag("sums")) made.push_back(ops::reduce_sum(b, widened(b, dx), {0}));
-  return made;
+  return with_row_sums(b, n, std::move(made));
 }
 
 Values decompose_activation_grad(Builder& b, const NodeView& n) {

@@ -38,7 +38,7 @@ Values decompose_attention(Builder& b, const NodeView& n) {
   ValueId sum = ops::reduce_sum(b, e, {2});
   ValueId lse = ops::add(b, ops::log(b, sum), largest);
   ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
-  ValueId out = ops::matmul(b, drop(b, a, p, n.real("dropout")), a.v);
+  ValueId out = ops::matmul(b, dropped(b, a.keep, p, n.real("dropout")), a.v);
   return {ops::cast(b, join_heads(b, out), a.dims.dtype), lse};
 }
 

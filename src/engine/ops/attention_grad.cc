@@ -42,8 +42,8 @@ Values decompose_attention_grad(Builder& b, const NodeView& n) {
   ValueId p = ops::exp(
       b,
       ops::sub(b, ops::select(b, a.allowed, a.scores, number(b, -INFINITY, zero)), over_keys(lse)));
-  ValueId dv = ops::matmul(b, drop(b, a, p, p_drop), dout, true);
-  ValueId dp = drop(b, a, ops::matmul(b, dout, a.v, false, true), p_drop);
+  ValueId dv = ops::matmul(b, dropped(b, a.keep, p, p_drop), dout, true);
+  ValueId dp = dropped(b, a.keep, ops::matmul(b, dout, a.v, false, true), p_drop);
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
   ValueId dscore = ops::mul(b, p, ops::sub(b, dp, over_keys(delta)));
   ValueId ds = ops::mul(b, dscore, number(b, n.real("scale"), p));
@@ -64,8 +64,7 @@ Values decompose_attention_grad(Builder& b, const NodeView& n) {
     ValueId sums = ops::scatter_add_rows(b, a.distances, by_pair, 2 * d.reach - 1);
     g.push_back(ops::transpose(b, sums, {1, 0}));
   }
-  if (n.flag("sums")) g.push_back(ops::reduce_sum(b, widened(b, g[0]), {0}));
-  return g;
+  return with_row_sums(b, n, std::move(g));
 }
 
 std::vector<AttrSpec> attrs_of_gradient() {

@@ -84,12 +84,6 @@ PackedPairs packed_pairs(Builder& b, ValueId cu, int64_t count, int64_t segments
   return {distance, allowed_pairs(b, d, s, s, distance, false, 0)};
 }
 
-ValueId cap_scores(Builder& b, ValueId scores, double softcap, ValueId* tangent) {
-  const ValueId t = ops::tanh(b, ops::div(b, scores, number(b, softcap, scores)));
-  if (tangent != nullptr) *tangent = t;
-  return ops::mul(b, t, number(b, softcap, t));
-}
-
 ValueId packed_places(Builder& b, ValueId cu, int64_t count, int64_t segments, int64_t width) {
   const Segments s = packed_segments(b, cu, count, segments);
   auto whole = [&](int64_t x) { return ops::constant(b, static_cast<double>(x), kScalarInt); };
@@ -191,9 +185,16 @@ ValueId join_heads(Builder& b, ValueId x) {
   return ops::reshape(b, ops::transpose(b, x, {1, 0, 2}), {s[1], s[0] * s[2]});
 }
 
-ValueId drop(Builder& b, const AttentionParts& a, ValueId x, double p) {
-  if (a.keep == kNoValue) return x;
-  return ops::select(b, a.keep, ops::mul(b, x, number(b, 1 / (1 - p), x)), number(b, 0, x));
+ValueId mask_of_heads(Builder& b, const DropHeads& drop, ValueId cu_q, ValueId cu_k, int64_t keys) {
+  const int64_t end = drop.first + drop.heads;
+  const ValueId mask = ops::attention_dropout_mask(b, drop.rng, drop.sample_ids, cu_q, cu_k, drop.p,
+                                                   end, keys, drop.key);
+  return ops::slice(b, mask, 0, drop.first, end);
+}
+
+ValueId dropped(Builder& b, ValueId keep, ValueId x, double p) {
+  if (keep == kNoValue) return x;
+  return ops::select(b, keep, ops::mul(b, x, number(b, 1 / (1 - p), x)), number(b, 0, x));
 }
 
 Cost attention_cost(const NodeView& n, double products) {
@@ -255,11 +256,9 @@ AttentionParts attention_parts(Builder& b, const NodeView& n) {
   a.allowed = ops::broadcast(b, allowed, {d.heads, d.tq, d.tk}, {1, 2});
   if (d.reach > 0) add_bias(b, a, n.input("bias"), distance, allowed);
   if (double p = n.real("dropout"); p > 0)
-    a.keep =
-        ops::slice(b,
-                   ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu_q, cu_k,
-                                               p, d.first_head + d.heads, d.tk, n.text("key")),
-                   0, d.first_head, d.first_head + d.heads);
+    a.keep = mask_of_heads(
+        b, {n.input("rng"), n.input("sample_ids"), p, n.text("key"), d.first_head, d.heads}, cu_q,
+        cu_k, d.tk);
   return a;
 }
 

@@ -35,8 +35,6 @@ struct AttentionParts {
 };
 AttentionParts attention_parts(Builder& b, const NodeView& n);
 
-// softcap * tanh(scores / softcap); `tangent`, if given, receives the tanh.
-ValueId cap_scores(Builder& b, ValueId scores, double softcap, ValueId* tangent = nullptr);
 // The decomposition "by_row_gather" of attention.
 Values attention_by_row(Builder& b, const NodeView& n);
 // i32[count]: of each packed token its place when every segment has a row of `width` places; -1
@@ -50,8 +48,18 @@ struct PackedPairs {
 };
 PackedPairs packed_pairs(Builder& b, ValueId cu, int64_t count, int64_t segments);
 
-ValueId split_heads(Builder& b, ValueId x, int64_t heads);               // [T,H*D] -> [H,T,D]
-ValueId join_heads(Builder& b, ValueId x);                               // [H,T,D] -> [T,H*D]
-ValueId drop(Builder& b, const AttentionParts& a, ValueId x, double p);  // keep ? x/(1-p) : 0
+// Dropout of some heads of a larger attention: its mask bool[heads,Tq,keys] of heads first, first + 1, ....
+struct DropHeads {
+  ValueId rng = kNoValue, sample_ids = kNoValue;
+  double p = 0;
+  std::string key;
+  int64_t first = 0, heads = 0;
+};
+ValueId mask_of_heads(Builder& b, const DropHeads& drop, ValueId cu_q, ValueId cu_k, int64_t keys);
+// keep ? x/(1-p) : 0; x if there is no mask
+ValueId dropped(Builder& b, ValueId keep, ValueId x, double p);
+
+ValueId split_heads(Builder& b, ValueId x, int64_t heads);  // [T,H*D] -> [H,T,D]
+ValueId join_heads(Builder& b, ValueId x);                  // [H,T,D] -> [T,H*D]
 
 }  // namespace hone

@@ -50,7 +50,7 @@ ValueId repeat_heads(Builder& b, ValueId x, int64_t heads) {
 // bool [S, H, Lq, Lk], one row after another: the mask is a function of places in a segment.
 ValueId kept(Builder& b, const NodeView& n, const AttentionDims& d, const Rows& q, const Rows& k,
              ValueId q_tokens, double p) {
-  const std::string key = n.text("key");
+  DropHeads drop{n.input("rng"), kNoValue, p, n.text("key"), d.first_head, d.heads};
   ValueId ids = ops::reshape(b, n.input("sample_ids"), {d.tq, 1});
   ids = ops::reshape(b, ops::gather_rows(b, ids, q_tokens), {d.segments * q.width});
   auto border = [&](int64_t width) {
@@ -59,11 +59,8 @@ ValueId kept(Builder& b, const NodeView& n, const AttentionDims& d, const Rows& 
   ValueId cu_q = border(q.width), cu_k = border(k.width);
   Values masks;
   for (int64_t s = 0; s < d.segments; ++s) {
-    ValueId own = ops::slice(b, ids, 0, s * q.width, (s + 1) * q.width);
-    const int64_t heads = d.first_head + d.heads;
-    ValueId mask =
-        ops::attention_dropout_mask(b, n.input("rng"), own, cu_q, cu_k, p, heads, k.width, key);
-    mask = ops::slice(b, mask, 0, d.first_head, heads);
+    drop.sample_ids = ops::slice(b, ids, 0, s * q.width, (s + 1) * q.width);
+    const ValueId mask = mask_of_heads(b, drop, cu_q, cu_k, k.width);
     masks.push_back(ops::reshape(b, mask, {1, d.heads, q.width, k.width}));
   }
   return ops::concat(b, masks, 0);
@@ -150,10 +147,8 @@ Values attention_by_row(Builder& b, const NodeView& n) {
   ValueId sum = ops::reduce_sum(b, e, {3});
   ValueId lse = ops::add(b, ops::log(b, sum), largest);  // [S, H, Lq]
   ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
-  if (const double share = n.real("dropout"); share > 0) {
-    ValueId keep = kept(b, n, d, q, k, q_tokens, share);
-    p = ops::select(b, keep, ops::mul(b, p, number(b, 1 / (1 - share), p)), zero);
-  }
+  if (const double share = n.real("dropout"); share > 0)
+    p = dropped(b, kept(b, n, d, q, k, q_tokens, share), p, share);
   ValueId out = ops::transpose(b, ops::matmul(b, p, values), {0, 2, 1, 3});  // [S, Lq, H, D]
 
   // Back to packed tokens; one past the last segment has no place.

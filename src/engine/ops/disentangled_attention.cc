@@ -31,7 +31,7 @@ Values decompose_disentangled(Builder& b, const NodeView& n) {
   ValueId sum = ops::reduce_sum(b, e, {2});
   ValueId lse = ops::add(b, ops::log(b, sum), largest);
   ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
-  ValueId out = ops::matmul(b, drop(b, a.dropped, p, p_drop), a.v);
+  ValueId out = ops::matmul(b, dropped(b, a.keep, p, p_drop), a.v);
   return {ops::cast(b, join_heads(b, out), kept), lse};
 }
 

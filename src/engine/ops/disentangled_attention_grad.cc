@@ -37,8 +37,8 @@ Values decompose_disentangled_grad(Builder& b, const NodeView& n) {
   ValueId lse = ops::select(b, empty, zero, n.input("lse"));
   ValueId p =
       ops::exp(b, ops::sub(b, ops::select(b, a.allowed, a.scores, nothing), over_keys(lse)));
-  ValueId dv = ops::matmul(b, drop(b, a.dropped, p, p_drop), dout, true);
-  ValueId dp = drop(b, a.dropped, ops::matmul(b, dout, a.v, false, true), p_drop);
+  ValueId dv = ops::matmul(b, dropped(b, a.keep, p, p_drop), dout, true);
+  ValueId dp = dropped(b, a.keep, ops::matmul(b, dout, a.v, false, true), p_drop);
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
   ValueId ds = ops::mul(b, p, ops::sub(b, dp, over_keys(delta)));
   ds = ops::mul(b, ds, number(b, scale, ds));

@@ -109,12 +109,10 @@ DisentangledParts disentangled_parts(Builder& b, const NodeView& n) {
   }
   a.scores = ops::mul(b, a.scores, number(b, scale, a.scores));
   a.allowed = ops::broadcast(b, pairs.together, {d.heads, d.tokens, d.tokens}, {1, 2});
-  if (p_drop > 0) {
-    const ValueId mask =
-        ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu, cu, p_drop,
-                                    d.first_head + d.heads, d.tokens, n.text("key"));
-    a.dropped.keep = ops::slice(b, mask, 0, d.first_head, d.first_head + d.heads);
-  }
+  if (p_drop > 0)
+    a.keep = mask_of_heads(
+        b, {n.input("rng"), n.input("sample_ids"), p_drop, n.text("key"), d.first_head, d.heads},
+        cu, cu, d.tokens);
   return a;
 }
 

@@ -23,7 +23,7 @@ struct DisentangledParts {
   ValueId by_query = kNoValue, by_key = kNoValue;  // i32[T*T]: query (key) * R + row; -1: no pair
   ValueId scores;                                  // [H,T,T]
   ValueId allowed;                                 // bool [H,T,T]
-  AttentionParts dropped;                          // its mask alone, for drop()
+  ValueId keep = kNoValue;                         // dropout's mask, bool [H,T,T]
 };
 DisentangledParts disentangled_parts(Builder& b, const NodeView& n);
 // Sums of x [H,T,T] by place, [H,T,R]: the gradient of the products that `places` looked up.

@@ -27,11 +27,6 @@ Result<Types> infer_layer_norm_grad(const NodeView& n) {
   return made;
 }
 
-Values with_sums_of_dx(Builder& b, const NodeView& n, Values made) {
-  if (n.flag("sums")) made.push_back(ops::reduce_sum(b, widened(b, made[0]), {0}));
-  return made;
-}
-
 Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
   const DType as = n.out(0).dtype, parameters = n.in(1).dtype;
@@ -40,7 +35,7 @@ Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
     Values made{ops::cast(b, all[0], as), ops::cast(b, all[1], parameters),
                 ops::cast(b, all[2], parameters)};
     if (n.flag("remade")) made.push_back(ops::cast(b, all[3], n.in("dy").dtype));
-    return with_sums_of_dx(b, n, made);
+    return with_row_sums(b, n, std::move(made));
   }
   ValueId v = ops::cast(b, n.input("x"), w.dtype), dy = ops::cast(b, n.input("dy"), w.dtype);
   ValueId size = number(b, static_cast<double>(x.shape[1]), v),
@@ -64,7 +59,7 @@ Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
       y = ops::add(b, y, along_columns(b, ops::cast(b, n.input("beta"), w.dtype), w));
     made.push_back(ops::cast(b, y, n.in("dy").dtype));
   }
-  return with_sums_of_dx(b, n, made);
+  return with_row_sums(b, n, std::move(made));
 }
 
 Cost cost_layer_norm_grad(const NodeView& n) { return elementwise(n, 14); }

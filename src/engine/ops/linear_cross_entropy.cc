@@ -115,10 +115,7 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
                                      logits_type.shape, {1}));
   const double softcap = n.real("softcap");
   ValueId tangent = kNoValue;
-  if (softcap > 0) {
-    tangent = ops::tanh(b, ops::div(b, logits, number(b, softcap, logits)));
-    logits = ops::mul(b, tangent, number(b, softcap, tangent));
-  }
+  if (softcap > 0) logits = cap_scores(b, logits, softcap, &tangent);
   ValueId largest = ops::reduce_max(b, logits, {1});
   ValueId e = ops::exp(b, ops::sub(b, logits, along_rows(b, largest, logits_type)));
   ValueId sum = ops::reduce_sum(b, e, {1});

@@ -115,6 +115,17 @@ ValueId along_columns(Builder& b, ValueId v, const Type& like) {
   return ops::broadcast(b, v, like.shape, {1});
 }
 
+ValueId cap_scores(Builder& b, ValueId scores, double softcap, ValueId* tangent) {
+  const ValueId t = ops::tanh(b, ops::div(b, scores, number(b, softcap, scores)));
+  if (tangent != nullptr) *tangent = t;
+  return ops::mul(b, t, number(b, softcap, t));
+}
+
+Values with_row_sums(Builder& b, const NodeView& n, Values made) {
+  if (n.flag("sums")) made.push_back(ops::reduce_sum(b, widened(b, made[0]), {0}));
+  return made;
+}
+
 ValueId fit(Builder& b, ValueId d, const Type& operand) {
   int rank = b.type(d).rank();
   if (operand.rank() != 0 || rank == 0) return d;

@@ -64,6 +64,10 @@ DType wide(DType t);
 ValueId number(Builder& b, double value, ValueId like);          // [] constant of like's dtype
 ValueId along_rows(Builder& b, ValueId v, const Type& like);     // [T] -> [T,C]
 ValueId along_columns(Builder& b, ValueId v, const Type& like);  // [C] -> [T,C]
+// softcap * tanh(scores / softcap); `tangent`, if given, receives the tanh.
+ValueId cap_scores(Builder& b, ValueId scores, double softcap, ValueId* tangent = nullptr);
+// With attribute `sums` also the sums of the rows of the first result as it is kept, in wide() of its type.
+Values with_row_sums(Builder& b, const NodeView& n, Values made);
 // The gradient `d` of an elementwise result as that of an operand: summed when the operand is [].
 ValueId fit(Builder& b, ValueId d, const Type& operand);
 bool is_constant(const Builder& b, ValueId v, double value);  // made by constant(value)

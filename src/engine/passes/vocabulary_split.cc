@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/ops/ops.h"
+#include "engine/ops/support.h"
 
 namespace hone {
 namespace {
@@ -160,8 +160,7 @@ class HeadOfPart {
                              {tokens_});
     if (in_.bias != kNoValue) z = ops::add(b_, z, ops::gather_rows(b_, in_.bias, local_.rows));
     const double softcap = head_.attrs.real("softcap", 0);
-    if (softcap == 0) return z;
-    return ops::mul(b_, ops::tanh(b_, ops::div(b_, z, plain(b_, softcap))), plain(b_, softcap));
+    return softcap == 0 ? z : cap_scores(b_, z, softcap);
   }
 
   // log-sum-exp over all ranks, less the label's logit. A whole number near the largest log-sum-exp, which has no
