@@ -30,20 +30,10 @@ ValueId lars_trust(Builder& b, UpdateParts& u, const NodeView& n, size_t i, Valu
 
 Values decompose_lars(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
-  const double momentum = u.attr("momentum");
-  const ValueId one = ops::constant(b, 1, {DType::f64, {}}),
-                later = ops::constant(b, 1 - u.attr("dampening"), {DType::f64, {}});
-  const ValueId fresh = ops::select(b, ops::compare(b, u.step(), one, "le"), one, later);
   Values p, buffers;
   for (size_t i = 0; i < u.count(); ++i) {
     const ValueId trust = lars_trust(b, u, n, i, u.gradient(i));
-    ValueId change = u.times(u.gradient_l2(i), trust);
-    if (momentum != 0) {
-      const ValueId g = change;
-      change = ops::add(b, u.scaled(u.state(0, i), momentum), u.times(g, fresh));
-      buffers.push_back(change);
-      if (n.flag("nesterov")) change = ops::add(b, g, u.scaled(change, momentum));
-    }
+    const ValueId change = u.with_momentum(i, u.times(u.gradient_l2(i), trust), buffers);
     p.push_back(ops::sub(b, u.p(i), u.times(change, u.lr())));
   }
   return u.results({p, buffers});

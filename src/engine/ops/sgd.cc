@@ -14,20 +14,9 @@ Result<Types> infer_sgd(const NodeView& n) {
 
 Values decompose_sgd(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
-  const double momentum = u.attr("momentum");
-  const bool nesterov = n.flag("nesterov");
-  ValueId one = ops::constant(b, 1, {DType::f64, {}});
-  ValueId later = ops::constant(b, 1 - u.attr("dampening"), {DType::f64, {}});
-  ValueId fresh = ops::select(b, ops::compare(b, u.step(), one, "le"), one, later);
   Values p, buffers;
   for (size_t i = 0; i < u.count(); ++i) {
-    ValueId change = u.gradient_l2(i);
-    if (momentum != 0) {
-      ValueId g = change;
-      change = ops::add(b, u.scaled(u.state(0, i), momentum), u.times(g, fresh));
-      buffers.push_back(change);
-      if (nesterov) change = ops::add(b, g, u.scaled(change, momentum));
-    }
+    const ValueId change = u.with_momentum(i, u.gradient_l2(i), buffers);
     p.push_back(ops::sub(b, u.p(i), u.times(change, u.lr())));
   }
   return u.results({p, buffers});

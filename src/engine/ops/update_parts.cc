@@ -256,6 +256,19 @@ ValueId UpdateParts::sign(ValueId x) {
                   ops::cast(b_, ops::compare(b_, x, zero, "lt"), t));
 }
 
+ValueId UpdateParts::with_momentum(size_t i, ValueId g, Values& buffers) {
+  const double momentum = attr("momentum");
+  if (momentum == 0) return g;
+  if (fresh_ == kNoValue) {  // 1 in the first step
+    const ValueId one = ops::constant(b_, 1, kScalar),
+                  later = ops::constant(b_, 1 - attr("dampening"), kScalar);
+    fresh_ = ops::select(b_, ops::compare(b_, step_, one, "le"), one, later);
+  }
+  const ValueId buffer = ops::add(b_, scaled(state(0, i), momentum), times(g, fresh_));
+  buffers.push_back(buffer);
+  return n_.flag("nesterov") ? ops::add(b_, g, scaled(buffer, momentum)) : buffer;
+}
+
 Values UpdateParts::results(const std::vector<Values>& lists) {
   const ValueId g_scale = n_.input("g_scale");
   const ValueId zero = ops::sub(b_, g_scale, g_scale);  // NaN unless it is finite

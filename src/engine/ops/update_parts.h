@@ -70,6 +70,9 @@ class UpdateParts {
   ValueId mix(ValueId old, double keep, ValueId fresh, double take);  // keep old + take fresh
   ValueId plus(ValueId x, double addend);
   ValueId sign(ValueId x);  // -1, 0 or 1
+  // SGD's change of p(i) (sgd.cc), given the gradient, with attributes momentum, dampening and nesterov; state 0 is
+  // the buffer, whose new version goes to `buffers`. Without momentum g itself.
+  ValueId with_momentum(size_t i, ValueId g, Values& buffers);
   // step_size m / (sqrt(v) / root + eps): AdamW's change of p.
   ValueId adam_change(ValueId m, ValueId v, ValueId step_size, ValueId root);
   // The results, given the new p and states, with the rule for a g_scale that is not finite.
@@ -88,6 +91,7 @@ class UpdateParts {
   std::vector<int64_t> halved_;  // that are kept as halves
   std::vector<int64_t> keys_;    // by weight; empty: p' is rounded to the nearest
   ValueId step_;
+  ValueId fresh_ = kNoValue;  // with_momentum's share of the gradient
 };
 
 }  // namespace hone
