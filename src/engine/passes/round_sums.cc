@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/graph/op.h"
+#include "engine/passes/simplify.h"
 
 namespace hone {
 namespace {
@@ -13,16 +14,15 @@ bool is_plain_cast(const Node& n) { return n.op->name == "cast" && !n.attrs.flag
 
 class RoundSums {
  public:
-  explicit RoundSums(Program& program) : p_(program), readers_(p_.values.size()) {
+  explicit RoundSums(Program& program)
+      : p_(program),
+        uses_(count_uses(program)),
+        reader_(program.values.size(), -1),
+        gone_(program.nodes.size(), false) {
     p_.renumber_producers();
     for (size_t i = 0; i < p_.nodes.size(); ++i)
       for (const ValueId v : p_.nodes[i].in)
-        if (v != kNoValue) readers_[at(v)].push_back(i);
-    // A value that the program returns or keeps has a reader outside of the nodes.
-    for (const Named& o : p_.outputs) readers_[at(o.value)].push_back(p_.nodes.size());
-    for (const State& s : p_.states)
-      if (s.next != kNoValue) readers_[at(s.next)].push_back(p_.nodes.size());
-    gone_.resize(p_.nodes.size(), false);
+        if (v != kNoValue) reader_[at(v)] = static_cast<int32_t>(i);
   }
 
   bool run() {
@@ -36,9 +36,8 @@ class RoundSums {
 
  private:
   static size_t at(ValueId v) { return static_cast<size_t>(v); }
-  bool has_one_reader(ValueId v, size_t reader) const {
-    return readers_[at(v)].size() == 1 && readers_[at(v)][0] == reader;
-  }
+  // The node that alone uses the value; -1: there is none.
+  int32_t only_reader(ValueId v) const { return uses_[at(v)] == 1 ? reader_[at(v)] : -1; }
 
   bool round(size_t i) {
     Node& sum = p_.nodes[i];
@@ -46,24 +45,24 @@ class RoundSums {
     if (sum.op->name != "scatter_add_rows" || !view.has("acc")) return false;
     const ValueId wide = view.input("acc"), made = sum.out[0];
     const int32_t widens = p_.values[at(wide)].node;
-    if (widens < 0 || !is_plain_cast(p_.nodes[at(widens)]) || !has_one_reader(wide, i))
+    const int32_t narrows = only_reader(made);
+    if (widens < 0 || narrows < 0 || !is_plain_cast(p_.nodes[at(widens)]) || only_reader(wide) < 0)
       return false;
-    if (readers_[at(made)].size() != 1 || readers_[at(made)][0] >= p_.nodes.size()) return false;
-    const size_t narrows = readers_[at(made)][0];
     const ValueId narrow = p_.nodes[at(widens)].in[0];
-    const Node& rounds = p_.nodes[narrows];
+    const Node& rounds = p_.nodes[at(narrows)];
     const bool is_narrow = size_of(p_.type(narrow).dtype) == 2;
     if (!is_narrow || !is_plain_cast(rounds) || p_.type(rounds.out[0]) != p_.type(narrow))
       return false;
     sum.in[view.slot("acc")] = narrow;
     sum.out[0] = rounds.out[0];
-    gone_[at(widens)] = gone_[narrows] = true;
+    gone_[at(widens)] = gone_[at(narrows)] = true;
     return true;
   }
 
   Program& p_;
-  std::vector<std::vector<size_t>> readers_;  // by value: nodes
-  std::vector<bool> gone_;                    // by node
+  const std::vector<int32_t> uses_;  // by value: nodes, outputs and states that take it
+  std::vector<int32_t> reader_;      // by value: the last node that reads it
+  std::vector<bool> gone_;           // by node
 };
 
 }  // namespace
