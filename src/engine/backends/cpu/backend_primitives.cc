@@ -1,8 +1,11 @@
 // Primitives as threaded loops. They serve scalars, small tensors and ops that no fused kernel
 // covers; what a step spends time in has a kernel of its own.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <span>
 
 #include "base/core/philox.h"
 #include "engine/backends/cpu/backend_support.h"
@@ -242,25 +245,48 @@ Run gather_rows(const NodeView& n) {
   };
 }
 
-// Onto rows in 16 bits: each is summed in f32, at the first token of its id, and rounded once.
-Run scatter_onto_halves(const NodeView& n) {
+// row += the rows `tokens` of dy, one after another in f32, rounded once.
+void add_to_halves(bool is_bf16, const float* dy, std::span<const int32_t> tokens, int64_t columns,
+                   uint16_t* row) {
+  std::array<float, 256> sums;
+  for (int64_t first = 0; first < columns; first += std::ssize(sums)) {
+    const auto width = static_cast<size_t>(std::min(std::ssize(sums), columns - first));
+    uint16_t* const to = row + first;
+    for (size_t c = 0; c < width; ++c) sums[c] = is_bf16 ? bf16_to_f32(to[c]) : f16_to_f32(to[c]);
+    for (const int32_t token : tokens) {
+      const float* const from = dy + token * columns + first;
+      for (size_t c = 0; c < width; ++c) sums[c] += from[c];
+    }
+    for (size_t c = 0; c < width; ++c) to[c] = is_bf16 ? f32_to_bf16(sums[c]) : f32_to_f16(sums[c]);
+  }
+}
+
+// Onto rows in 16 bits. The workspace has the tokens in the order of their ids.
+Kernel scatter_onto_halves(const NodeView& n) {
   const int64_t count = n.in(0).count(), columns = n.in(1).shape[1], bytes = n.out(0).bytes();
   const bool is_bf16 = n.out(0).dtype == DType::bf16;
-  return [=](const KernelArgs& a) {
-    const int32_t* ids = static_cast<const int32_t*>(a.in[0]);
-    auto* out = static_cast<uint16_t*>(a.out[0]);
-    if (a.in[2] != out && bytes > 0) std::memcpy(out, a.in[2], static_cast<size_t>(bytes));
-    for (int64_t i = 0; i < count; ++i) {
-      if (ids[i] < 0 || std::find(ids, ids + i, ids[i]) != ids + i) continue;
-      for (int64_t c = 0; c < columns; ++c) {
-        uint16_t& to = out[ids[i] * columns + c];
-        float sum = is_bf16 ? bf16_to_f32(to) : f16_to_f32(to);
-        for (int64_t k = i; k < count; ++k)
-          if (ids[k] == ids[i]) sum += in(a, 1)[k * columns + c];
-        to = is_bf16 ? f32_to_bf16(sum) : f32_to_f16(sum);
-      }
-    }
-  };
+  return {"cpu.loop.scatter_add_rows", 4 * count, [=](const KernelArgs& a) {
+            const int32_t* ids = in_i32(a, 0);
+            auto* out = static_cast<uint16_t*>(a.out[0]);
+            if (a.in[2] != out && bytes > 0) std::memcpy(out, a.in[2], static_cast<size_t>(bytes));
+            auto* order = static_cast<int32_t*>(a.workspace);
+            int64_t used = 0;
+            for (int32_t i = 0; i < count; ++i)
+              if (ids[i] >= 0) order[used++] = i;
+            std::sort(order, order + used, [ids](int32_t x, int32_t y) {
+              return ids[x] != ids[y] ? ids[x] < ids[y] : x < y;
+            });
+            pool_of(a).parallel_for(used, [&](int64_t begin, int64_t end, int) {
+              for (int64_t i = begin; i < end; ++i) {
+                const int32_t id = ids[order[i]];
+                if (i > 0 && ids[order[i - 1]] == id) continue;
+                int64_t last = i;
+                while (last < used && ids[order[last]] == id) ++last;
+                add_to_halves(is_bf16, in(a, 1), {order + i, order + last}, columns,
+                              out + id * columns);
+              }
+            });
+          }};
 }
 
 template <class T>
@@ -480,11 +506,12 @@ struct Divide {
   }
 };
 
-template <class T>
-Run scattered_rows(const NodeView& n) {
+Result<Kernel> scattered_rows(const NodeView& n, int threads) {
   if (n.out(0).dtype != n.in(1).dtype) return scatter_onto_halves(n);
-  if constexpr (std::is_floating_point_v<T>) return scatter_add_rows<T>(n);
-  return {};
+  return over_type(1, [](const NodeView& of, auto x) -> Run {
+    if constexpr (std::is_floating_point_v<decltype(x)>) return scatter_add_rows<decltype(x)>(of);
+    return {};
+  })(n, threads);
 }
 
 }  // namespace
@@ -522,8 +549,7 @@ Makers loop_makers() {
       {"constant",
        over_type(kResult, [](const NodeView& n, auto x) { return constant<decltype(x)>(n); })},
       {"iota", over_type(kResult, [](const NodeView& n, auto x) { return iota<decltype(x)>(n); })},
-      {"scatter_add_rows",
-       over_type(1, [](const NodeView& n, auto x) { return scattered_rows<decltype(x)>(n); })},
+      {"scatter_add_rows", scattered_rows},
       {"matmul", over_type(0,
                            [](const NodeView& n, auto x) -> Run {
                              if constexpr (std::is_floating_point_v<decltype(x)>)
