@@ -107,7 +107,6 @@ std::vector<float> joined_columns(const std::vector<float>& now, const std::vect
 
 Status take_principal_parts(Session& session, const ModelConfig& config) {
   const std::vector<ParamSpec> params = family_of(config).params(config);
-  ThreadPool threads;
   for (const std::string& layer : adapted_layers(config)) {
     const auto of = std::find_if(params.begin(), params.end(),
                                  [&](const ParamSpec& p) { return p.name == layer + ".weight"; });
@@ -124,7 +123,7 @@ Status take_principal_parts(Session& session, const ModelConfig& config) {
     std::vector<float> w = weight_values(session, *of);
     const int64_t m = of->shape[of->in_out ? 1 : 0], n = of->shape[of->in_out ? 0 : 1];
     if (of->in_out) w = turned(w, n, m);
-    const FirstMatrices first = split_layer(*config.adapter, layer, w, m, n, threads);
+    const FirstMatrices first = split_layer(*config.adapter, layer, w, m, n, session.pool());
     write_values(session, of->name, of->in_out ? turned(w, m, n) : w);
     write_values(session, a, first.a);
     write_values(session, b, first.b);
