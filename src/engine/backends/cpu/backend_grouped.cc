@@ -49,7 +49,7 @@ int64_t unit_columns(int64_t columns, int64_t groups, int threads) {
   return parts_of(parts_of(columns, parts), kColumnStep) * kColumnStep;
 }
 
-// The weights of groups in blocks: a unit widens its part alone.
+// The weights of groups in blocks: a unit has all rows of its group, and widens its part of the weights once.
 struct GroupBlocks {
   BlockOperands operands;
   int64_t bytes = 0;  // of a part in f32; 0: the weights are floats
@@ -77,64 +77,83 @@ Status set_types(const NodeView& n, Gemm& g, bool in_blocks) {
   return Ok{};
 }
 
+// The product of all groups in units of rows and columns of a group.
+struct GroupUnits {
+  Gemm g;  // of all columns
+  bool in_blocks = false;
+  GroupBlocks weights;
+  int64_t width = 0, rows = 0;  // of a unit
+  int64_t height = 0;           // rows that are multiplied at once
+  int64_t gemm_bytes = 0;
+
+  int64_t across() const { return parts_of(g.n, width); }
+  int64_t count(const int32_t* starts, int64_t e) const {
+    return parts_of(starts[e + 1] - starts[e], rows) * across();
+  }
+  int64_t bytes() const { return gemm_bytes + weights.bytes; }  // of the workspace of a thread
+
+  void multiply(const KernelArgs& a, int64_t e, int64_t unit, char* own) const {
+    const int32_t* starts = in_i32(a, 2);
+    const int64_t first = starts[e] + unit / across() * rows,
+                  last = std::min<int64_t>(first + rows, starts[e + 1]),
+                  column = unit % across() * width;
+    Gemm call = g;
+    call.n = std::min(width, g.n - column);
+    if (in_blocks)
+      weights.widen(a, call, g.n, e, column, reinterpret_cast<float*>(own + gemm_bytes));
+    else
+      call.b = element(a.in[1], g.b_type, e * g.k * g.n + column * (g.trans_b ? g.ldb : 1));
+    for (int64_t row = first; row < last; row += height) {
+      call.m = std::min(height, last - row);
+      call.a = element(a.in[0], g.a_type, row * g.k);
+      call.c = out(a, 0) + row * g.n + column;
+      gemm(call, own, alone());
+    }
+  }
+};
+
 // Groups have other numbers of rows in each step. All take the path of their mean, so that the bits of a row
 // depend neither on the rows beside it nor on their number; a few rows in all are multiplied one by one.
 Result<Kernel> multiplied_groups(const NodeView& n, int threads) {
   if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
   const int64_t rows = n.in(0).shape[0], groups = n.in(2).shape[0] - 1;
-  const bool in_blocks = n.node.op->name == "grouped_blocks";
-  GroupBlocks weights;
-  if (in_blocks) weights.operands = HONE_TRY(block_operands(n, n.in(1).shape));
-  Gemm g;
+  GroupUnits units;
+  units.in_blocks = n.node.op->name == "grouped_blocks";
+  if (units.in_blocks) units.weights.operands = HONE_TRY(block_operands(n, n.in(1).shape));
+  Gemm& g = units.g;
   g.k = n.in(0).shape[1];
   g.n = n.out(0).shape[1];
   g.trans_b = n.flag("trans_w");
   g.lda = g.k;
   g.ldb = g.trans_b ? g.k : g.n;
   g.ldc = g.n;
-  HONE_TRY(set_types(n, g, in_blocks));
+  HONE_TRY(set_types(n, g, units.in_blocks));
   const bool one_by_one = rows <= kGemmSmallRows && !g.bf16 && !g.f16;
   if (!one_by_one) g.rows_like = std::max(rows / groups, kGemmSmallRows + 1);
-  const int64_t height = one_by_one ? 1 : std::min(rows, kUnitRows),
-                width = unit_columns(g.n, groups, threads);
+  units.height = one_by_one ? 1 : std::clamp<int64_t>(rows, 1, kUnitRows);
+  units.rows = units.in_blocks ? std::max<int64_t>(rows, 1) : units.height;
+  units.width = unit_columns(g.n, groups, threads);
   Gemm sized = g;
-  sized.n = std::min(width, g.n);
-  int64_t bytes = 0;
-  for (const int64_t m : {height, std::min(height, kGemmFewRows)}) {
+  sized.n = std::min(units.width, g.n);
+  for (const int64_t m : {units.height, std::min(units.height, kGemmFewRows)}) {
     sized.m = m;
-    bytes = std::max(bytes, whole_lines(gemm_workspace_bytes(sized, 1)));
+    units.gemm_bytes = std::max(units.gemm_bytes, whole_lines(gemm_workspace_bytes(sized, 1)));
   }
-  sized.m = height;
+  sized.m = units.height;
   const GemmSums sums = gemm_sums(sized);
-  if (in_blocks) weights.bytes = whole_lines(4 * sized.n * g.k);
-  const int64_t each = bytes + weights.bytes;  // of the workspace of a thread
-  const std::string kept = in_blocks                              ? "." + n.text("scheme")
+  if (units.in_blocks) units.weights.bytes = whole_lines(4 * sized.n * g.k);
+  const std::string kept = units.in_blocks                        ? "." + n.text("scheme")
                            : g.b_type == Element::bf16 && !g.bf16 ? ".bf16"
                                                                   : "";
-  return Kernel{
-      fmt::format("cpu.grouped_matmul{}{}.k{}{}", *sums.parts ? "_" : "", sums.parts, sums.block_k,
-                  kept),
-      each * threads, [=](const KernelArgs& a) {
-        const int32_t* starts = in_i32(a, 2);
-        const int64_t across = parts_of(g.n, width);
-        const auto count = [&](int64_t e) {
-          return parts_of(starts[e + 1] - starts[e], height) * across;
-        };
-        for_units(pool_of(a), groups, count, [&](int64_t e, int64_t unit, int thread) {
-          const int64_t row = starts[e] + unit / across * height, column = unit % across * width;
-          Gemm call = g;
-          call.m = std::min<int64_t>(height, starts[e + 1] - row);
-          call.n = std::min(width, g.n - column);
-          call.a = element(a.in[0], g.a_type, row * g.k);
-          char* const own = static_cast<char*>(a.workspace) + thread * each;
-          if (in_blocks)
-            weights.widen(a, call, g.n, e, column, reinterpret_cast<float*>(own + bytes));
-          else
-            call.b = element(a.in[1], g.b_type, e * g.k * g.n + column * (g.trans_b ? g.ldb : 1));
-          call.c = out(a, 0) + row * g.n + column;
-          gemm(call, own, alone());
-        });
-      }};
+  return Kernel{fmt::format("cpu.grouped_matmul{}{}.k{}{}", *sums.parts ? "_" : "", sums.parts,
+                            sums.block_k, kept),
+                units.bytes() * threads, [=](const KernelArgs& a) {
+                  const auto count = [&](int64_t e) { return units.count(in_i32(a, 2), e); };
+                  for_units(pool_of(a), groups, count, [&](int64_t e, int64_t unit, int thread) {
+                    units.multiply(a, e, unit,
+                                   static_cast<char*>(a.workspace) + thread * units.bytes());
+                  });
+                }};
 }
 
 Result<Kernel> outer_groups(const NodeView& n, int threads) {
