@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/comm/group.h"
 #include "engine/comm/sums.h"
-#include "engine/device/rank_work.h"
+#include "engine/device/rank_messages.h"
 #include "engine/ops/collective_parts.h"
 
 namespace hone {
@@ -13,58 +12,36 @@ namespace {
 
 // Work, and lists that its rounds use again.
 struct HostRankWork : RankWork {
-  explicit HostRankWork(RankWork w) : RankWork(std::move(w)) {
-    for (const RankRound& r : rounds) {
-      sends.reserve(std::max(sends.capacity(), r.sends.size()));
-      receives.reserve(std::max(receives.capacity(), r.receives.size()));
-    }
+  explicit HostRankWork(RankWork w) : RankWork(std::move(w)), messages(*this) {
     terms.reserve(static_cast<size_t>(ranks) + 1);
   }
-  std::vector<Send> sends;  // of one round
-  std::vector<Receive> receives;
+  RankMessages messages;
   std::vector<const std::byte*> terms;  // of one sum, by rank
 };
 
-const std::byte* operand(const KernelArgs& a, const RankPiece& p) {
-  return static_cast<const std::byte*>(a.in[p.tensor]) + p.begin;
-}
-std::byte* result(const KernelArgs& a, size_t tensor, int64_t begin) {
-  return static_cast<std::byte*>(a.out[tensor]) + begin;
-}
-
 Status do_round(HostRankWork& w, const RankRound& round, Group* group, const KernelArgs& a) {
-  auto* scratch = static_cast<std::byte*>(a.workspace);
-  w.sends.clear();
-  w.receives.clear();
-  for (const RankSend& s : round.sends) {
-    const std::byte* from =
-        s.of_result ? result(a, s.piece.tensor, s.piece.begin) : operand(a, s.piece);
-    w.sends.push_back({s.to, {from, static_cast<size_t>(s.piece.bytes)}});
-  }
-  for (const RankReceive& r : round.receives) {
-    std::byte* to = r.scratch >= 0 ? scratch + r.scratch : result(a, r.piece.tensor, r.piece.begin);
-    w.receives.push_back({r.from, {to, static_cast<size_t>(r.piece.bytes)}});
-  }
-  if (group) HONE_TRY(group->exchange(w.sends, w.receives));
+  const auto* scratch = static_cast<const std::byte*>(a.workspace);
+  w.messages.set(round, a);
+  if (group) HONE_TRY(group->exchange(w.messages.sends, w.messages.receives));
   const int64_t present =
       w.present < 0 ? w.ranks : *static_cast<const int64_t*>(a.in[static_cast<size_t>(w.present)]);
   for (const RankSum& s : round.sums) {
     w.terms.clear();
     if (s.onto >= 0)
-      w.terms.push_back(operand(a, {static_cast<size_t>(s.onto), s.begin, s.own.bytes}));
+      w.terms.push_back(rank_operand(a, {static_cast<size_t>(s.onto), s.begin, s.own.bytes}));
     for (int64_t q = 0; q < std::min(present, w.ranks); ++q)
-      w.terms.push_back(q == w.rank ? operand(a, s.own) : scratch + w.block(q) + s.at);
-    sum_terms(w.dtype, s.own.bytes / size_of(w.dtype), w.terms, result(a, s.own.tensor, s.begin),
-              nullptr);
+      w.terms.push_back(q == w.rank ? rank_operand(a, s.own) : scratch + w.block(q) + s.at);
+    sum_terms(w.dtype, s.own.bytes / size_of(w.dtype), w.terms,
+              rank_result(a, s.own.tensor, s.begin), nullptr);
   }
   return Ok{};
 }
 
 Status do_work(HostRankWork& w, Group* group, const KernelArgs& a) {
   for (const RankKept& k : w.kept)
-    if (std::byte* to = result(a, k.own.tensor, k.begin);
-        to != operand(a, k.own) && k.own.bytes > 0)
-      std::memcpy(to, operand(a, k.own), static_cast<size_t>(k.own.bytes));
+    if (std::byte* to = rank_result(a, k.own.tensor, k.begin);
+        to != rank_operand(a, k.own) && k.own.bytes > 0)
+      std::memcpy(to, rank_operand(a, k.own), static_cast<size_t>(k.own.bytes));
   for (const RankRound& round : w.rounds) HONE_TRY(do_round(w, round, group, a));
   return Ok{};
 }

@@ -2,7 +2,7 @@
 
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/device/accesses.h"
-#include "engine/device/rank_work.h"
+#include "engine/device/rank_messages.h"
 
 namespace hone::cuda {
 namespace {
@@ -11,6 +11,7 @@ class GpuRankWork {
  public:
   GpuRankWork(RankWork work, CudaDevice& device, RankComm* comm, CUfunction sum)
       : work_(std::move(work)),
+        messages_(work_),
         device_(device),
         comm_(comm),
         sum_(sum),
@@ -22,48 +23,26 @@ class GpuRankWork {
     auto& queue = static_cast<CudaQueue&>(a.queue);
     queue.run(begin_);
     for (const RankKept& k : work_.kept)
-      if (std::byte* to = result(a, k.own.tensor, k.begin); to != operand(a, k.own))
-        a.queue.copy(to, operand(a, k.own), k.own.bytes);
+      if (std::byte* to = rank_result(a, k.own.tensor, k.begin); to != rank_operand(a, k.own))
+        a.queue.copy(to, rank_operand(a, k.own), k.own.bytes);
     for (const RankRound& r : work_.rounds) {
-      exchange(r, a, queue);
+      messages_.set(r, a);
+      if (comm_ != nullptr) comm_->exchange(messages_.sends, messages_.receives, queue);
       for (const RankSum& s : r.sums) add(s, a, queue);
     }
     queue.run(end_);
   }
 
  private:
-  static const std::byte* operand(const KernelArgs& a, const RankPiece& p) {
-    return static_cast<const std::byte*>(a.in[p.tensor]) + p.begin;
-  }
-  static std::byte* result(const KernelArgs& a, size_t tensor, int64_t begin) {
-    return static_cast<std::byte*>(a.out[tensor]) + begin;
-  }
-
-  void exchange(const RankRound& r, const KernelArgs& a, CudaQueue& queue) {
-    sends_.clear();
-    receives_.clear();
-    for (const RankSend& s : r.sends) {
-      const std::byte* from =
-          s.of_result ? result(a, s.piece.tensor, s.piece.begin) : operand(a, s.piece);
-      sends_.push_back({s.to, {from, static_cast<size_t>(s.piece.bytes)}});
-    }
-    for (const RankReceive& from : r.receives) {
-      std::byte* to = from.scratch >= 0 ? static_cast<std::byte*>(a.workspace) + from.scratch
-                                        : result(a, from.piece.tensor, from.piece.begin);
-      receives_.push_back({from.from, {to, static_cast<size_t>(from.piece.bytes)}});
-    }
-    if (comm_ != nullptr) comm_->exchange(sends_, receives_, queue);
-  }
-
   void add(const RankSum& s, const KernelArgs& a, CudaQueue& queue) {
     if (s.own.bytes == 0) return;
     const int64_t size = size_of(work_.dtype);
-    const void* own = operand(a, s.own);
+    const void* own = rank_operand(a, s.own);
     const void* onto =
-        s.onto < 0 ? nullptr : operand(a, {static_cast<size_t>(s.onto), s.begin, s.own.bytes});
+        s.onto < 0 ? nullptr : rank_operand(a, {static_cast<size_t>(s.onto), s.begin, s.own.bytes});
     const void* others = static_cast<const std::byte*>(a.workspace) + s.at;
     const void* present = work_.present < 0 ? nullptr : a.in[static_cast<size_t>(work_.present)];
-    void* out = result(a, s.own.tensor, s.begin);
+    void* out = rank_result(a, s.own.tensor, s.begin);
     int64_t count = s.own.bytes / size, step = work_.block_bytes / size;
     int rank = static_cast<int>(work_.rank), ranks = static_cast<int>(work_.ranks);
     void* arguments[] = {&own, &onto, &others, &present, &out, &count, &step, &rank, &ranks};
@@ -81,12 +60,11 @@ class GpuRankWork {
   }
 
   const RankWork work_;
+  RankMessages messages_;
   CudaDevice& device_;
   RankComm* const comm_;
   const CUfunction sum_;
   const std::function<void()> begin_, end_;
-  std::vector<Send> sends_;
-  std::vector<Receive> receives_;
 };
 
 }  // namespace
