@@ -79,25 +79,27 @@ bool names_tpus(std::string_view device) {
                      [&](const TpuSheet& sheet) { return name == sheet.name; });
 }
 
-bool is_of_one_host(const TpuSlice& slice) {
-  const std::string& name = slice.device->name;
-  return slice.devices <= (name == "v4" || name == "v5p" ? 4 : 8);
+// Whether its links make a torus of three dimensions, not two.
+static bool is_solid(const TpuSlice& slice) {
+  return slice.device->name == "v4" || slice.device->name == "v5p";
 }
+
+bool is_of_one_host(const TpuSlice& slice) { return slice.devices <= (is_solid(slice) ? 4 : 8); }
 
 std::string topology_of(const TpuSlice& slice) {
   const std::string& name = slice.device->name;
-  const bool is_solid = name == "v4" || name == "v5p";
+  const bool solid = is_solid(slice);
   int64_t chips = slice.devices / (name == "v2" || name == "v3" ? 2 : 1);
   std::array<int64_t, 3> sides{1, 1, 1};
   // Doubles the shortest side each time, the last one first; a plane of 2 x 2 comes before the third side.
   for (size_t turn = 0; chips > 1; ++turn, chips /= 2) {
     if (chips % 2 != 0) return "";
-    const size_t axis = is_solid && turn >= 2 ? 2 - (turn - 2) % 3 : 1 - turn % 2;
+    const size_t axis = solid && turn >= 2 ? 2 - (turn - 2) % 3 : 1 - turn % 2;
     sides[axis] *= 2;
   }
   if (sides[2] > 1) std::sort(sides.begin(), sides.end());
   std::string text = name + ":" + std::to_string(sides[0]) + "x" + std::to_string(sides[1]);
-  if (is_solid) text += "x" + std::to_string(sides[2]);
+  if (solid) text += "x" + std::to_string(sides[2]);
   return text;
 }
 
