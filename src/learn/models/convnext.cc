@@ -52,8 +52,7 @@ Status read_convnext_config(ModelConfig& c) {
 
 ValueId norm_of_pixels(ModelGraph& g, const std::string& at, ValueId x, double eps) {
   const Shape shape = g.b.type(x).shape;
-  const int64_t rows = shape[0] * shape[1] * shape[2];
-  return ops::reshape(g.b, g.layer_norm(at, ops::reshape(g.b, x, {rows, shape[3]}), eps), shape);
+  return ops::reshape(g.b, g.layer_norm(at, rows_of_places(g.b, x), eps), shape);
 }
 
 // One block under `at`; x [B,H,W,C].
@@ -61,19 +60,16 @@ ValueId convnext_layer(ModelGraph& g, const std::string& at, ValueId x, double d
   Builder& b = g.b;
   const ModelConfig& c = g.config;
   const Shape shape = b.type(x).shape;
-  const int64_t channels = shape[3], rows = shape[0] * shape[1] * shape[2];
+  const int64_t channels = shape[3];
   ConvLayer by_channel = square_conv(kWindow, 1, channels, channels);
   by_channel.bias = true;
   by_channel.std = g.init_std;
   ValueId y = conv2d(g, at + "dwconv", x, channels, by_channel);
-  y = ops::reshape(b, norm_of_pixels(g, at + "layernorm", y, kNormEps), {rows, channels});
+  y = rows_of_places(b, norm_of_pixels(g, at + "layernorm", y, kNormEps));
   y = activate(b, g.linear(at + "pwconv1", y, kWiden * channels), c.text("hidden_act", "gelu"));
   y = g.linear(at + "pwconv2", y, channels);
-  if (const double scale = c.real("layer_scale_init_value", 1e-6); scale > 0) {
-    ParamSpec spec{at + "layer_scale_parameter", {channels}, ParamSpec::Init::ones};
-    spec.ones = scale;
-    y = ops::affine_channels(b, y, g.weight(std::move(spec)));
-  }
+  if (const double scale = c.real("layer_scale_init_value", 1e-6); scale > 0)
+    y = scaled_channels(g, at + "layer_scale_parameter", y, scale);
   return ops::add(b, x, ops::reshape(b, drop_path(g, y, drop), shape));
 }
 
@@ -86,9 +82,8 @@ ValueId convnext_body(ModelGraph& g) {
   ValueId x = kNoValue;
   {
     Builder::Scope s(b, "embeddings");
-    ConvLayer cut{.kernel_h = r.patch_h, .kernel_w = r.patch_w, .bias = true};
-    cut.windows.stride = {r.patch_h, r.patch_w};
-    x = conv2d(g, prefix + "embeddings.patch_embeddings", g.pixels, r.sizes[0], cut);
+    x = conv2d(g, prefix + "embeddings.patch_embeddings", g.pixels, r.sizes[0],
+               patch_conv(r.patch_h, r.patch_w));
     x = norm_of_pixels(g, prefix + "embeddings.layernorm", x, kNormEps);
   }
   const double last = static_cast<double>(std::max<int64_t>(1, c.layers - 1));
@@ -99,9 +94,7 @@ ValueId convnext_body(ModelGraph& g) {
     if (stage > 0) {
       Builder::Scope s(b, fmt::format("stages.{}.downsampling_layer", stage));
       x = norm_of_pixels(g, at + "downsampling_layer.0", x, kNormEps);
-      ConvLayer half{.kernel_h = 2, .kernel_w = 2, .bias = true};
-      half.windows.stride = {2, 2};
-      x = conv2d(g, at + "downsampling_layer.1", x, r.sizes[stage], half);
+      x = conv2d(g, at + "downsampling_layer.1", x, r.sizes[stage], patch_conv(2, 2));
     }
     for (int64_t i = 0; i < r.depths[stage]; ++i, ++layer) {
       Builder::Scope s(b, fmt::format("stages.{}.layers.{}", stage, i));
@@ -110,16 +103,11 @@ ValueId convnext_body(ModelGraph& g) {
       x = convnext_layer(g, fmt::format("{}layers.{}.", at, i), x, drop);
     }
   }
-  const Shape shape = b.type(x).shape;
-  return ops::reshape(b, x, {shape[0] * shape[1] * shape[2], shape[3]});
+  return rows_of_places(b, x);
 }
 
 HeadLayer convnext_head(ModelGraph& g, ValueId hidden) {
-  Builder& b = g.b;
-  const int64_t images = b.type(g.pixels).shape[0], channels = b.type(hidden).shape[1],
-                places = b.type(hidden).shape[0] / images;
-  const ValueId pooled =
-      ops::global_pool(b, ops::reshape(b, hidden, {images, places, 1, channels}));
+  const ValueId pooled = mean_of_places(g, hidden);
   ++g.depth;
   const ValueId x =
       g.layer_norm("convnext.layernorm", pooled, g.config.real("layer_norm_eps", 1e-12));

@@ -19,6 +19,12 @@ ConvLayer square_conv(int64_t kernel, int64_t stride, int64_t out, int64_t group
   return o;
 }
 
+ConvLayer patch_conv(int64_t height, int64_t width) {
+  ConvLayer o{.kernel_h = height, .kernel_w = width, .bias = true};
+  o.windows.stride = {height, width};
+  return o;
+}
+
 ValueId conv2d(ModelGraph& g, const std::string& at, ValueId x, int64_t out, const ConvLayer& o) {
   const int64_t in = g.b.type(x).shape[3];
   ParamSpec spec{at + ".weight", {out, in / o.groups, o.kernel_h, o.kernel_w}};
@@ -95,6 +101,30 @@ ValueId drop_path(ModelGraph& g, ValueId x, double p) {
   const int64_t rows = g.b.type(x).count() / std::max<int64_t>(1, shape.back());
   const ValueId flat = ops::reshape(g.b, x, {rows, shape.back()});
   return ops::reshape(g.b, ops::drop_path(g.b, flat, g.rng, g.image_ids, p, g.b.scope()), shape);
+}
+
+ValueId scaled_channels(ModelGraph& g, const std::string& name, ValueId x, double first) {
+  ParamSpec spec{name, {g.b.type(x).shape[1]}, ParamSpec::Init::ones};
+  spec.ones = first;
+  return ops::affine_channels(g.b, x, g.weight(std::move(spec)));
+}
+
+ValueId rows_of_places(Builder& b, ValueId x) {
+  const Shape shape = b.type(x).shape;
+  return ops::reshape(b, x, {shape[0] * shape[1] * shape[2], shape[3]});
+}
+
+ValueId mean_of_places(ModelGraph& g, ValueId x) {
+  Builder& b = g.b;
+  const int64_t images = b.type(g.pixels).shape[0], channels = b.type(x).shape[1],
+                places = b.type(x).shape[0] / images;
+  return ops::global_pool(b, ops::reshape(b, x, {images, places, 1, channels}));
+}
+
+ValueId for_images(ModelGraph& g, ValueId table) {
+  const Shape shape = g.b.type(table).shape;
+  const ValueId rows = ops::reshape(g.b, table, {shape[1], shape[2]});
+  return ops::broadcast(g.b, rows, {g.b.type(g.pixels).shape[0], shape[1], shape[2]}, {1, 2});
 }
 
 void make_sequences(ModelGraph& g, int64_t tokens) {

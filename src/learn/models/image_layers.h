@@ -17,6 +17,8 @@ struct ConvLayer {
 // A square kernel with this stride, padded so that stride 1 keeps the size; the first weights are those of
 // kaiming_normal_ by fan_out.
 ConvLayer square_conv(int64_t kernel, int64_t stride, int64_t out, int64_t groups = 1);
+// Patches of this size side by side, with a bias.
+ConvLayer patch_conv(int64_t height, int64_t width);
 
 // By the weights `at`.weight [out,C/groups,h,w] and `at`.bias [out].
 ValueId conv2d(ModelGraph& g, const std::string& at, ValueId x, int64_t out, const ConvLayer& o);
@@ -36,6 +38,16 @@ ValueId batch_norm(ModelGraph& g, const std::string& at, ValueId x, const BatchN
 // Stochastic depth: drops whole images of x (any shape whose first dimension is B, or [T,C] of equal
 // numbers of rows) in training. The scope names the place.
 ValueId drop_path(ModelGraph& g, ValueId x, double p);
+
+// x [T,C] times the weight [C] of this name, which begins with `first` everywhere.
+ValueId scaled_channels(ModelGraph& g, const std::string& name, ValueId x, double first);
+
+// x [B,H,W,C] -> [B H W,C]
+ValueId rows_of_places(Builder& b, ValueId x);
+// The mean of each image's places; x [B P,C] -> [B,C].
+ValueId mean_of_places(ModelGraph& g, ValueId x);
+// A table [1,P,C] for each image, [B,P,C].
+ValueId for_images(ModelGraph& g, ValueId table);
 
 // Sets the inputs of tokens in `g` for B sequences of `tokens` each: cu_seqlens, positions and, for training,
 // sample_ids. Attention and dropout then work as on texts.

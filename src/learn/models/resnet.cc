@@ -59,10 +59,7 @@ Status read_resnet_config(ModelConfig& c) {
 
 // torchvision's names are timm's.
 std::string layout_of_resnet(const std::function<bool(const std::string&)>& has) {
-  for (const char* layout : {"", kWrappedTimmLayout})
-    if (has(std::string(layout) + "conv1.weight") && has(std::string(layout) + "bn1.weight"))
-      return *layout == 0 ? kTimmLayout : layout;
-  return "";
+  return timm_layout_of(has, {"conv1.weight", "bn1.weight"});
 }
 
 // Names of a convolution and of its norm.
@@ -133,18 +130,14 @@ ValueId resnet_body(ModelGraph& g) {
       const int64_t stride = i == 0 && (stage > 0 || r.first) ? 2 : 1;
       x = block(g, r, stage, i, x, r.sizes[stage], stride);
     }
-  const Shape shape = b.type(x).shape;
-  return ops::reshape(b, x, {shape[0] * shape[1] * shape[2], shape[3]});
+  return rows_of_places(b, x);
 }
 
 HeadLayer resnet_head(ModelGraph& g, ValueId hidden) {
-  Builder& b = g.b;
   g.of_head = true;
   ++g.depth;
-  const int64_t images = b.type(g.pixels).shape[0], channels = b.type(hidden).shape[1],
-                places = b.type(hidden).shape[0] / images;
-  const ValueId pooled =
-      ops::global_pool(b, ops::reshape(b, hidden, {images, places, 1, channels}));
+  const int64_t channels = g.b.type(hidden).shape[1];
+  const ValueId pooled = mean_of_places(g, hidden);
   // torch's nn.Linear: kaiming_uniform_ with a = sqrt(5), and the same bound for the bias.
   const double bound = 1 / std::sqrt(static_cast<double>(channels));
   const std::string at = is_timm_layout(g.config) ? timm_prefix(g.config) + "fc" : "classifier.1";

@@ -136,10 +136,7 @@ SwinNames names_of_swin(const ModelConfig& c) {
           .timm = true};
 }
 std::string layout_of_swin(const std::function<bool(const std::string&)>& has) {
-  for (const char* layout : {"", kWrappedTimmLayout})
-    if (has(std::string(layout) + "layers.0.blocks.0.attn.qkv.weight"))
-      return *layout == 0 ? kTimmLayout : layout;
-  return "";
+  return timm_layout_of(has, {"layers.0.blocks.0.attn.qkv.weight"});
 }
 
 // Blocks of one stage that share their windows; x [T,C].
@@ -261,8 +258,7 @@ ValueId swin_embeddings(ModelGraph& g, const SwinConfig& s, const SwinNames& nam
   Builder::Scope scope(b, "embeddings");
   const Shape pixels = b.type(g.pixels).shape;
   const TokenGrid t = s.tokens(pixels[1], pixels[2], names.timm);
-  ConvLayer cut{.kernel_h = s.patch_h, .kernel_w = s.patch_w, .bias = true};
-  cut.windows.stride = {s.patch_h, s.patch_w};
+  ConvLayer cut = patch_conv(s.patch_h, s.patch_w);
   cut.windows.padding = {0, 0, std::max<int64_t>(0, t.rows * s.patch_h - pixels[1]),
                          std::max<int64_t>(0, t.columns * s.patch_w - pixels[2])};
   const int64_t tokens = t.rows * t.columns;
@@ -273,8 +269,7 @@ ValueId swin_embeddings(ModelGraph& g, const SwinConfig& s, const SwinNames& nam
   if (s.absolute) {
     const ParamSpec spec{
         "swin.embeddings.position_embeddings", {1, tokens, s.width}, ParamSpec::Init::zeros};
-    const ValueId places = ops::broadcast(b, ops::reshape(b, g.weight(spec), {tokens, s.width}),
-                                          {pixels[0], tokens, s.width}, {1, 2});
+    const ValueId places = for_images(g, g.weight(spec));
     x = ops::add(b, x, ops::reshape(b, places, {pixels[0] * tokens, s.width}));
   }
   return g.dropout(x, g.config.real("hidden_dropout_prob", 0));
@@ -334,11 +329,7 @@ ValueId swin_body(ModelGraph& g) {
 }
 
 HeadLayer swin_head(ModelGraph& g, ValueId hidden) {
-  Builder& b = g.b;
-  const int64_t images = b.type(g.pixels).shape[0], channels = b.type(hidden).shape[1],
-                places = b.type(hidden).shape[0] / images;
-  const ValueId pooled =
-      ops::global_pool(b, ops::reshape(b, hidden, {images, places, 1, channels}));
+  const ValueId pooled = mean_of_places(g, hidden);
   g.of_head = true;
   ++g.depth;
   return image_classifier(g, names_of_swin(g.config).head, pooled);

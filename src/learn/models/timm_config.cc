@@ -187,6 +187,15 @@ std::string timm_prefix(const ModelConfig& c) {
   return c.layout == kWrappedTimmLayout ? kWrappedTimmLayout : "";
 }
 
+std::string timm_layout_of(const std::function<bool(const std::string&)>& has,
+                           std::initializer_list<const char*> weights) {
+  for (const std::string prefix : {"", kWrappedTimmLayout})
+    if (std::all_of(weights.begin(), weights.end(),
+                    [&](const char* name) { return has(prefix + name); }))
+      return prefix.empty() ? kTimmLayout : prefix;
+  return "";
+}
+
 bool is_timm_config(const json& config) {
   const json type = config.value("model_type", json());
   const json architecture = config.value("architecture", json());

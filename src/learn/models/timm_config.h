@@ -2,6 +2,10 @@
 // model_type timm_wrapper, as Transformers writes it, whose names of weights begin with "timm_model.".
 #pragma once
 
+#include <functional>
+#include <initializer_list>
+#include <string>
+
 #include "base/core/error.h"
 #include "base/core/json.h"
 #include "learn/models/config.h"
@@ -15,6 +19,9 @@ inline bool is_timm_layout(const ModelConfig& c) {
 }
 // "timm_model.", "" of other layouts.
 std::string timm_prefix(const ModelConfig& c);
+// The layout of a file that has all of these weights, in timm's names without the prefix; "": it is not timm's.
+std::string timm_layout_of(const std::function<bool(const std::string&)>& has,
+                           std::initializer_list<const char*> weights);
 
 bool is_timm_config(const nlohmann::json& config);
 // The config of the family with the keys of Transformers. H2301: an architecture that hone does not have;

@@ -58,10 +58,7 @@ VitNames names_of(const ModelConfig& c, const VitStyle& style) {
           .fused = true};
 }
 std::string layout_of_vit(const std::function<bool(const std::string&)>& has) {
-  for (const char* layout : {"", kWrappedTimmLayout})
-    if (has(std::string(layout) + "blocks.0.attn.qkv.weight"))
-      return *layout == 0 ? kTimmLayout : layout;
-  return "";
+  return timm_layout_of(has, {"blocks.0.attn.qkv.weight"});
 }
 
 // Tables of one row or some, [1,rows,C]. timm does not decay them.
@@ -126,13 +123,6 @@ ValueId interpolated(ModelGraph& g, ValueId table, int64_t first, const Patches&
   return ops::concat(b, {of_class, ops::reshape(b, both, {1, to.count(), c})}, 1);
 }
 
-// The table's rows for each of B images, [B,rows,C].
-ValueId for_images(ModelGraph& g, ValueId table, int64_t images) {
-  const Shape shape = g.b.type(table).shape;
-  const ValueId rows = ops::reshape(g.b, table, {shape[1], shape[2]});
-  return ops::broadcast(g.b, rows, {images, shape[1], shape[2]}, {1, 2});
-}
-
 // [B*N,C]; sets the inputs of tokens.
 ValueId embeddings(ModelGraph& g, const VitStyle& style, const VitNames& names) {
   Builder& b = g.b;
@@ -150,13 +140,12 @@ ValueId embeddings(ModelGraph& g, const VitStyle& style, const VitNames& names) 
   const int64_t more = style.distils ? 2 : 1, tokens = p.count() + more;
   ValueId where = tokens_table(g, names.places, own.count() + more);
   where = interpolated(g, where, more, own, p);
-  ConvLayer cut{.kernel_h = p.height, .kernel_w = p.width, .bias = true};
-  cut.windows.stride = {p.height, p.width};
-  const ValueId patches = conv2d(g, names.patches, g.pixels, c.hidden, cut);
-  Values parts{for_images(g, of_class, images)};
-  if (style.distils) parts.push_back(for_images(g, distilled, images));
+  const ValueId patches =
+      conv2d(g, names.patches, g.pixels, c.hidden, patch_conv(p.height, p.width));
+  Values parts{for_images(g, of_class)};
+  if (style.distils) parts.push_back(for_images(g, distilled));
   parts.push_back(ops::reshape(b, patches, {images, p.count(), c.hidden}));
-  const ValueId x = ops::add(b, ops::concat(b, parts, 1), for_images(g, where, images));
+  const ValueId x = ops::add(b, ops::concat(b, parts, 1), for_images(g, where));
   make_sequences(g, tokens);
   return g.dropout(ops::reshape(b, x, {images * tokens, c.hidden}),
                    c.real("hidden_dropout_prob", 0));
@@ -177,9 +166,7 @@ struct VitLayer {
 
   ValueId drop_onto(ValueId y, ValueId residual, const char* scale) const {
     if (dino) {
-      ParamSpec spec{at + scale, {c.hidden}, ParamSpec::Init::ones};
-      spec.ones = c.real("layerscale_value", 1);
-      y = ops::affine_channels(b, y, g.weight(std::move(spec)));
+      y = scaled_channels(g, at + scale, y, c.real("layerscale_value", 1));
       return ops::add(b, drop_path(g, y, c.real("drop_path_rate", 0)), residual);
     }
     return few ? ops::add(b, g.dropout_of_sequences(y, drop), residual)
