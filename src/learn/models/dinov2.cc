@@ -42,6 +42,7 @@ Family family_dinov2() {
   Family f = vit_family(
       {.name = "dinov2", .model_types = {{"dinov2", "Dinov2", kUsualDinov2}}, .body = dinov2_body});
   f.read_config = read_dinov2_config;
+  f.image_processor = "ConvNextImageProcessor";
   f.dropouts.push_back("drop_path_rate");
   f.unread.clear();
   f.layout = nullptr;

@@ -41,6 +41,8 @@ struct Family {
   std::vector<HeadOffer> heads = {};
   Status (*read_config)(ModelConfig& c) = nullptr;  // fills the common fields, checks its own
   bool reads_text = true;  // has a vocabulary and positions; false: it reads images (image_model.h)
+  // The type of the processor for images of a model that comes without one.
+  const char* image_processor = "ConvNextImageProcessor";
   ValueId (*body)(ModelGraph& g) = nullptr;  // -> hidden states [T,C] (of the decoder)
   HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;  // hidden [T,C], or rows of it
   // Layers carry states from token to token beside keys and values (ModelGraph::carried).

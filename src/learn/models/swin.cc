@@ -343,6 +343,7 @@ Family family_swin() {
           .heads = {{Head::image_classification, "ForImageClassification"}},
           .read_config = read_swin_config,
           .reads_text = false,
+          .image_processor = "ViTImageProcessor",
           .body = swin_body,
           .head = swin_head,
           .dropouts = {"hidden_dropout_prob", "attention_probs_dropout_prob", "drop_path_rate"},

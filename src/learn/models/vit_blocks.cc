@@ -259,6 +259,7 @@ Family vit_family(Family f) {
   f.heads = {{Head::image_classification, "ForImageClassification"}};
   f.read_config = read_vit_config;
   f.reads_text = false;
+  f.image_processor = "ViTImageProcessor";
   f.head = vit_head;
   f.dropouts = {"hidden_dropout_prob", "attention_probs_dropout_prob"};
   f.body_prefix = f.name + ".";

@@ -49,10 +49,8 @@ Result<ImageProcessor> read_or_make(const std::string& other, const Pretrained& 
     return read_processor(Json(HONE_TRY(parse_json(HONE_TRY(file_store().read(file)), file))),
                           file);
   if (model.config.timm) return processor_of_timm(*model.config.timm, model.name);
-  const std::string& family = model.config.family;
-  const bool transformer = family == "vit" || family == "deit" || family == "swin";
-  return make_processor(transformer ? "ViTImageProcessor" : "ConvNextImageProcessor", form.height,
-                        !transformer);
+  const std::string type = family_of(model.config).image_processor;
+  return make_processor(type, form.height, type != "ViTImageProcessor");
 }
 
 }  // namespace
