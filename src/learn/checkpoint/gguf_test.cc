@@ -74,7 +74,8 @@ TEST(Gguf, Names) {
   EXPECT_EQ(hf_name_of(layout("gpt2"), "blk.0.attn_qkv.bias"), "transformer.h.0.attn.c_attn.bias");
   for (const char* none :
        {"", "x", "blk.weight", "blk..attn_q.weight", "blk.1attn_q.weight", "blk.-1.attn_q.weight",
-        "blk.99999999999999999999.attn_q.weight", "blk.0.ffn_gate_exps.weight", "token_embd.scale"})
+        "blk.03.attn_q.weight", "blk.-0.attn_q.weight", "blk.99999999999999999999.attn_q.weight",
+        "blk.0.ffn_gate_exps.weight", "token_embd.scale"})
     EXPECT_EQ(hf_name_of(layout("llama"), none), "") << none;
 }
 

@@ -21,16 +21,18 @@ std::string_view look_back(const std::vector<GgufName>& names, std::string_view 
   return {};
 }
 
-// "blk.3.x" -> 3 and "x"; nullopt: the tensor is of no layer.
+// "blk.3.x" -> 3 and "x"; nullopt: the tensor is of no layer. Not "blk.03.x": a layer has one name.
 std::optional<std::pair<int64_t, std::string_view>> split_layer(std::string_view name,
                                                                 std::string_view prefix) {
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
   int64_t layer = 0;
   const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), layer);
-  if (ec != std::errc() || end == name.data() + name.size() || *end != '.' || layer < 0)
+  const auto digits = static_cast<size_t>(end - name.data());
+  if (ec != std::errc() || digits == name.size() || *end != '.' || layer < 0 ||
+      name.substr(0, digits) != std::to_string(layer))
     return std::nullopt;
-  return std::pair{layer, name.substr(static_cast<size_t>(end - name.data()) + 1)};
+  return std::pair{layer, name.substr(digits + 1)};
 }
 
 bool has_ending(const std::string& name, const std::vector<const char*>& endings) {
@@ -72,6 +74,11 @@ std::vector<const GgufPart*> parts_of_weight(const GgufLayout& layout, const std
   for (const GgufPart& part : layout.parts)
     if (part.weight == of_layer->second) found.push_back(&part);
   return found;
+}
+
+std::string hf_part_name(const GgufLayout& layout, const GgufPart& part,
+                         const std::string& ggml_name) {
+  return fmt::format("{}{}.{}", layout.layers, split_layer(ggml_name, kBlock)->first, part.weight);
 }
 
 std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
@@ -185,11 +192,10 @@ std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
     const auto ggml = look_back(layout.once, base);
     return ggml.empty() ? "" : std::string(ggml) + suffix;
   }
-  base.remove_prefix(layout.layers.size());
-  const size_t end = base.find('.');
-  if (end == base.npos) return "";
-  const auto ggml = look_back(layout.of_layer, base.substr(end + 1));
-  return ggml.empty() ? "" : fmt::format("{}{}.{}{}", kBlock, base.substr(0, end), ggml, suffix);
+  const auto of_layer = split_layer(base, layout.layers);
+  if (!of_layer) return "";
+  const auto ggml = look_back(layout.of_layer, of_layer->second);
+  return ggml.empty() ? "" : fmt::format("{}{}.{}{}", kBlock, of_layer->first, ggml, suffix);
 }
 
 bool is_turned(const GgufLayout& layout, const std::string& hf_name) {

@@ -251,8 +251,7 @@ class GgufSource final : public WeightSource {
   // One of the tensors that make a weight.
   Status take_part(const GgufTensor& t, const GgufLayout& layout, const GgufPart& part,
                    const GgufHeads& of) {
-    const std::string layer = t.name.substr(4, t.name.size() - 4 - part.gguf.size());  // "3."
-    const std::string name = layout.layers + layer + part.weight;
+    const std::string name = hf_part_name(layout, part, t.name);
     const size_t rank = t.shape.size();
     if (rank < 1 || rank > 3) return unsupported(t, "has no place for its axes");
     Source s{t.format, t.shape[rank == 3 ? 1 : rank - 1], rank == 3 ? t.shape[2] : 1};

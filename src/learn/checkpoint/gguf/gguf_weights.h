@@ -37,6 +37,9 @@ std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name); 
 const GgufPart* part_of_file(const GgufLayout& layout, const std::string& ggml_name);
 // The tensors of the file that hold the weight, in the order of their parts; empty: it has none of this kind.
 std::vector<const GgufPart*> parts_of_weight(const GgufLayout& layout, const std::string& hf_name);
+// "model.layers.3.mlp.experts.up" of the part, for the tensor "blk.3.ffn_up_exps.weight".
+std::string hf_part_name(const GgufLayout& layout, const GgufPart& part,
+                         const std::string& ggml_name);
 // "blk.3.ffn_up_exps.weight" of the part `gguf`, for the weight "model.layers.3.mlp.experts.up".
 std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
                            const std::string& hf_name);
