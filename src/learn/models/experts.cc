@@ -259,6 +259,11 @@ Status check_experts(const ModelConfig& c, const ExpertStyle& style) {
   return Ok{};
 }
 
+Status check_shared_expert(const ModelConfig& c) {
+  return check_range(fmt::format("'{}'", kSharedInner), HONE_TRY(c.integer(kSharedInner)), 1,
+                     kLargestSize);
+}
+
 bool is_dense_in_qwen(const ModelConfig& c, int64_t layer) {
   if (const auto it = c.config.find("mlp_only_layers"); it != c.config.end() && it->is_array())
     for (const nlohmann::json& one : *it)
@@ -307,6 +312,17 @@ void add_experts(GgufLayout& g, const ExpertStyle& style) {
                                      {"ffn_up_exps", style.up},
                                      {"ffn_down_exps", style.down}})
     g.of_layer.push_back({name, at + "experts.*." + weight});
+}
+
+void add_shared_expert(GgufLayout& g, const ExpertStyle& style) {
+  const std::string at = style.at;
+  g.keys.push_back({"expert_shared_feed_forward_length", kSharedInner});
+  for (const auto& [name, weight] : {std::pair{"ffn_gate_inp_shexp", "shared_expert_gate"},
+                                     {"ffn_gate_shexp", "shared_expert.gate_proj"},
+                                     {"ffn_up_shexp", "shared_expert.up_proj"},
+                                     {"ffn_down_shexp", "shared_expert.down_proj"}})
+    g.of_layer.push_back({name, at + weight});
+  g.left_out.push_back({".shared_expert_gate.weight", 0});
 }
 
 ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x) {

@@ -9,6 +9,9 @@ namespace hone {
 
 struct GgufLayout;  // gguf_layout.h
 
+// config.json's key of ExpertStyle::shared_inner.
+inline constexpr const char* kSharedInner = "shared_expert_intermediate_size";
+
 // The parts that families differ in; what it says by itself is Qwen3-MoE.
 struct ExpertStyle {
   const char* at = "mlp.";  // in a layer; its router is `at`gate.weight [E,C]
@@ -37,6 +40,8 @@ void name_expert_count(ModelConfig& c, const ExpertStyle& style);
 // Sizes are in range, and no key asks for something that hone does not compute, such as noise of the router.
 // H2302, H2303.
 Status check_experts(const ModelConfig& c, const ExpertStyle& style);
+// kSharedInner is in range. H2302.
+Status check_shared_expert(const ModelConfig& c);
 // Whether the layer has a usual MLP by the keys of Qwen: mlp_only_layers, decoder_sparse_step.
 bool is_dense_in_qwen(const ModelConfig& c, int64_t layer);
 // The matrices of experts among the weights, by the names of Transformers' stacked parameters:
@@ -51,6 +56,8 @@ ValueId experts_of(ModelGraph& g, const ExpertStyle& style, const std::string& a
                    const Routing& routing);
 // Adds the experts' keys and tensors to a layout, in the place of those of usual MLPs.
 void add_experts(GgufLayout& g, const ExpertStyle& style);
+// Adds the shared expert's key and tensors to a layout.
+void add_shared_expert(GgufLayout& g, const ExpertStyle& style);
 // The experts of the layer `h` ("model.layers.3.") for x [T,C] -> [T,C].
 ValueId experts(ModelGraph& g, const ExpertStyle& style, const std::string& h, ValueId x);
 

@@ -176,7 +176,7 @@ ExpertStyle qwen35_experts(const ModelConfig& c) {
   ExpertStyle style;
   if (is_next(c))
     style = {.normalizes = c.flag("norm_topk_prob", true), .is_dense = is_dense_in_qwen};
-  const auto shared = c.integer("shared_expert_intermediate_size", 512);
+  const auto shared = c.integer(kSharedInner, 512);
   style.shared_inner = shared.ok() ? *shared : 0;
   return style;
 }
@@ -218,9 +218,7 @@ Status read_qwen35_config(ModelConfig& c) {
                                 "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"}));
   HONE_TRY(check_layer_count(c));
   if (is_next(c)) HONE_TRY(c.integer("decoder_sparse_step", 1));
-  if (qwen35_style(c).experts)
-    HONE_TRY(check_range("'shared_expert_intermediate_size'",
-                         HONE_TRY(c.integer("shared_expert_intermediate_size")), 1, kLargestSize));
+  if (qwen35_style(c).experts) HONE_TRY(check_shared_expert(c));
   for (const char* key : {"linear_key_head_dim", "linear_value_head_dim", "linear_num_key_heads",
                           "linear_num_value_heads"})
     HONE_TRY(check_range(fmt::format("'{}'", key), HONE_TRY(c.integer(key)), 1, kLargestSize));
@@ -318,12 +316,7 @@ const GgufLayout* gguf_of_qwen35_moe() {
     std::erase_if(g.keys, [](const GgufKey& key) { return key.gguf == "feed_forward_length"; });
     g.needed = {"num_hidden_layers", "hidden_size", "num_attention_heads"};
     add_experts(g, {});
-    g.keys.push_back({"expert_shared_feed_forward_length", "shared_expert_intermediate_size"});
-    rename_tensors(g, {{"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
-                       {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-                       {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-                       {"ffn_down_shexp", "mlp.shared_expert.down_proj"}});
-    g.left_out.push_back({".shared_expert_gate.weight", 0});
+    add_shared_expert(g, {});
     return g;
   }();
   return &layout;

@@ -40,8 +40,7 @@ LlamaStyle qwen_moe_style(const ModelConfig& c) {
   if (is_qwen3) s.before_rotation = norm_of_heads;
   s.experts =
       ExpertStyle{.normalizes = c.flag("norm_topk_prob", false), .is_dense = is_dense_in_qwen};
-  if (const auto inner = c.integer("shared_expert_intermediate_size", 5632);
-      !is_qwen3 && inner.ok())
+  if (const auto inner = c.integer(kSharedInner, 5632); !is_qwen3 && inner.ok())
     s.experts->shared_inner = *inner;
   return s;
 }
@@ -61,10 +60,7 @@ Status read_qwen_moe_config(ModelConfig& c) {
                                {"max_window_layers"}));
   HONE_TRY(c.integer("decoder_sparse_step", 1));
   HONE_TRY(c.integer("max_window_layers", 28));
-  if (!is_qwen3) {
-    const int64_t shared = HONE_TRY(c.integer("shared_expert_intermediate_size"));
-    HONE_TRY(check_range("'shared_expert_intermediate_size'", shared, 1, kLargestSize));
-  }
+  if (!is_qwen3) HONE_TRY(check_shared_expert(c));
   if (!c.flag("use_sliding_window", false)) return Ok{};
   c.window = HONE_TRY(c.integer("sliding_window", 4096));
   return is_qwen3 ? Status(Ok{}) : name_windows(c);
@@ -94,12 +90,7 @@ GgufLayout qwen_moe_gguf(const char* architecture, const char* head_dim_key) {
 const GgufLayout* gguf_of_qwen2_moe() {
   static const GgufLayout layout = [] {
     GgufLayout g = qwen_moe_gguf("qwen2moe", "");
-    g.keys.push_back({"expert_shared_feed_forward_length", "shared_expert_intermediate_size"});
-    rename_tensors(g, {{"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
-                       {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-                       {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-                       {"ffn_down_shexp", "mlp.shared_expert.down_proj"}});
-    g.left_out = {{".shared_expert_gate.weight", 0}};
+    add_shared_expert(g, {});
     return g;
   }();
   return &layout;
