@@ -2,12 +2,10 @@
 
 #include <filesystem>
 
+#include "base/core/url.h"
 #include "base/store/store.h"
 
 namespace hone {
-namespace {
-bool is_url(const std::string& path) { return path.find("://") != std::string::npos; }
-}  // namespace
 
 void close_to_others(const std::string& path) {
   if (is_url(path)) return;

@@ -1,5 +1,6 @@
 // The outcome of a run, and its place.
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/hash.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/display.h"
@@ -35,7 +36,7 @@ OrderedJson PipelineOutcome::json() const {
 }
 
 std::string folder_of_root(const std::string& root) {
-  if (root.find("://") == std::string::npos) return without_end_slash(root);
+  if (!is_url(root)) return without_end_slash(root);
   return user_state_folder() + "/pipelines/" +
          sha256_of_text(without_end_slash(root)).substr(0, 16);
 }
@@ -46,7 +47,7 @@ std::string link_to_run(const std::string& root, const std::string& run,
   if (root.starts_with("gs://"))
     return "https://console.cloud.google.com/storage/browser/" + place.substr(5) +
            (project.empty() ? "" : "?project=" + project);
-  if (root.find("://") != std::string::npos) return place;
+  if (is_url(root)) return place;
   if (place.starts_with("/")) return "file://" + place;
   std::string here(4096, '\0');
   if (::getcwd(here.data(), here.size()) == nullptr) return place;

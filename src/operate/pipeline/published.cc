@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/core/url.h"
 
 namespace hone {
 namespace {
@@ -24,8 +25,7 @@ std::map<std::string, std::string> published_environment(const std::string& fold
 
 std::string published_place(const std::string& path) {
   const std::string folder = environment(kFolder), url = environment(kUrl);
-  if (folder.empty() || url.empty() || path.find('/') == std::string::npos ||
-      path.find("://") != std::string::npos)
+  if (folder.empty() || url.empty() || path.find('/') == std::string::npos || is_url(path))
     return path;
   const std::string whole = absolute_path(path);
   if (!whole.starts_with(folder + "/")) return path;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/core/url.h"
 #include "base/store/store.h"
 #include "operate/pipeline/pipeline.h"
 #include "operate/pipeline/state.h"
@@ -27,7 +28,7 @@ class RunRecord {
   std::string log_of(const std::string& step, const char* end = ".log") const {
     return folder() + "/logs/" + step + end;
   }
-  bool in_bucket() const { return run.root.find("://") != std::string::npos; }
+  bool in_bucket() const { return is_url(run.root); }
 
   // Creates the folder and locks it until destruction or the end of the process. Errors: H3164,
   // H3165.

@@ -1,6 +1,7 @@
 #include "operate/registry/database.h"
 
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/http.h"
 #include "operate/registry/errors.h"
 
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& address) {
     if (path.starts_with('/') && path.size() > 1) return open_sqlite(path.substr(1));
   } else if (address.starts_with("postgresql://") || address.starts_with("postgres://")) {
     return open_postgres(address);
-  } else if (!address.empty() && address.find("://") == std::string::npos) {
+  } else if (!address.empty() && !is_url(address)) {
     return open_sqlite(address);
   }
   return Error(err::kRegistryAddress,

@@ -4,6 +4,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/url.h"
 #include "base/store/http.h"
 #include "base/store/mapped_file.h"
 #include "base/store/store.h"
@@ -93,7 +94,7 @@ Status send_version(Registry& registry, MlflowClient& client, const ModelVersion
                     std::string& number) {
   const MlflowRun run = HONE_TRY(send_run(registry, client, v));
   std::string source = v.source;
-  if (source.find("://") == std::string::npos) {
+  if (!is_url(source)) {
     const MlflowRun folder{run.id, run.artifact_uri + "/model", {}};
     for (const std::string& name : HONE_TRY(model_files(v.source))) {
       const auto file = HONE_TRY(MappedFile::open(v.source + "/" + name));

@@ -5,6 +5,7 @@
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
 #include "operate/monitor/origin.h"
@@ -21,7 +22,7 @@ constexpr const char *kResultsFile = "all_results.json", *kLogFile = "hone_log.j
                      *kRunFile = "hone_run.json";
 
 std::string whole_path(const std::string& path) {
-  if (path.empty() || path.find("://") != std::string::npos) return without_end_slash(path);
+  if (path.empty() || is_url(path)) return without_end_slash(path);
   return without_end_slash(std::filesystem::absolute(path).lexically_normal().string());
 }
 
@@ -72,7 +73,7 @@ OrderedJson hashed_data(const ModelToRegister& model, const OrderedJson& setting
     for (const OrderedJson& name : setting.is_array() ? setting : OrderedJson::array({setting})) {
       if (!name.is_string() || name.get<std::string>().empty()) continue;
       const std::string given = name.get<std::string>();
-      if (given.find("://") != std::string::npos) continue;
+      if (is_url(given)) continue;
       const std::string path = (std::filesystem::path(folder) / given).lexically_normal().string();
       if (!is_file(path) && !is_folder(path)) continue;
       const Result<std::string> hash = hash_data(without_end_slash(path));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/core/url.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/rows.h"
 
@@ -106,7 +107,7 @@ Result<ModelVersion> Registry::add_version(const ModelVersion& given, const Regi
                                       column, where),
                           {value, given.model, number}));
       }
-      if (given.source.find("://") != std::string::npos)
+      if (is_url(given.source))
         HONE_TRY(db_->run(
             "UPDATE hone_versions SET source = ?, files = ? WHERE model = ? AND number = ?",
             {redact_text(given.source), dump_json(given.files), given.model, number}));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/url.h"
 #include "base/store/store.h"
 
 namespace hone {
@@ -27,7 +28,7 @@ class LiveFile {
   Status close();
 
   const std::string& path() const { return path_; }
-  bool in_bucket() const { return path_.find("://") != std::string::npos; }
+  bool in_bucket() const { return is_url(path_); }
   // The error of writes since the last call, to be logged; "": none.
   std::string take_failure() { return std::exchange(failure_, {}); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/core/url.h"
 #include "base/store/store.h"
 #include "learn/data/formats/rows.h"
 #include "learn/data/rows/files.h"
@@ -165,8 +166,7 @@ OrderedJson sets_json(const DataPlaces& places, const std::vector<RunRow>& runs)
 std::optional<std::string> path_below(const std::string& folder, const std::string& path) {
   std::error_code failed;
   const fs::path root = fs::canonical(folder, failed);
-  if (failed || path.find('\0') != std::string::npos || path.find("://") != std::string::npos)
-    return {};
+  if (failed || path.find('\0') != std::string::npos || is_url(path)) return {};
   const fs::path at = fs::canonical(root / path, failed);
   if (failed) return {};
   const fs::path relative = at.lexically_relative(root);

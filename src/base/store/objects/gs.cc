@@ -7,6 +7,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/crc32c.h"
 #include "base/store/credentials/google.h"
 #include "base/store/objects/listing.h"
@@ -322,7 +323,7 @@ Result<std::unique_ptr<Bucket>> open_gs(const std::string&, const std::string& b
   if (server.empty()) server = environment("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE");
   const bool other = !server.empty();
   if (!other) server = "https://storage.googleapis.com";
-  if (server.find("://") == std::string::npos) server = "http://" + server;
+  if (!is_url(server)) server = "http://" + server;
   while (server.ends_with('/')) server.pop_back();
   // Another server gets only the credentials that were named for this program.
   bool named = false;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "operate/pipeline/compile/errors.h"
 
 namespace hone {
@@ -50,7 +51,7 @@ void each_reference(const PipelineStep& step, const Visit& visit) {
 
 // A URL, or a name of the hub; not a path of this machine.
 bool is_elsewhere(const std::string& place) {
-  return place.find("://") != std::string::npos && !place.starts_with("file://");
+  return is_url(place) && !place.starts_with("file://");
 }
 
 }  // namespace

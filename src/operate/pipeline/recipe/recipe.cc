@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/store.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/recipe/recipe_machines.h"
@@ -25,7 +26,7 @@ bool is_t5(const std::string& model) {
 bool has_content(const std::string& place) {
   if (place.starts_with("hf://")) return false;
   const auto info = file_store().info(place);
-  return info.ok() ? info->exists : place.find("://") != std::string::npos;
+  return info.ok() ? info->exists : is_url(place);
 }
 
 std::string pipeline_name(const Recipe& r) {
