@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "learn/models/adapter.h"
 #include "learn/models/errors.h"
 #include "learn/models/family.h"
+#include "learn/models/image_model.h"
 
 namespace hone {
 namespace {
@@ -145,6 +147,23 @@ TEST(Declare, WeightsComeInTheOrderOfFirstUse) {
   ModelGraph g(b, c, ModelGraph::Mode::eval);
   add_model_states(g, false);
   EXPECT_THROW(g.matrix("transformer.wte.weight", 11, 5), Bug);
+}
+
+// Beside an adapter batch norms read the running statistics, and leave them.
+TEST(Declare, StatisticsMoveUnlessAnAdapterIsTrained) {
+  ModelConfig c = read_model_config({{"model_type", "resnet"},
+                                     {"embedding_size", 4},
+                                     {"hidden_sizes", {4, 8}},
+                                     {"depths", {1, 1}},
+                                     {"layer_type", "basic"}})
+                      .value();
+  const auto moved = moved_statistics(c);
+  // The stem has a norm, each block two, and the shortcut of the second one; each a mean and a variance.
+  ASSERT_EQ(moved.size(), 2u * (1 + 2 * 2 + 1));
+  EXPECT_EQ(moved[0].first, "resnet.embedder.embedder.normalization.running_mean");
+  EXPECT_EQ(moved[0].second, Shape{4});
+  c.adapter = std::make_shared<const Adapter>();
+  EXPECT_TRUE(moved_statistics(c).empty());
 }
 
 }  // namespace

@@ -23,6 +23,14 @@ std::vector<std::string> label_names(const ModelConfig& c) {
   return names;
 }
 
+std::vector<std::pair<std::string, Shape>> moved_statistics(const ModelConfig& c) {
+  std::vector<std::pair<std::string, Shape>> all;
+  if (c.adapter) return all;
+  for (const ParamSpec& p : family_of(c).params(c))
+    if (p.moves && !p.shape.empty()) all.emplace_back(p.name, p.shape);
+  return all;
+}
+
 Status check_image_size(const ModelConfig& c, int64_t height, int64_t width) {
   const ImageForm form = image_form(c);
   if (!form.any_size && (height != form.height || width != form.width))

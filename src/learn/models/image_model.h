@@ -32,6 +32,9 @@ ImageForm image_form(const ModelConfig& c);
 // LABEL_1, ...; as many as config_labels().
 std::vector<std::string> label_names(const ModelConfig& c);
 
+// The running statistics that training moves, name and shape; not the counts of batches. Beside an adapter none moves.
+std::vector<std::pair<std::string, Shape>> moved_statistics(const ModelConfig& c);
+
 // H2302 if the model reads images of another size alone, or larger ones.
 Status check_image_size(const ModelConfig& c, int64_t height, int64_t width);
 

@@ -336,10 +336,7 @@ Status choose_image_head(const ImageSettings& s, ModelConfig& config) {
 
 // Refuses batch norms that differ between ranks.
 Status check_sync(const ImageSettings& s, const ModelConfig& config) {
-  const auto params = family_of(config).params(config);
-  const bool has_statistics =
-      std::any_of(params.begin(), params.end(), [](const ParamSpec& p) { return p.moves; });
-  if (s.sync_bn || s.ranks->data().ranks == 1 || !has_statistics) return Ok{};
+  if (s.sync_bn || s.ranks->data().ranks == 1 || moved_statistics(config).empty()) return Ok{};
   return Error(err::kSettingChoice,
                "batch norms that take the statistics of each rank alone are not supported")
       .at("--sync_bn false")

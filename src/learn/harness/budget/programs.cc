@@ -11,6 +11,7 @@
 #include "learn/harness/training_precision.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
+#include "learn/models/image_model.h"
 #include "learn/models/layer_pattern.h"
 #include "learn/models/quantization.h"
 #include "learn/train/errors.h"
@@ -297,24 +298,13 @@ void keep_measured_whole(const ModelConfig& config, Sharding& sharding) {
       for (const KeptState& kept : kept_states(spec)) sharding.whole.insert(kept.name);
 }
 
-// The running statistics that training moves; not the counts of batches.
-std::vector<std::pair<std::string, Shape>> moved_statistics(const ModelConfig& config) {
-  std::vector<std::pair<std::string, Shape>> all;
-  if (config.adapter) return all;
-  for (const ParamSpec& p : family_of(config).params(config))
-    if (p.moves && !p.shape.empty()) all.emplace_back(p.name, p.shape);
-  return all;
-}
-
 // Units are computed one by one: their statistics would be of one unit.
 Status refuse_statistics_of_units(const ModelConfig& config) {
-  const std::vector<ParamSpec> params = family_of(config).params(config);
-  const auto moves =
-      std::find_if(params.begin(), params.end(), [](const auto& p) { return p.moves; });
-  if (moves == params.end() || config.adapter) return Ok{};
+  const auto moved = moved_statistics(config);
+  if (moved.empty()) return Ok{};
   return Error(err::kConfigNotOffered,
                fmt::format("a model with batch norms ('{}') is not trained with --split_invariant",
-                           moves->name))
+                           moved.front().first))
       .todo(
           "leave it out: statistics are then those of the rows of all ranks, and losses differ in "
           "their last bits");
