@@ -27,19 +27,9 @@ Result<Types> infer_attention(const NodeView& n) {
 
 Values decompose_attention(Builder& b, const NodeView& n) {
   AttentionParts a = attention_parts(b, n);
-  const Type pairs = b.type(a.scores);
-  auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs.shape, {0, 1}); };
-  ValueId zero = number(b, 0, a.scores), nothing = number(b, -INFINITY, a.scores);
-  ValueId scores = ops::select(b, a.allowed, a.scores, nothing);
-  ValueId largest = ops::reduce_max(b, scores, {2});
-  ValueId empty = ops::compare(b, largest, nothing, "eq");
-  largest = ops::select(b, empty, zero, largest);
-  ValueId e = ops::exp(b, ops::sub(b, scores, over_keys(largest)));
-  ValueId sum = ops::reduce_sum(b, e, {2});
-  ValueId lse = ops::add(b, ops::log(b, sum), largest);
-  ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
-  ValueId out = ops::matmul(b, dropped(b, a.keep, p, n.real("dropout")), a.v);
-  return {ops::cast(b, join_heads(b, out), a.dims.dtype), lse};
+  const KeyShares shares = shares_of_keys(b, a.scores, a.allowed);
+  ValueId out = ops::matmul(b, dropped(b, a.keep, shares.p, n.real("dropout")), a.v);
+  return {ops::cast(b, join_heads(b, out), a.dims.dtype), shares.lse};
 }
 
 Values grad_attention(Builder& b, const NodeView& n, const Values& d) {

@@ -33,19 +33,13 @@ Values decompose_attention_grad(Builder& b, const NodeView& n) {
   const AttentionDims& d = a.dims;
   const double p_drop = n.real("dropout");
   const Shape pairs = b.type(a.scores).shape;
-  auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs, {0, 1}); };
-  ValueId zero = number(b, 0, a.scores);
   ValueId out = split_heads(b, ops::cast(b, n.input("out"), wide(d.dtype)), d.heads);
   ValueId dout = split_heads(b, ops::cast(b, n.input("dout"), wide(d.dtype)), d.heads);
-  ValueId empty = ops::compare(b, n.input("lse"), number(b, -INFINITY, n.input("lse")), "eq");
-  ValueId lse = ops::select(b, empty, zero, n.input("lse"));
-  ValueId p = ops::exp(
-      b,
-      ops::sub(b, ops::select(b, a.allowed, a.scores, number(b, -INFINITY, zero)), over_keys(lse)));
+  ValueId p = shares_again(b, a.scores, a.allowed, n.input("lse"));
   ValueId dv = ops::matmul(b, dropped(b, a.keep, p, p_drop), dout, true);
   ValueId dp = dropped(b, a.keep, ops::matmul(b, dout, a.v, false, true), p_drop);
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
-  ValueId dscore = ops::mul(b, p, ops::sub(b, dp, over_keys(delta)));
+  ValueId dscore = ops::mul(b, p, ops::sub(b, dp, over_keys(b, delta, pairs)));
   ValueId ds = ops::mul(b, dscore, number(b, n.real("scale"), p));
   if (a.capped != kNoValue)
     ds = ops::mul(b, ds, ops::sub(b, number(b, 1, ds), ops::mul(b, a.capped, a.capped)));

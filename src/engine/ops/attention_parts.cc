@@ -1,5 +1,8 @@
 #include "engine/ops/attention_parts.h"
 
+#include <iterator>
+#include <numeric>
+
 namespace hone {
 namespace {
 
@@ -183,6 +186,36 @@ ValueId split_heads(Builder& b, ValueId x, int64_t heads) {
 ValueId join_heads(Builder& b, ValueId x) {
   Shape s = b.type(x).shape;
   return ops::reshape(b, ops::transpose(b, x, {1, 0, 2}), {s[1], s[0] * s[2]});
+}
+
+ValueId over_keys(Builder& b, ValueId x, const Shape& pairs) {
+  std::vector<int64_t> axes(pairs.size() - 1);
+  std::iota(axes.begin(), axes.end(), 0);
+  return ops::broadcast(b, x, pairs, axes);
+}
+
+KeyShares shares_of_keys(Builder& b, ValueId scores, ValueId allowed) {
+  const Shape pairs = b.type(scores).shape;
+  const int64_t keys = std::ssize(pairs) - 1;
+  const ValueId zero = number(b, 0, scores), nothing = number(b, -INFINITY, scores);
+  scores = ops::select(b, allowed, scores, nothing);
+  ValueId largest = ops::reduce_max(b, scores, {keys});
+  const ValueId empty = ops::compare(b, largest, nothing, "eq");
+  largest = ops::select(b, empty, zero, largest);
+  const ValueId e = ops::exp(b, ops::sub(b, scores, over_keys(b, largest, pairs)));
+  const ValueId sum = ops::reduce_sum(b, e, {keys});
+  const ValueId lse = ops::add(b, ops::log(b, sum), largest);
+  const ValueId divisor = ops::select(b, empty, number(b, 1, sum), sum);
+  return {ops::div(b, e, over_keys(b, divisor, pairs)), lse};
+}
+
+ValueId shares_again(Builder& b, ValueId scores, ValueId allowed, ValueId lse) {
+  const ValueId zero = number(b, 0, scores), nothing = number(b, -INFINITY, scores);
+  const ValueId empty = ops::compare(b, lse, nothing, "eq");
+  lse = ops::select(b, empty, zero, lse);
+  const Shape pairs = b.type(scores).shape;
+  return ops::exp(b,
+                  ops::sub(b, ops::select(b, allowed, scores, nothing), over_keys(b, lse, pairs)));
 }
 
 ValueId mask_of_heads(Builder& b, const DropHeads& drop, ValueId cu_q, ValueId cu_k, int64_t keys) {

@@ -48,6 +48,16 @@ struct PackedPairs {
 };
 PackedPairs packed_pairs(Builder& b, ValueId cu, int64_t count, int64_t segments);
 
+// The softmax of scores [..,Tk] over the allowed keys, and its log-sum-exp [..]; no allowed key: 0 and -inf.
+struct KeyShares {
+  ValueId p, lse;
+};
+KeyShares shares_of_keys(Builder& b, ValueId scores, ValueId allowed);
+// The same shares by the log-sum-exp.
+ValueId shares_again(Builder& b, ValueId scores, ValueId allowed, ValueId lse);
+// A number for each query, [..] -> [..,Tk] of `pairs`.
+ValueId over_keys(Builder& b, ValueId x, const Shape& pairs);
+
 // Dropout of some heads of a larger attention: its mask bool[heads,Tq,keys] of heads first, first + 1, ....
 struct DropHeads {
   ValueId rng = kNoValue, sample_ids = kNoValue;

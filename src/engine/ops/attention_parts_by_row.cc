@@ -137,16 +137,9 @@ Values attention_by_row(Builder& b, const NodeView& n) {
     scores = ops::select(b, reached, ops::add(b, scores, each), number(b, NAN, each));
   }
 
-  ValueId zero = number(b, 0, scores), nothing = number(b, -INFINITY, scores);
-  auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, all, {0, 1, 2}); };
-  scores = ops::select(b, ops::broadcast(b, allowed, all, {0, 2, 3}), scores, nothing);
-  ValueId largest = ops::reduce_max(b, scores, {3});
-  ValueId empty = ops::compare(b, largest, nothing, "eq");
-  largest = ops::select(b, empty, zero, largest);
-  ValueId e = ops::exp(b, ops::sub(b, scores, over_keys(largest)));
-  ValueId sum = ops::reduce_sum(b, e, {3});
-  ValueId lse = ops::add(b, ops::log(b, sum), largest);  // [S, H, Lq]
-  ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
+  const KeyShares shares =
+      shares_of_keys(b, scores, ops::broadcast(b, allowed, all, {0, 2, 3}));  // lse [S, H, Lq]
+  ValueId p = shares.p, lse = shares.lse;
   if (const double share = n.real("dropout"); share > 0)
     p = dropped(b, kept(b, n, d, q, k, q_tokens, share), p, share);
   ValueId out = ops::transpose(b, ops::matmul(b, p, values), {0, 2, 1, 3});  // [S, Lq, H, D]

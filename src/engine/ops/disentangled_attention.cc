@@ -20,19 +20,9 @@ Values decompose_disentangled(Builder& b, const NodeView& n) {
   const DType kept = n.in("q").dtype;
   const double p_drop = n.real("dropout");
   DisentangledParts a = disentangled_parts(b, n);
-  const Shape pairs = b.type(a.scores).shape;
-  const auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs, {0, 1}); };
-  ValueId zero = number(b, 0, a.scores), nothing = number(b, -INFINITY, a.scores);
-  ValueId scores = ops::select(b, a.allowed, a.scores, nothing);
-  ValueId largest = ops::reduce_max(b, scores, {2});
-  ValueId empty = ops::compare(b, largest, nothing, "eq");
-  largest = ops::select(b, empty, zero, largest);
-  ValueId e = ops::exp(b, ops::sub(b, scores, over_keys(largest)));
-  ValueId sum = ops::reduce_sum(b, e, {2});
-  ValueId lse = ops::add(b, ops::log(b, sum), largest);
-  ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
-  ValueId out = ops::matmul(b, dropped(b, a.keep, p, p_drop), a.v);
-  return {ops::cast(b, join_heads(b, out), kept), lse};
+  const KeyShares shares = shares_of_keys(b, a.scores, a.allowed);
+  ValueId out = ops::matmul(b, dropped(b, a.keep, shares.p, p_drop), a.v);
+  return {ops::cast(b, join_heads(b, out), kept), shares.lse};
 }
 
 Values grad_disentangled(Builder& b, const NodeView& n, const Values& d) {

@@ -29,18 +29,13 @@ Values decompose_disentangled_grad(Builder& b, const NodeView& n) {
   DisentangledParts a = disentangled_parts(b, n);
   const DisentangledDims& d = a.dims;
   const Shape pairs = b.type(a.scores).shape;
-  const auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs, {0, 1}); };
-  ValueId zero = number(b, 0, a.scores), nothing = number(b, -INFINITY, a.scores);
   ValueId out = split_heads(b, widened(b, n.input("out")), d.heads);
   ValueId dout = split_heads(b, widened(b, n.input("dout")), d.heads);
-  ValueId empty = ops::compare(b, n.input("lse"), nothing, "eq");
-  ValueId lse = ops::select(b, empty, zero, n.input("lse"));
-  ValueId p =
-      ops::exp(b, ops::sub(b, ops::select(b, a.allowed, a.scores, nothing), over_keys(lse)));
+  ValueId p = shares_again(b, a.scores, a.allowed, n.input("lse"));
   ValueId dv = ops::matmul(b, dropped(b, a.keep, p, p_drop), dout, true);
   ValueId dp = dropped(b, a.keep, ops::matmul(b, dout, a.v, false, true), p_drop);
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
-  ValueId ds = ops::mul(b, p, ops::sub(b, dp, over_keys(delta)));
+  ValueId ds = ops::mul(b, p, ops::sub(b, dp, over_keys(b, delta, pairs)));
   ds = ops::mul(b, ds, number(b, scale, ds));
   ValueId dq = ops::matmul(b, ds, a.k), dk = ops::matmul(b, ds, a.q, true);
   Values of_positions;
