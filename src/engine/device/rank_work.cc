@@ -1,6 +1,7 @@
 #include "engine/device/rank_work.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/comm/group.h"
 #include "engine/ops/collective_parts.h"
@@ -119,20 +120,26 @@ RankWork reduce_scatter_work(const NodeView& n, const Share& share) {
   return w;
 }
 
+// Among one rank of each group of copies.
 RankWork fold_work(const NodeView& n, const Share& share) {
   RankWork w;
   const auto count = static_cast<size_t>(n.integer("count"));
   Types whole;
   for (size_t i = 0; i < count; ++i) whole.push_back(n.in(i));
+  const std::vector<int64_t> peers = fold_peers(n);
   std::vector<Pieces> on;
-  for (int64_t q = 0; q < share.ranks; ++q) on.push_back(rows_on(n, whole, q));
+  for (const int64_t q : peers) on.push_back(rows_on(n, whole, q));
   std::vector<int64_t> first;
   for (const RankPiece& p : on[static_cast<size_t>(share.rank)]) first.push_back(p.begin);
   add_sums(w, on, share, first, false);
   w.present = static_cast<int64_t>(n.slot("present"));
-  if (n.inputs() > count + 1)
-    for (RankRound& r : w.rounds)
-      for (RankSum& s : r.sums) s.onto = static_cast<int64_t>(count + s.own.tensor);
+  for (RankRound& r : w.rounds) {
+    for (RankSend& s : r.sends) s.to = static_cast<int>(peers[static_cast<size_t>(s.to)]);
+    for (RankReceive& from : r.receives)
+      from.from = static_cast<int>(peers[static_cast<size_t>(from.from)]);
+    if (n.inputs() <= count + 1) continue;
+    for (RankSum& s : r.sums) s.onto = static_cast<int64_t>(count + s.own.tensor);
+  }
   return w;
 }
 
@@ -161,15 +168,25 @@ RankWork alone(const NodeView& n) {
   return w;
 }
 
+bool folds(const NodeView& n) { return n.node.op->name == "fold_units"; }
+// This rank among those whose tensors it sums.
+Share summing(const NodeView& n) {
+  const Share share = share_of(n);
+  const int64_t copies = folds(n) ? n.integer("copies") : 1;
+  return {share.rank / copies, share.ranks / copies};
+}
+
 // The most bytes that one rank sums.
 int64_t most_summed(const NodeView& n, const Share& share) {
   if (n.node.op->name == "all_reduce") return bytes_of(elements_on(n, share.ranks - 1));
   Types whole;
-  const bool folds = n.node.op->name == "fold_units";
-  const size_t count = folds ? static_cast<size_t>(n.integer("count")) : n.inputs();
+  const size_t count = folds(n) ? static_cast<size_t>(n.integer("count")) : n.inputs();
   for (size_t i = 0; i < count; ++i) whole.push_back(n.in(i));
+  std::vector<int64_t> all(static_cast<size_t>(share.ranks));
+  std::iota(all.begin(), all.end(), 0);
   int64_t most = 0;
-  for (int64_t q = 0; q < share.ranks; ++q) most = std::max(most, bytes_of(rows_on(n, whole, q)));
+  for (const int64_t q : folds(n) ? fold_peers(n) : all)
+    most = std::max(most, bytes_of(rows_on(n, whole, q)));
   return most;
 }
 
@@ -177,7 +194,7 @@ int64_t most_summed(const NodeView& n, const Share& share) {
 
 RankWork rank_work(const NodeView& n) {
   const Share share = share_of(n);
-  RankWork w = n.node.op->name == "fold_units"       ? fold_work(n, share)
+  RankWork w = folds(n)                              ? fold_work(n, summing(n))
                : share.alone()                       ? alone(n)
                : n.node.op->name == "all_reduce"     ? all_reduce_work(n, share)
                : n.node.op->name == "reduce_scatter" ? reduce_scatter_work(n, share)
@@ -189,8 +206,8 @@ RankWork rank_work(const NodeView& n) {
     for (RankSend& s : r.sends) s.to = static_cast<int>(member(n, s.to));
     for (RankReceive& from : r.receives) from.from = static_cast<int>(member(n, from.from));
   }
-  w.rank = share.rank;
-  w.ranks = share.ranks;
+  w.rank = summing(n).rank;
+  w.ranks = summing(n).ranks;
   return w;
 }
 
@@ -206,8 +223,8 @@ void expect_rank_of(const NodeView& n, const Device& device) {
 }
 
 int64_t rank_workspace_bytes(const NodeView& n) {
-  const Share share = share_of(n);
-  const bool sums = !n.node.op->gathers && (!share.alone() || n.node.op->name == "fold_units");
+  const Share share = summing(n);
+  const bool sums = !n.node.op->gathers && (!share.alone() || folds(n));
   return sums ? chunk_bytes(most_summed(n, share), share.ranks) * (share.ranks - 1) : 0;
 }
 

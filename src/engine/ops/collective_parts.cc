@@ -14,6 +14,7 @@ void set_split(Attrs& attrs, const ops::Split& split) {
   attrs.set("rank", split.share.rank);
   if (!split.units.empty()) attrs.set("units", split.units);
   if (!split.owners.empty()) attrs.set("owners", split.owners);
+  if (split.copies > 1) attrs.set("copies", split.copies);
 }
 
 Share share_of(const NodeView& n) { return {n.integer("rank"), n.integer("ranks")}; }
@@ -28,6 +29,13 @@ RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank) {
   if (!owners.empty() && owners[i] >= 0)
     return rank < owners[i] ? RowRange{0, 0} : RowRange{rank == owners[i] ? 0 : rows, rows};
   return share_rows(rows, {rank, n.integer("ranks")}, units.empty() ? 1 : units[i]);
+}
+
+std::vector<int64_t> fold_peers(const NodeView& n) {
+  std::vector<int64_t> peers;
+  const int64_t copies = n.integer("copies"), ranks = n.integer("ranks");
+  for (int64_t q = n.integer("rank") % copies; q < ranks; q += copies) peers.push_back(q);
+  return peers;
 }
 
 Status expect_split(const NodeView& n, size_t tensors, bool everywhere) {

@@ -28,6 +28,8 @@ Share share_of(const NodeView& n);
 int64_t member(const NodeView& n, int64_t rank);  // its rank in the run
 // The rows of tensor i, which has `rows` rows, on rank `rank`.
 RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank);
+// The ranks of a fold_units that exchange terms with this one, and itself: one of each group of copies.
+std::vector<int64_t> fold_peers(const NodeView& n);
 
 // The attributes are whole, for the first `tensors` operands. `everywhere`: kEverywhere may be an
 // owner, of a scalar too.

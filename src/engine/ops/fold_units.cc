@@ -4,6 +4,8 @@
 // i64[]: only that number of ranks have a unit in this round; the others' tensors are not added.
 // Attributes: collective_parts.h; a tensor with owners[i] = -2 is whole on every rank, and may be a
 // scalar. A result may be written over its sum.
+// Attribute copies: as many ranks one after another have the same terms, which count once; a rank takes
+// those of the others from ranks of its own place among the copies. present then counts such groups.
 // One order of additions for any number of ranks, so the bits do not depend on it.
 #include "engine/ops/collective_parts.h"
 
@@ -18,6 +20,8 @@ Result<Types> infer_fold_units(const NodeView& n) {
       (n.inputs() != folded(n) + 1 && n.inputs() != 2 * folded(n) + 1))
     return bad_operands(n, fmt::format("count={} does not fit the operands", count));
   HONE_TRY(expect_split(n, folded(n), true));
+  if (const int64_t copies = n.integer("copies"); copies < 1 || n.integer("ranks") % copies != 0)
+    return bad_operands(n, fmt::format("copies={} does not divide the ranks", copies));
   HONE_TRY(expect_bucket(n, folded(n)));
   HONE_TRY(expect_type(n, n.slot("present"), {DType::i64, {}}));
   Types t;
@@ -30,14 +34,14 @@ Result<Types> infer_fold_units(const NodeView& n) {
   return t;
 }
 
-// The rows of the other ranks of each tensor.
+// The rows of each tensor of the other ranks that take this rank's terms.
 int64_t fold_units_traffic(const NodeView& n) {
   int64_t bytes = 0;
   for (size_t i = 0; i < folded(n); ++i) {
-    const std::vector<int64_t>& owners = n.integers("owners");
-    const bool everywhere = !owners.empty() && owners[i] == kEverywhere;
-    bytes += everywhere ? n.in(i).bytes() * (n.integer("ranks") - 1)
-                        : n.in(i).bytes() - n.out(i).bytes();
+    const int64_t rows = n.in(i).rank() == 0 ? 1 : n.in(i).shape[0],
+                  row = rows == 0 ? 0 : n.in(i).bytes() / rows;
+    for (const int64_t q : fold_peers(n))
+      if (q != n.integer("rank")) bytes += row * rank_rows(n, i, rows, q).count();
   }
   return bytes;
 }
@@ -51,6 +55,7 @@ int over_sums(const NodeView& n, size_t k) {
 Op define_fold_units() {
   std::vector<AttrSpec> attrs = collective_attrs(true);
   attrs.push_back(required("count", 0));
+  attrs.push_back({"copies", 1});
   return {.name = "fold_units",
           .operands = {"terms...", "sums...", "present"},
           .attrs = std::move(attrs),

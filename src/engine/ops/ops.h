@@ -249,7 +249,8 @@ struct Split {
   Share share;
   std::vector<int64_t> units = {};  // for each tensor: rows that stay together; empty: 1
   std::vector<int64_t> owners =
-      {};  // for each tensor: the rank that has all of it, or -1; empty: -1
+      {};              // for each tensor: the rank that has all of it, or -1; empty: -1
+  int64_t copies = 1;  // fold_units: ranks one after another whose terms are the same
 };
 Values all_reduce(Builder& b, const Values& tensors, const Share& share);  // sums over all ranks
 Values reduce_scatter(Builder& b, const Values& tensors,

@@ -189,9 +189,9 @@ TEST(Ranks, EachAxisOfAMeshHasItsOwnCollectives) {
   EXPECT_TRUE(done.ok()) << done.error().text();
 }
 
-// Units 1, 2, 3 of this rank's tensors in the order of ranks, onto what there was, in f32.
-Status check_fold(Group& group) {
-  const Share share{group.rank(), group.ranks()};
+// Units 1, 2, 3 of the tensors of groups of `copies` ranks in their order, onto what there was, in f32.
+Status check_fold(Group& group, int64_t copies) {
+  const Share share{group.rank(), group.ranks()}, groups{share.rank / copies, share.ranks / copies};
   const std::unique_ptr<Backend> backend = rank_cpu();
   backend->device().set_group(&group);
   std::vector<Program> programs;
@@ -204,7 +204,7 @@ Status check_fold(Group& group) {
   const ValueId x = p.add_input("x", whole), y = p.add_input("y", one),
                 onto = p.add_input("onto", part), onto_one = p.add_input("onto_one", one),
                 present = p.add_input("present", {DType::i64, {}});
-  const ops::Split split{share, {}, {-1, kEverywhere}};
+  const ops::Split split{share, {}, {-1, kEverywhere}, copies};
   const Values sums = ops::fold_units(b, {x, y}, {onto, onto_one}, present, split);
   p.outputs = {{"sum", ops::wait(b, sums[0])}, {"sum_one", ops::wait(b, sums[1])}};
   HONE_TRY(verify(p));
@@ -214,10 +214,10 @@ Status check_fold(Group& group) {
   const auto term = [](int64_t rank, int64_t k) {
     return 0.1f * static_cast<float>(rank * 3 + k + 1);
   };
-  for (int64_t there = 0; there <= share.ranks; ++there) {
+  for (int64_t there = 0; there <= groups.ranks; ++there) {
     for (int64_t k = 0; k < 5; ++k)
-      s.input<float>(0, "x")[static_cast<size_t>(k)] = term(share.rank, k);
-    s.input<float>(0, "y")[0] = term(share.rank, 7);
+      s.input<float>(0, "x")[static_cast<size_t>(k)] = term(groups.rank, k);
+    s.input<float>(0, "y")[0] = term(groups.rank, 7);
     for (float& f : s.input<float>(0, "onto")) f = 0.3f;
     s.input<float>(0, "onto_one")[0] = 0.7f;
     s.input<int64_t>(0, "present")[0] = there;
@@ -232,14 +232,17 @@ Status check_fold(Group& group) {
     for (int64_t q = 0; q < there; ++q) sum += term(q, 7);
     EXPECT_EQ(s.output<float>(0, "sum_one")[0], sum);
   }
-  EXPECT_EQ(group.bytes_sent(), (share.ranks + 1) * s.plan().programs[0].traffic_bytes);
+  EXPECT_EQ(group.bytes_sent(), (groups.ranks + 1) * s.plan().programs[0].traffic_bytes);
   return Ok{};
 }
 
 TEST(Ranks, UnitsAreFoldedInTheirOrder) {
-  for (const int ranks : {1, 2, 3, 4}) {
+  const std::vector<std::pair<int, int>> worlds{{1, 1}, {2, 1}, {3, 1}, {4, 1},
+                                                {2, 2}, {4, 2}, {6, 2}, {6, 3}};
+  for (const auto& [ranks, copies] : worlds) {
     LoopbackWorld world(ranks);
-    const Status done = world.run(check_fold);
+    const int64_t same = copies;
+    const Status done = world.run([&](Group& g) { return check_fold(g, same); });
     EXPECT_TRUE(done.ok()) << done.error().text();
   }
 }

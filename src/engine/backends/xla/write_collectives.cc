@@ -72,7 +72,7 @@ Refs write_all_gather(Writer& w, const NodeView& n, const Refs& in) {
 
 // The terms of all ranks are gathered, and this rank's rows of them added one after another.
 Refs write_fold_units(Writer& w, const NodeView& n, const Refs& in) {
-  const int64_t ranks = ranks_of(n), count = n.integer("count");
+  const int64_t ranks = ranks_of(n), count = n.integer("count"), copies = n.integer("copies");
   const bool onto = static_cast<int64_t>(in.size()) > count + 1;
   const Ref present = in.back();
   Refs folded;
@@ -85,7 +85,7 @@ Refs write_fold_units(Writer& w, const NodeView& n, const Refs& in) {
     one.insert(one.begin(), 1);
     const Ref all = w.all_gather(w.reshape(x, one), ranks);
     Ref sum = onto ? w.widen(in[at + static_cast<size_t>(count)]) : Ref{};
-    for (int64_t rank = 0; rank < ranks; ++rank) {
+    for (int64_t rank = 0; rank < ranks; rank += copies) {
       Ref term = w.reshape(w.slice(all, 0, rank, rank + 1), x.shape);
       if (own != x.shape) term = w.slice_of_replica(term, 0, rows.begins, rows.most);
       term = w.widen(term);
@@ -93,7 +93,8 @@ Refs write_fold_units(Writer& w, const NodeView& n, const Refs& in) {
         sum = term;
         continue;
       }
-      const Ref there = w.compare("LT", w.whole(static_cast<uint64_t>(rank), "i64"), present);
+      const Ref there =
+          w.compare("LT", w.whole(static_cast<uint64_t>(rank / copies), "i64"), present);
       sum = w.select(w.fill(there, sum.shape), w.binary("add", sum, term), sum);
     }
     folded.push_back(w.narrow(sum, element_of_result(n, at)));
