@@ -21,6 +21,7 @@ struct DeviceSpec : Speeds {
   std::string isa;               // instruction set or architecture: "avx512", "sm_90a"
   bool multiplies_bf16 = false;  // natively; otherwise bf16 products have the speed of f32
   bool keeps_narrow = false;     // kernels read and write 16 bits at no cost (narrow_values)
+  bool rows_apart = false;       // a row of a product of many has the same bits beside any others
   int threads = 1;               // of a CPU
   int64_t workspace_bytes = 0;   // largest scratch of one matrix product; 0: no limit
   int64_t runtime_bytes = 0;     // code, context and libraries on the device, outside of the plan

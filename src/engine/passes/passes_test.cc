@@ -48,6 +48,11 @@ const std::map<std::string, Pass>& passes_by_name() {
         [](Program& p) -> Result<bool> {
           return tensor_split(p, HONE_TRY(find_tensor_split(p, {1, 2}, 2)));
         }}},
+      {"divide_rows",
+       {"divide_rows", PassKind::numeric,
+        [](Program& p) {
+          return divide_rows(p, {.share = {1, 2}, .first = 2});
+        }}},
       {"drop_sum_gradients", {"drop_sum_gradients", PassKind::numeric, drop_sum_gradients}},
       {"shard",
        {"shard", PassKind::placement,

@@ -100,6 +100,12 @@ void add_members(std::vector<Pass>& passes, const TrainPasses& how, const char* 
     passes.push_back({name, kind, [axis = how.data](Program& p) { return name_members(p, axis); }});
 }
 
+void add_division(std::vector<Pass>& passes, const TrainPasses& how) {
+  if (how.division.any())
+    passes.push_back({"divide_rows", PassKind::numeric,
+                      [to = how.division](Program& p) { return divide_rows(p, to); }});
+}
+
 void add_recompute(std::vector<Pass>& passes, const Recompute& how) {
   if (how.any())
     passes.push_back(
@@ -136,6 +142,7 @@ std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how,
   add_stored(passes, how);
   add_copies(passes, how);
   add_members(passes, how, "name_members", PassKind::numeric);
+  add_division(passes, how);
   add_recompute(passes, how.recompute);
   add_places(passes, how);
   return passes;
@@ -156,6 +163,7 @@ std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
   add_stored(passes, how);
   add_copies(passes, how);
   add_members(passes, how, "name_members", PassKind::numeric);
+  add_division(passes, how);
   add_recompute(passes, how.recompute);
   passes.push_back({"schedule", PassKind::placement, schedule});
   add_places(passes, how);
@@ -182,6 +190,7 @@ std::vector<Pass> forward_pipeline(WeightStorage weights, const TrainPasses& how
                       [weights](Program& p) { return store_weights(p, weights); }});
   add_copies(passes, how);
   add_members(passes, how, "name_members", PassKind::numeric);
+  add_division(passes, how);
   add_places(passes, how);
   return passes;
 }

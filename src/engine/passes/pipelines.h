@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/passes/compute_copies.h"
+#include "engine/passes/divide_rows.h"
 #include "engine/passes/narrow_values.h"
 #include "engine/passes/narrow_weights.h"
 #include "engine/passes/offload.h"
@@ -60,6 +61,8 @@ struct TrainPasses {
     int64_t ranks = 0, first = 0, stride = 1;
   };
   Axis data = {};
+  // Ranks that have the same rows and divide those of products, so that no bit depends on their number.
+  RowDivision division = {};
   Share sync = {};  // ranks whose rows batch norms take their statistics of
 };
 

@@ -99,6 +99,7 @@ DeviceSpec cpu_spec(int threads) {
   s.host_lane = HostLane::one_place;
   s.isa = cpu::isa_name(cpu::isa());
   s.multiplies_bf16 = cpu::bf16_is_fast();
+  s.rows_apart = true;
   return s;
 }
 

@@ -438,6 +438,50 @@ TEST(Gemm, RowsLikeGivesARowTheSameBitsBesideAnyOthers) {
       Isa::amx);
 }
 
+// DeviceSpec::rows_apart: some rows of a product, 64 or more, have the bits that they have in the whole product.
+void same_bits_for_parts_of_rows(bool trans_a, bool trans_b, bool narrow, int64_t k) {
+  ThreadPool pool(2);
+  const int64_t m = 333, n = 83;
+  Guarded a = random_floats(m * k, 1), b = random_floats(n * k, 2), bias = random_floats(n, 3),
+          residual = random_floats(m * n, 4), all(m * n), c(m * n);
+  Gemm g = product(m, n, k, a, b, trans_b);
+  g.trans_a = trans_a;
+  g.lda = trans_a ? m : k;
+  g.bf16 = narrow;
+  g.bias = bias.get();
+  g.act = Activation::gelu_tanh;
+  g.residual = residual.get();
+  g.ldresidual = n;
+  g.c = all.get();
+  Guarded work(gemm_workspace_bytes(g, 2) / 4, NAN);
+  gemm(g, work.get(), pool);
+  for (const auto& [begin, end] : {std::pair<int64_t, int64_t>(0, 64), {64, 131}, {131, 333}}) {
+    SCOPED_TRACE(
+        fmt::format("rows {} to {} {} {} {} k {}", begin, end, trans_a, trans_b, narrow, k));
+    Gemm part = g;
+    part.m = end - begin;
+    part.a = a.get() + (trans_a ? begin : begin * k);
+    part.residual = residual.get() + begin * n;
+    part.c = c.get() + begin * n;
+    Guarded scratch(gemm_workspace_bytes(part, 2) / 4, NAN);
+    gemm(part, scratch.get(), pool);
+    EXPECT_EQ(std::memcmp(part.c, all.get() + begin * n, (end - begin) * n * 4), 0);
+  }
+}
+
+TEST(Gemm, PartsOfTheRowsHaveTheSameBits) {
+  for_each_isa(
+      [] {
+        for (const int64_t k : {40, 1300})
+          for (const bool narrow : {false, true})
+            for (const bool trans_b : {false, true}) {
+              same_bits_for_parts_of_rows(false, trans_b, narrow, k);
+              if (!trans_b) same_bits_for_parts_of_rows(true, false, narrow, k);
+            }
+      },
+      Isa::amx);
+}
+
 void same_bits_for_every_number_of_threads(int64_t m, bool trans_b, bool bf16) {
   const int64_t n = 201, k = bf16 ? 2500 : 900;
   Guarded a = random_floats(m * k, 1), b = random_floats(k * n, 2), first(m * n);
