@@ -279,7 +279,7 @@ def rule_2_meshes_that_do_not_fit_are_refused(w):
     for model, ranks, flags, code, text in (
             ("gpt2", 2, ["--mesh", "tensor=3"], "H2432", "does not fit a run of 2 ranks"),
             ("gpt2", 1, ["--mesh", "tensor=2"], "H2432", "does not fit a run of 1 rank"),
-            ("gpt2", 2, ["--mesh", "tensor=2", "--split_invariant", "2"], "H2432", "--split_invariant"),
+            ("gpt2", 2, ["--mesh", "tensor=2", "--split_invariant", "2", "--device", "reference"], "H2432", "--split_invariant on this device"),
             ("gpt2", 2, ["--mesh", "tensor=2", "--optim", "adafactor"], "H2432", "--optim adafactor"),
             ("gpt2", 2, ["--mesh", "pipeline=2"], "H2432", "does not divide layers"),
             ("gpt2", 2, ["--mesh", "rows=2"], "H0203", "there is no axis 'rows'"),
@@ -377,6 +377,46 @@ def units_have_the_same_bits_in_every_world(w):
                 shutil.rmtree(w.path("then"))
                 shutil.rmtree(w.path("many"))
             shutil.rmtree(w.path("one"))
+
+
+def units_have_the_same_bits_on_every_mesh(w):
+    """--split_invariant with --mesh: ranks of the axis 'tensor' divide the rows of products of a unit. Every step has the bits of one rank, and so has a run
+    that continues a checkpoint of another mesh."""
+    lora = ["--use_peft", "true", "--lora_r", "4", "--lora_target_modules", "all-linear"]
+    tests = [("gpt2", [], 1, [(4, 2, 2)]), ("llama", lora, 1, [(2, 2, 3)])]
+    if w.all:
+        tests = [(m, f, a, [(2, 2, 0), (4, 2, 1), (4, 2, 3), (3, 3, 2), (6, 3, 3), (4, 4, 0)])
+                 for m in ("gpt2", "llama", "bert", "t5") for f in ([], lora, ["--bf16", "true"]) for a in (1, 2)]
+        tests += [("gpt2", ["--optim", "adafactor"], 1, [(4, 2, 2)]), ("gpt2", ["--dtype", "bfloat16"], 1, [(4, 2, 1)])]
+    for model, flags, accumulation, worlds in tests:
+        def command(out, ranks, tensor, *more):
+            rows = ROWS * tensor // accumulation // ranks
+            return with_flags(w.command(model, out, 1, accumulation=accumulation), ["--per_device_train_batch_size", str(rows), "--split_invariant", "6",
+                              "--gradient_accumulation_steps", str(accumulation), "--save_steps", "3", *flags, *more])
+
+        def found(out):
+            final = "adapter_model" if flags == lora else "model"
+            return w.losses(out), w.tensors(out, final), w.tensors(f"{out}/checkpoint-{STEPS}", "optimizer")
+
+        w.run(1, command("one", 1, 1))
+        wanted = found("one")
+        demand(len(wanted[0]) == STEPS and wanted[1] and wanted[2], "nothing to compare")
+        for ranks, tensor, stage in worlds:
+            mesh = ["--mesh", f"data={ranks // tensor},tensor={tensor}", "--zero_stage", str(stage)]
+            what = f"{model} {flags}, {mesh}, accumulation {accumulation}"
+            w.run(ranks, command("many", ranks, tensor, *mesh))
+            for part, a, b in zip(("losses", "weights", "optimizer states"), found("many"), wanted):
+                demand(a == b, f"{what}: other {part}")
+            shutil.copytree(w.path("many", "checkpoint-3"), w.path("then", "checkpoint-3"))
+            w.run(1, command("then", 1, 1))
+            demand(found("then")[1:] == wanted[1:], f"{what}: one rank continues with other bits")
+            shutil.rmtree(w.path("then"))
+            shutil.copytree(w.path("one", "checkpoint-3"), w.path("then", "checkpoint-3"))
+            w.run(ranks, command("then", ranks, tensor, *mesh))
+            demand(found("then")[1:] == wanted[1:], f"{what}: continues one rank with other bits")
+            shutil.rmtree(w.path("then"))
+            shutil.rmtree(w.path("many"))
+        shutil.rmtree(w.path("one"))
 
 
 def rule_19_streams_have_the_rows_of_one_rank(w):

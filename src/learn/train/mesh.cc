@@ -55,8 +55,7 @@ std::optional<Error> uncombined(const TrainSettings& s) {
         s, fmt::format("--{} does not combine with the axis 'tensor': {}", flag, why),
         fmt::format("leave --{} or the axis out", flag));
   };
-  if (s.split_invariant > 0)
-    return refused("split_invariant", "sums over the ranks of a product have their own order");
+  if (s.split_invariant > 0) return {};  // weights stay whole
   if (s.ema_decay > 0) return refused("ema_decay", "averages are exchanged with whole weights");
   if (s.pure_bf16())
     return refused("dtype bfloat16", "rounding is numbered by elements of whole weights");
@@ -84,7 +83,7 @@ Status set_mesh(const TrainSettings& s) {
             std::max(asked, mesh.tensor)));
   if (mesh.tensor > 1)
     if (std::optional<Error> error = uncombined(s)) return std::move(*error);
-  ranks.set_tensor_ranks(mesh.tensor);
+  ranks.set_tensor_ranks(mesh.tensor, s.split_invariant > 0);
   int64_t local = 0;
   if (s.mics_shard_size < 0) {
     const Json decided = HONE_TRY(ranks.decide(

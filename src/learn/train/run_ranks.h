@@ -38,18 +38,26 @@ class RunRanks {
   // own. The rank of the run is data().rank * tensor().ranks + tensor().rank.
   Share data() const { return {share_.rank / tensor_ranks_, share_.ranks / tensor_ranks_}; }
   Share tensor() const { return {share_.rank % tensor_ranks_, tensor_ranks_}; }
+  // The ranks of `tensor` that have parts of weights each; with --split_invariant they divide rows of products
+  // instead, and states are cut between all ranks of the run.
+  Share parts() const { return cuts_over_all_ ? Share{} : tensor(); }
   // Groups of `data` that cut states (--mics_shard_size), one after another: this rank in its group, and the group
   // among the groups. Each group has all states.
   Share shard() const {
+    if (cuts_over_all_) return share_;
     const int64_t n = shard_ranks_ > 0 ? shard_ranks_ : data().ranks;
     return {data().rank % n, n};
   }
   Share replica() const {
+    if (cuts_over_all_) return {};
     const Share all = data(), own = shard();
     return {all.rank / own.ranks, all.ranks / own.ranks};
   }
-  // The number of the run's ranks is a multiple.
-  void set_tensor_ranks(int64_t ranks) { tensor_ranks_ = ranks; }
+  // The number of the run's ranks is a multiple. cuts_over_all: see parts().
+  void set_tensor_ranks(int64_t ranks, bool cuts_over_all = false) {
+    tensor_ranks_ = ranks;
+    cuts_over_all_ = cuts_over_all && ranks > 1;
+  }
   void set_shard_ranks(int64_t ranks) { shard_ranks_ = ranks; }  // 0: all; divides data().ranks
   // Ranks of the whole run, which decide the rows of a step; more than share().ranks while machines
   // are missing.
@@ -91,6 +99,7 @@ class RunRanks {
   Share share_;
   std::string host_;
   int64_t tensor_ranks_ = 1, shard_ranks_ = 0;
+  bool cuts_over_all_ = false;
   int64_t local_ranks_ = 1, full_ranks_ = 1, epoch_ = 1, calls_ = 0;
   KeyValues* messages_ = nullptr;
   Group* group_ = nullptr;

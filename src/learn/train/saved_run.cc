@@ -42,7 +42,7 @@ Status add_files_of_run(CheckpointWriter& w, TrainTask& task, const SavedRun& sa
 // Whether this rank writes what it has of a tensor that ranks divide: not the second one with the same elements.
 bool writes(const RunRanks& ranks, const Session& session, const std::string& name) {
   if (ranks.replica().rank > 0) return false;
-  if (session.parts_of(name) == nullptr) return ranks.tensor().rank == 0;
+  if (session.parts_of(name) == nullptr) return ranks.parts().rank == 0;
   return cut_rows(session, name) || ranks.data().rank == 0;
 }
 void add_held(const RunRanks& ranks, const Session& session, const std::string& name,

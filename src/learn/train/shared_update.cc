@@ -99,7 +99,7 @@ class SharedUpdate {
   ValueId own_loss(ValueId loss, bool counts) {
     return counts ? ops::cast(b_, loss, DType::f64) : ops::constant(b_, 0.0, kDouble);
   }
-  // The losses of all units, in their order: unit k is on rank k mod ranks.
+  // The losses of all units, in their order: unit k is on rank k mod ranks, or on the ranks of this group.
   void gather_losses(ValueId stop) {
     const int64_t most = options_.units_per_rank();
     const ValueId losses = p.add_input("local_losses", {DType::f64, {most}});
@@ -112,9 +112,13 @@ class SharedUpdate {
     };
     exchanges_.add({}, start, [&] {
       const ValueId all = ops::wait(b_, gathered);
-      const ValueId by_rank = ops::slice(b_, all, 1, 0, most);
+      const int64_t groups = share_.ranks / options_.copies;
+      ValueId by_group = ops::slice(b_, all, 1, 0, most);
+      if (options_.copies > 1)
+        by_group = ops::slice(b_, ops::reshape(b_, by_group, {groups, options_.copies * most}), 1,
+                              0, most);
       const ValueId in_order =
-          ops::reshape(b_, ops::transpose(b_, by_rank, {1, 0}), {most * share_.ranks});
+          ops::reshape(b_, ops::transpose(b_, by_group, {1, 0}), {most * groups});
       // As many terms for any number of ranks.
       const ValueId units = ops::slice(b_, in_order, 0, 0, options_.units);
       loss_ = ops::reduce_sum(b_, units, {0});
@@ -246,7 +250,9 @@ class SharedUpdate {
                 g ? p.add_state(std::move(g->state), g->type) : ops::constant(b_, 0, none);
             if (accumulate) sums.push_back(before);
           }
-          made = ops::fold_units(b_, terms, sums, present, split_of(bucket.weights));
+          ops::Split split = split_of(bucket.weights);
+          split.copies = options_.copies;
+          made = ops::fold_units(b_, terms, sums, present, split);
         };
         exchanges_.add(terms, start, [&] {
           for (size_t j = 0; j < made.size(); ++j) {

@@ -24,7 +24,8 @@
 // With UpdateOptions::split_invariant the bits do not depend on the number of ranks either: in each
 // round of micro-batches the ranks' units are added one after another in their global order
 // (fold_units), squares are summed by units of rows, and nothing is added that a rank has not. The
-// programs have the input present i64[], the number of ranks that have a unit in this round.
+// programs have the input present i64[], the number of ranks that have a unit in this round. With
+// UpdateOptions::copies several ranks one after another compute the same unit: present counts such groups.
 //
 // All ranks run the same programs in the same order, as often: a rank with fewer rows runs a
 // micro-batch without rows (zero gradients), in the shape that the others have. Their collectives

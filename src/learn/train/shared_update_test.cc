@@ -45,6 +45,7 @@ struct TrainCase {
   int64_t units() const { return (rows + unit_rows - 1) / unit_rows; }
   int64_t group_bytes = 8192;  // first.w has parts, the others are a group
   int64_t shard_ranks = 0;     // of a group that cuts states; 0: all
+  int64_t same_units = 1;      // ranks that compute a unit together
 };
 
 // One number for each place of the data.
@@ -136,6 +137,7 @@ UpdateOptions share_options(const TrainCase& s, const Share& share) {
   if (s.unit_rows > 0) {
     o.split_invariant = true;
     o.units = s.units();
+    o.copies = s.same_units;
   }
   return o;
 }
@@ -156,6 +158,10 @@ std::vector<Program> programs_of(const TrainCase& s, const Share& share, int64_t
                    .host_lane = HostLane::one_place};
   }
   if (!share.alone()) how.sharding = sharding_of(weights, options, 0);
+  if (s.same_units > 1) {
+    const int64_t own = share.rank % s.same_units;
+    how.division = {{own, s.same_units}, share.rank - own};
+  }
   std::vector<Program> programs;
   const auto add = [&](Program p, const std::vector<Pass>& passes) {
     (void)run_passes(p, passes, {}).value();
@@ -206,7 +212,8 @@ class Rank {
     const RowRange mine = share_rows(s.rows, share_);
     const int64_t most = (s.rows + share_.ranks - 1) / share_.ranks;
     micro_rows_ = s.unit_rows > 0 ? s.unit_rows : (most + s.micro_batches - 1) / s.micro_batches;
-    rounds_ = s.unit_rows > 0 ? (s.units() + share_.ranks - 1) / share_.ranks : s.micro_batches;
+    groups_ = {share_.rank / s.same_units, share_.ranks / s.same_units};
+    rounds_ = s.unit_rows > 0 ? (s.units() + groups_.ranks - 1) / groups_.ranks : s.micro_batches;
     mine_ = mine;
     session_.emplace(
         std::move(Session::compile(programs_of(s, share_, micro_rows_), *backend_).value()));
@@ -257,7 +264,7 @@ class Rank {
     const auto x = session_->input<float>(program, "x"), y = session_->input<float>(program, "y"),
                mask = session_->input<float>(program, "mask");
     for (int64_t i = 0; i < micro_rows_; ++i) {
-      const int64_t unit = batch * share_.ranks + share_.rank;
+      const int64_t unit = batch * groups_.ranks + groups_.rank;
       const int64_t row =
           (s_.unit_rows > 0 ? unit * micro_rows_ : mine_.begin + batch * micro_rows_) + i;
       const bool is_there = row < (s_.unit_rows > 0 ? s_.rows : mine_.end);
@@ -271,7 +278,7 @@ class Rank {
     session_->input<float>(program, "scale")[0] = static_cast<float>(1 / targets);
     if (session_->has_input(program, "present"))
       session_->input<int64_t>(program, "present")[0] =
-          std::min(share_.ranks, s_.units() - batch * share_.ranks);
+          std::min(groups_.ranks, s_.units() - batch * groups_.ranks);
   }
 
   void run(size_t program) {
@@ -300,8 +307,8 @@ class Rank {
       run(program);
       if (last == 0 && !share_.alone()) continue;
       loss += unit_losses[static_cast<size_t>(k)] = session_->output<float>(program, "loss")[0];
-      if (k * share_.ranks + share_.rank >=
-          (s_.unit_rows > 0 ? s_.units() : rounds_ * share_.ranks))
+      if (k * groups_.ranks + groups_.rank >=
+          (s_.unit_rows > 0 ? s_.units() : rounds_ * groups_.ranks))
         unit_losses[static_cast<size_t>(k)] = 0;
     }
     if (last > 0) {
@@ -330,6 +337,7 @@ class Rank {
   const TrainCase& s_;
   Group& group_;
   const Share share_;
+  Share groups_;  // of ranks that compute the same units
   std::unique_ptr<Backend> backend_;
   std::optional<Session> session_;
   RowRange mine_;
@@ -652,6 +660,45 @@ TEST(SharedUpdate, UnitsGiveEveryWorldTheSameBits) {
           }
         }
     }
+}
+
+// Two or three ranks compute a unit together, and divide the rows of its products.
+TEST(SharedUpdate, RanksThatShareAUnitHaveTheSameBits) {
+  TrainCase s{.rows = 500, .stage = 2, .mixed = true};
+  s.unit_rows = 193;
+  s.some_targets = true;
+  const std::vector<Trained> one = train_ranks(s, 1);
+  const std::vector<float> weights = whole_weights(s, one);
+  struct World {
+    int ranks, together, stage;
+  };
+  for (const World& w : {World{2, 2, 3}, {4, 2, 2}, {6, 3, 3}}) {
+    SCOPED_TRACE(fmt::format("{} ranks, {} together, stage {}", w.ranks, w.together, w.stage));
+    s.stage = w.stage;
+    s.same_units = w.together;
+    const std::vector<Program> programs = programs_of(s, {1, w.ranks}, s.unit_rows);
+    const auto is_part = [&](const Node& n) {
+      return n.op->name == "linear" && programs[0].type(n.out[0]).shape[0] < s.unit_rows;
+    };
+    EXPECT_TRUE(std::any_of(programs[0].nodes.begin(), programs[0].nodes.end(), is_part));
+    const std::vector<Trained> all = train_ranks(s, w.ranks);
+    EXPECT_TRUE(same_bits(whole_weights(s, all), weights));
+    for (const Trained& rank : all) {
+      EXPECT_EQ(rank.losses, one[0].losses);
+      EXPECT_EQ(rank.norms, one[0].norms);
+    }
+  }
+}
+
+TEST(SharedUpdate, AllRanksOfAUnitMayAskToStop) {
+  TrainCase s{.rows = 8, .stage = 2, .stop_step = 2};
+  s.unit_rows = 2;
+  s.same_units = 2;  // the last rank has no loss of its own
+  for (const Trained& rank : train_ranks(s, 4)) {
+    EXPECT_EQ(rank.stops[0], 0);
+    EXPECT_EQ(rank.stops[1], 1);
+    EXPECT_EQ(rank.stops[2], 0);
+  }
 }
 
 // Weights in bf16 after three updates on two ranks, whose gradients differ.

@@ -32,8 +32,12 @@ struct UpdateOptions {
   // Sums whose order no number of ranks changes: micro-batches are units of fixed rows, unit k of a
   // step on rank k mod ranks. Stage 2 or 3, also with one rank.
   bool split_invariant = false;
-  int64_t units = 1;  // of a step, at most
-  int64_t units_per_rank() const { return (units + share.ranks - 1) / share.ranks; }
+  int64_t units = 1;   // of a step, at most
+  int64_t copies = 1;  // ranks of `share`, one after another, that compute the same units
+  int64_t units_per_rank() const {
+    const int64_t at_once = share.ranks / copies;
+    return (units + at_once - 1) / at_once;
+  }
   // The ranks that have all states once.
   Share owners() const {
     return {share.rank * tensor.ranks + tensor.rank, share.ranks * tensor.ranks};

@@ -118,7 +118,7 @@ Result<Placements> try_placements(const PlacementSearch& x) {
     TriedPlacement& t = found.tried.emplace_back();
     t.how = how;
     const Task task = placed(x.model.task, how);
-    const TaskModel m{task, x.model.config, x.model.form, x.model.host_lane, x.model.keeps_narrow};
+    const TaskModel m = x.model.with(task);
     if (as_is != nullptr)
       if (const int64_t left = states_left(*as_is, *task.settings); left > x.limits.device) {
         t.needs.device = left;

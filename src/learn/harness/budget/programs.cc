@@ -32,6 +32,7 @@ Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model,
 void TaskModel::take(const DeviceSpec& device) {
   host_lane = device.host_lane;
   keeps_narrow = device.keeps_narrow;
+  rows_apart = device.rows_apart;
 }
 
 std::vector<BatchShape> RunShapes::train_shapes(const RunForm& form) const {
@@ -334,6 +335,22 @@ Status check_rules(const TrainSettings& s, const std::vector<UpdateWeight>& weig
   return Ok{};
 }
 
+// The ranks that divide the rows of products in a run with --split_invariant.
+Result<RowDivision> division_of_rows(const TaskModel& m, const RunShapes& shapes) {
+  const TaskSettings& s = m.settings();
+  const RunRanks& ranks = *s.ranks;
+  if (ranks.tensor().alone()) return RowDivision{};
+  if (!m.rows_apart)
+    return not_divided(s,
+                       "--split_invariant on this device, where a product of fewer rows may add in "
+                       "another order,",
+                       "use --device cpu, or leave one of them out");
+  if (shapes.writes)
+    return not_divided(s, "generating texts in evaluations",
+                       "leave --predict_with_generate or the axis out");
+  return RowDivision{ranks.tensor(), ranks.data().rank * ranks.tensor().ranks};
+}
+
 // Gives the programs of a run on a mesh their parts of weights and their ranks.
 Status divide(const TaskModel& m, const RunShapes& shapes, std::vector<UpdateWeight>& weights,
               UpdateOptions& update, TrainPasses& how) {
@@ -360,13 +377,13 @@ Status divide(const TaskModel& m, const RunShapes& shapes, std::vector<UpdateWei
 
 Result<TensorSplit> parts_of_weights(const TaskModel& m, const RunShapes& shapes) {
   const RunRanks& ranks = *m.settings().ranks;
-  if (ranks.tensor().alone()) return TensorSplit{};
+  if (ranks.parts().alone()) return TensorSplit{};
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   const bool trains = !train.empty();
   const Program forward = m.task.program(
       m.config, trains ? train.front() : shapes.eval.shapes.front(), "parts", trains);
   Result<TensorSplit> found =
-      find_tensor_split(forward, ranks.tensor(), ranks.data().rank * ranks.tensor().ranks);
+      find_tensor_split(forward, ranks.parts(), ranks.data().rank * ranks.tensor().ranks);
   if (!found.ok()) return std::move(found.error().at("--mesh " + m.settings().mesh));
   return found;
 }
@@ -395,7 +412,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   update.gradients = precision.gradients;
   update.share = s.ranks->shard();
   update.replica = s.ranks->replica();
-  update.tensor = s.ranks->tensor();
+  update.tensor = s.ranks->parts();
   update.statistics = moved_statistics(m.config);
   how.data = data_axis(update);
   update.stage = static_cast<int>(s.zero_stage);
@@ -404,8 +421,10 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     update.split_invariant = true;
     update.units = shapes.units;
     update.stage = std::max(update.stage, 2);
+    update.copies = s.ranks->tensor().ranks;
   }
   if (!train.empty() && update.split_invariant) HONE_TRY(refuse_statistics_of_units(m.config));
+  if (s.split_invariant > 0) how.division = HONE_TRY(division_of_rows(m, shapes));
   how.sync = s.ranks->data();
   if (!update.share.alone())
     how.sharding = sharding_of(weights, update, s.offload_persistence_threshold);

@@ -17,10 +17,15 @@ struct TaskModel {
   RunForm form;
   HostLane host_lane = HostLane::none;  // of the device of the run or the plan
   bool keeps_narrow = false;            // its kernels read and write 16 bits (narrow_values)
+  bool rows_apart = false;              // of its products (divide_rows)
   // Task and model must outlive it. Errors: those of Task::form.
   static Result<TaskModel> make(const Task& task, const Pretrained& model,
                                 const DeviceSpec& device = {});
   void take(const DeviceSpec& device);
+  // The same model and device for another task, which must outlive it.
+  TaskModel with(const Task& other) const {
+    return {other, config, form, host_lane, keeps_narrow, rows_apart};
+  }
   const TaskSettings& settings() const { return *task.settings; }
 };
 
@@ -62,7 +67,7 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config,
                                          const std::vector<std::string>& targets = {},
                                          const std::set<std::string>& in_bf16 = {});
 
-// The parts of weights on this rank of a mesh. Errors: H1101.
+// The parts of weights on this rank of a mesh; none in a run with --split_invariant. Errors: H1101.
 Result<TensorSplit> parts_of_weights(const TaskModel& model, const RunShapes& shapes);
 
 // A program as the task builds it, and the passes that make it ready for the session.

@@ -71,7 +71,7 @@ class RankPlanner {
       : x_(x),
         layout_(layout),
         task_(task_of_rank(x, layout)),
-        model_{task_, x.model.config, x.model.form, x.model.host_lane, x.model.keeps_narrow},
+        model_(x.model.with(task_)),
         backend_(x.backend) {}
 
   Result<RankPlan> plan() {
@@ -259,7 +259,7 @@ Task task_of_rank(const RankSubject& x, const RankLayout& l) {
   const int64_t ranks = data_ranks(x.cluster, l);
   const int64_t all = l.by_programs ? ranks * l.tensor : ranks;
   s.ranks = std::make_shared<RunRanks>(Share{all - 1, all}, x.cluster.count);
-  if (l.by_programs) s.ranks->set_tensor_ranks(l.tensor);
+  if (l.by_programs) s.ranks->set_tensor_ranks(l.tensor, s.split_invariant > 0);
   if (l.group > 0 && all % l.group == 0) s.ranks->set_shard_ranks(l.group);
   s.zero_stage = l.stage;
   // Divided ranks have the same rows: in a mesh that was asked for those of its run, by formula the

@@ -84,7 +84,7 @@ bool TaskRun::reduces_each_batch() const {
 }
 
 // From stage 3 on.
-bool TaskRun::gathers_weights() const { return !ranks().data().alone() && s_.zero_stage >= 3; }
+bool TaskRun::gathers_weights() const { return !ranks().shard().alone() && s_.zero_stage >= 3; }
 
 // Recompute depends on the shape of a program, and so does when weights are gathered.
 bool TaskRun::has_equal_shapes() const {
@@ -120,18 +120,18 @@ Result<std::vector<AxisTokens>> TaskRun::most_tokens(const TakenRows& all) {
 }
 
 int64_t TaskRun::most_rounds() const {
-  const int64_t n = ranks().share().ranks;
+  const int64_t n = ranks().data().ranks;
   return (shapes_.units + n - 1) / n;
 }
 
 Result<TakenRows> TaskRun::plan_units_of(const TakenRows& all) {
   HONE_TRY(take_lengths(all));
-  plan_units(lengths_, shapes_.train, unit_rows(), ranks().share(), plan_);
+  plan_units(lengths_, shapes_.train, unit_rows(), ranks().data(), plan_);
   return all;
 }
 
 void TaskRun::put_present(BoundProgram& program, size_t round) {
-  const int64_t n = ranks().share().ranks, units = (plan_.rows + unit_rows() - 1) / unit_rows();
+  const int64_t n = ranks().data().ranks, units = (plan_.rows + unit_rows() - 1) / unit_rows();
   program.inputs.get<int64_t>("present")[0] = std::min(n, units - static_cast<int64_t>(round) * n);
 }
 
@@ -147,9 +147,9 @@ void TaskRun::find_rows_of(int64_t step, RowsOfStep& rows) {
     add_rows_of_rank(rows.all, s_.batch_rows(), ranks().data(), rows.mine);
     return;
   }
-  const int64_t count = std::ssize(rows.all), n = ranks().share().ranks;
+  const int64_t count = std::ssize(rows.all), n = ranks().data().ranks;
   for (int64_t i = 0; i < count; ++i)
-    if (i / unit_rows() % n == ranks().share().rank)
+    if (i / unit_rows() % n == ranks().data().rank)
       rows.mine.push_back(rows.all[static_cast<size_t>(i)]);
 }
 
