@@ -286,7 +286,6 @@ def rule_2_meshes_that_do_not_fit_are_refused(w):
             ("gpt2", 3, ["--mics_shard_size", "2", "--zero_stage", "1"], "H2432", "3 ranks are not groups of 2"),
             ("gpt2", 2, ["--mics_shard_size", "1", "--zero_stage", "1"], "H2432", "cuts nothing"),
             ("gpt2", 4, ["--mics_shard_size", "2"], "H2432", "stage 0 of ZeRO has no states to cut"),
-            ("gpt2", 4, ["--mics_shard_size", "2", "--zero_stage", "1", "--split_invariant", "1"], "H2432", "--split_invariant"),
             ("gpt2", 4, ["--mics_shard_size", "2", "--zero_stage", "1", "--mesh", "tensor=2"], "H2432", "the axis 'tensor'"),
             ("llama", 4, ["--mesh", "tensor=4"], "H1101", "2 key/value heads are not divided among 4 ranks")):
         w.wait(w.start(ranks, w.command(model, "refused", 1, *flags)))
@@ -380,12 +379,12 @@ def units_have_the_same_bits_in_every_world(w):
 
 
 def units_have_the_same_bits_on_every_mesh(w):
-    """--split_invariant with --mesh: ranks of the axis 'tensor' divide the rows of products of a unit. Every step has the bits of one rank, and so has a run
+    """--split_invariant with --mesh, or groups that cut states: ranks of the axis 'tensor' divide the rows of products of a unit. Every step has the bits of one rank, and so has a run
     that continues a checkpoint of another mesh."""
     lora = ["--use_peft", "true", "--lora_r", "4", "--lora_target_modules", "all-linear"]
-    tests = [("gpt2", [], 1, [(4, 2, 2)]), ("llama", lora, 1, [(2, 2, 3)])]
+    tests = [("gpt2", [], 1, [(4, 2, 2), (4, 1, 1)]), ("llama", lora, 1, [(2, 2, 3)])]
     if w.all:
-        tests = [(m, f, a, [(2, 2, 0), (4, 2, 1), (4, 2, 3), (3, 3, 2), (6, 3, 3), (4, 4, 0)])
+        tests = [(m, f, a, [(4, 1, 3), (2, 2, 0), (4, 2, 1), (4, 2, 3), (3, 3, 2), (6, 3, 3), (4, 4, 0)])
                  for m in ("gpt2", "llama", "bert", "t5") for f in ([], lora, ["--bf16", "true"]) for a in (1, 2)]
         tests += [("gpt2", ["--optim", "adafactor"], 1, [(4, 2, 2)]), ("gpt2", ["--dtype", "bfloat16"], 1, [(4, 2, 1)])]
     for model, flags, accumulation, worlds in tests:
@@ -402,7 +401,8 @@ def units_have_the_same_bits_on_every_mesh(w):
         wanted = found("one")
         demand(len(wanted[0]) == STEPS and wanted[1] and wanted[2], "nothing to compare")
         for ranks, tensor, stage in worlds:
-            mesh = ["--mesh", f"data={ranks // tensor},tensor={tensor}", "--zero_stage", str(stage)]
+            groups = ["--mics_shard_size", "2"] if tensor == 1 else []
+            mesh = ["--mesh", f"data={ranks // tensor},tensor={tensor}", "--zero_stage", str(stage), *groups]
             what = f"{model} {flags}, {mesh}, accumulation {accumulation}"
             w.run(ranks, command("many", ranks, tensor, *mesh))
             for part, a, b in zip(("losses", "weights", "optimizer states"), found("many"), wanted):

@@ -15,6 +15,7 @@ void set_split(Attrs& attrs, const ops::Split& split) {
   if (!split.units.empty()) attrs.set("units", split.units);
   if (!split.owners.empty()) attrs.set("owners", split.owners);
   if (split.copies > 1) attrs.set("copies", split.copies);
+  if (split.parts > 0) attrs.set("parts", split.parts);
 }
 
 Share share_of(const NodeView& n) { return {n.integer("rank"), n.integer("ranks")}; }
@@ -25,10 +26,14 @@ int64_t member(const NodeView& n, int64_t rank) {
 
 RowRange rank_rows(const NodeView& n, size_t i, int64_t rows, int64_t rank) {
   const std::vector<int64_t>&units = n.integers("units"), &owners = n.integers("owners");
+  Share share{rank, n.integer("ranks")};
+  if (n.node.op->attr("parts") && n.integer("parts") > 0)
+    share = {rank % n.integer("parts"), n.integer("parts")};
   if (!owners.empty() && owners[i] == kEverywhere) return {0, rows};
   if (!owners.empty() && owners[i] >= 0)
-    return rank < owners[i] ? RowRange{0, 0} : RowRange{rank == owners[i] ? 0 : rows, rows};
-  return share_rows(rows, {rank, n.integer("ranks")}, units.empty() ? 1 : units[i]);
+    return share.rank < owners[i] ? RowRange{0, 0}
+                                  : RowRange{share.rank == owners[i] ? 0 : rows, rows};
+  return share_rows(rows, share, units.empty() ? 1 : units[i]);
 }
 
 std::vector<int64_t> fold_peers(const NodeView& n) {

@@ -6,6 +6,7 @@
 // scalar. A result may be written over its sum.
 // Attribute copies: as many ranks one after another have the same terms, which count once; a rank takes
 // those of the others from ranks of its own place among the copies. present then counts such groups.
+// Attribute parts: as many ranks one after another cut the rows, and others like them have the same rows.
 // One order of additions for any number of ranks, so the bits do not depend on it.
 #include "engine/ops/collective_parts.h"
 
@@ -22,6 +23,9 @@ Result<Types> infer_fold_units(const NodeView& n) {
   HONE_TRY(expect_split(n, folded(n), true));
   if (const int64_t copies = n.integer("copies"); copies < 1 || n.integer("ranks") % copies != 0)
     return bad_operands(n, fmt::format("copies={} does not divide the ranks", copies));
+  if (const int64_t parts = n.integer("parts");
+      parts < 0 || (parts > 0 && n.integer("ranks") % parts != 0))
+    return bad_operands(n, fmt::format("parts={} does not divide the ranks", parts));
   HONE_TRY(expect_bucket(n, folded(n)));
   HONE_TRY(expect_type(n, n.slot("present"), {DType::i64, {}}));
   Types t;
@@ -56,6 +60,7 @@ Op define_fold_units() {
   std::vector<AttrSpec> attrs = collective_attrs(true);
   attrs.push_back(required("count", 0));
   attrs.push_back({"copies", 1});
+  attrs.push_back({"parts", 0});
   return {.name = "fold_units",
           .operands = {"terms...", "sums...", "present"},
           .attrs = std::move(attrs),

@@ -251,6 +251,7 @@ struct Split {
   std::vector<int64_t> owners =
       {};              // for each tensor: the rank that has all of it, or -1; empty: -1
   int64_t copies = 1;  // fold_units: ranks one after another whose terms are the same
+  int64_t parts = 0;   // fold_units: ranks one after another that cut the rows; 0: all
 };
 Values all_reduce(Builder& b, const Values& tensors, const Share& share);  // sums over all ranks
 Values reduce_scatter(Builder& b, const Values& tensors,

@@ -189,8 +189,9 @@ TEST(Ranks, EachAxisOfAMeshHasItsOwnCollectives) {
   EXPECT_TRUE(done.ok()) << done.error().text();
 }
 
-// Units 1, 2, 3 of the tensors of groups of `copies` ranks in their order, onto what there was, in f32.
-Status check_fold(Group& group, int64_t copies) {
+// Units 1, 2, 3 of the tensors of groups of `copies` ranks in their order, onto what there was, in f32. `parts`
+// ranks cut the rows.
+Status check_fold(Group& group, int64_t copies, int64_t parts) {
   const Share share{group.rank(), group.ranks()}, groups{share.rank / copies, share.ranks / copies};
   const std::unique_ptr<Backend> backend = rank_cpu();
   backend->device().set_group(&group);
@@ -199,12 +200,12 @@ Status check_fold(Group& group, int64_t copies) {
   Builder b(p);
   const Type whole{DType::f32, {5}}, one{DType::f32, {}};
   Type part = whole;
-  const RowRange held = share_rows(5, share);
+  const RowRange held = share_rows(5, {share.rank % parts, parts});
   part.shape[0] = held.count();
   const ValueId x = p.add_input("x", whole), y = p.add_input("y", one),
                 onto = p.add_input("onto", part), onto_one = p.add_input("onto_one", one),
                 present = p.add_input("present", {DType::i64, {}});
-  const ops::Split split{share, {}, {-1, kEverywhere}, copies};
+  const ops::Split split{share, {}, {-1, kEverywhere}, copies, parts};
   const Values sums = ops::fold_units(b, {x, y}, {onto, onto_one}, present, split);
   p.outputs = {{"sum", ops::wait(b, sums[0])}, {"sum_one", ops::wait(b, sums[1])}};
   HONE_TRY(verify(p));
@@ -237,12 +238,22 @@ Status check_fold(Group& group, int64_t copies) {
 }
 
 TEST(Ranks, UnitsAreFoldedInTheirOrder) {
-  const std::vector<std::pair<int, int>> worlds{{1, 1}, {2, 1}, {3, 1}, {4, 1},
-                                                {2, 2}, {4, 2}, {6, 2}, {6, 3}};
-  for (const auto& [ranks, copies] : worlds) {
-    LoopbackWorld world(ranks);
-    const int64_t same = copies;
-    const Status done = world.run([&](Group& g) { return check_fold(g, same); });
+  struct Case {
+    int ranks;
+    int64_t copies, parts;
+  };
+  for (const Case& c : {Case{1, 1, 1},
+                        {2, 1, 2},
+                        {3, 1, 3},
+                        {4, 1, 4},
+                        {2, 2, 2},
+                        {4, 2, 4},
+                        {6, 2, 6},
+                        {6, 3, 6},
+                        {4, 1, 2},
+                        {6, 1, 2}}) {
+    LoopbackWorld world(c.ranks);
+    const Status done = world.run([&](Group& g) { return check_fold(g, c.copies, c.parts); });
     EXPECT_TRUE(done.ok()) << done.error().text();
   }
 }

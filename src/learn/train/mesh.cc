@@ -118,10 +118,6 @@ Result<int64_t> shard_ranks(const TrainSettings& s, const RunRanks& ranks, int64
   if (!ranks.tensor().alone())
     return refused("groups of ranks do not combine with the axis 'tensor'",
                    "leave the groups or the axis out");
-  if (s.split_invariant > 0)
-    return refused(
-        "groups of ranks do not combine with --split_invariant, whose sums have one order",
-        "leave one of them out");
   return size;
 }
 

@@ -58,7 +58,7 @@ class SharedUpdate {
     squares_.assign(groups_.size(), kNoValue);
     if (reduced) {
       reduced_ = gradients;
-      if (!options_.replica.alone()) add_states_of_replicas();
+      if (!options_.replica.alone() && !options_.split_invariant) add_states_of_replicas();
       for (const WeightGroup& g : groups_)
         if (!options_.split_invariant) add_squares(g);
     } else {
@@ -108,11 +108,11 @@ class SharedUpdate {
     const auto start = [&] {
       gathered = gather(
           ops::concat(b_, {ops::reshape(b_, losses, {1, most}), ops::reshape(b_, stop, {1, 1})}, 1),
-          share_);
+          options_.world());
     };
     exchanges_.add({}, start, [&] {
       const ValueId all = ops::wait(b_, gathered);
-      const int64_t groups = share_.ranks / options_.copies;
+      const int64_t groups = options_.world().ranks / options_.copies;
       ValueId by_group = ops::slice(b_, all, 1, 0, most);
       if (options_.copies > 1)
         by_group = ops::slice(b_, ops::reshape(b_, by_group, {groups, options_.copies * most}), 1,
@@ -252,6 +252,10 @@ class SharedUpdate {
           }
           ops::Split split = split_of(bucket.weights);
           split.copies = options_.copies;
+          if (!options_.replica.alone()) {
+            split.share = options_.world();
+            split.parts = share_.ranks;
+          }
           made = ops::fold_units(b_, terms, sums, present, split);
         };
         exchanges_.add(terms, start, [&] {

@@ -25,7 +25,8 @@
 // round of micro-batches the ranks' units are added one after another in their global order
 // (fold_units), squares are summed by units of rows, and nothing is added that a rank has not. The
 // programs have the input present i64[], the number of ranks that have a unit in this round. With
-// UpdateOptions::copies several ranks one after another compute the same unit: present counts such groups.
+// UpdateOptions::copies several ranks one after another compute the same unit: present counts such groups. Replicas
+// have units of their own too: the terms of all of them are folded in one round.
 //
 // All ranks run the same programs in the same order, as often: a rank with fewer rows runs a
 // micro-batch without rows (zero gradients), in the shape that the others have. Their collectives

@@ -662,6 +662,32 @@ TEST(SharedUpdate, UnitsGiveEveryWorldTheSameBits) {
     }
 }
 
+// And so do groups that cut the states.
+TEST(SharedUpdate, UnitsGiveGroupsOfRanksTheSameBits) {
+  for (const char* optim : {"adamw_torch", "adafactor"}) {
+    TrainCase s{.rows = 11, .stage = 2, .optim = optim};
+    s.unit_rows = 2;
+    s.some_targets = true;
+    const std::vector<Trained> one = train_ranks(s, 1);
+    const std::vector<float> weights = whole_weights(s, one);
+    const std::vector<std::pair<int, int>> worlds{{4, 2}, {6, 3}, {6, 2}};
+    for (const auto& [ranks, group] : worlds)
+      for (const int stage : {2, 3}) {
+        SCOPED_TRACE(
+            fmt::format("{} {} ranks in groups of {}, stage {}", optim, ranks, group, stage));
+        s.stage = stage;
+        s.shard_ranks = group;
+        const std::vector<Trained> all = train_ranks(s, ranks);
+        EXPECT_TRUE(same_bits(whole_weights(s, all), weights));
+        for (const Trained& rank : all) {
+          EXPECT_EQ(rank.losses, one[0].losses);
+          EXPECT_EQ(rank.norms, one[0].norms);
+        }
+        s.shard_ranks = 0;
+      }
+  }
+}
+
 // Two or three ranks compute a unit together, and divide the rows of its products.
 TEST(SharedUpdate, RanksThatShareAUnitHaveTheSameBits) {
   TrainCase s{.rows = 500, .stage = 2, .mixed = true};

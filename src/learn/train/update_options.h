@@ -35,7 +35,7 @@ struct UpdateOptions {
   int64_t units = 1;   // of a step, at most
   int64_t copies = 1;  // ranks of `share`, one after another, that compute the same units
   int64_t units_per_rank() const {
-    const int64_t at_once = share.ranks / copies;
+    const int64_t at_once = world().ranks / copies;
     return (units + at_once - 1) / at_once;
   }
   // The ranks that have all states once.
