@@ -120,7 +120,7 @@ Result<std::unique_ptr<Backend>> open_backend(const BackendSettings& settings) {
 
 Result<Choice> choose_planned(const NodeView& n) {
   const Op& op = *n.node.op;
-  if (writer_of(op) == nullptr)
+  if (!writes(n))
     return Error(err::kDeclined,
                  op.decompositions.empty() ? "the op is not supported" : "it is decomposed");
   if (op.traffic && n.attrs().has("stride"))

@@ -46,6 +46,12 @@ output "again" = %3
 )");
 }
 
+size_t functions_of(const std::string& module) {
+  size_t count = 0;
+  for (size_t at = 0; (at = module.find("func.func private", at)) != module.npos; ++at) ++count;
+  return count;
+}
+
 TEST(StableHlo, LayersThatDrawNumbersShareOneFunction) {
   const Program p = text_program(R"(program masks
 input "rng" %0 : i64[2]
@@ -57,9 +63,25 @@ output "a" = %3
 output "b" = %4
 )");
   const std::string text = write_module(p).text;
-  size_t functions = 0;
-  for (size_t at = 0; (at = text.find("func.func private", at)) != text.npos; ++at) ++functions;
-  EXPECT_EQ(functions, 2u) << "Philox for one key, and for the words of a mask";
+  EXPECT_EQ(functions_of(text), 2u) << "Philox for one key, and for the words of a mask";
+}
+
+// Scores of all pairs would take 4 MiB a head.
+TEST(StableHlo, AttentionIsWrittenInBlocksThatLayersShare) {
+  const Program p = text_program(R"(program attention
+input "x" %0 : f32[1000,48]
+input "cu" %1 : i32[3]
+input "rng" %2 : i64[2]
+input "samples" %3 : i64[1000]
+  %4 : f32[1000,16], %5 : f32[2,1000] = attention(%0, _, _, %1, %1, _, %2, %3) {heads=2, kv_heads=2, causal=true, dropout=0.1, key="h.0"}
+  %6 : f32[1000,48] = concat(%4, %4, %4) {axis=1}
+  %7 : f32[1000,16], %8 : f32[2,1000] = attention(%6, _, _, %1, %1, _, %2, %3) {heads=2, kv_heads=2, causal=true, dropout=0.1, key="h.1"}
+output "y" = %7
+)");
+  const std::string text = write_module(p).text;
+  EXPECT_EQ(functions_of(text), 3u) << "attention, Philox for a key, and for the words of a mask";
+  EXPECT_THAT(text, HasSubstr("2x256x256xf32"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("1000x1000")));
 }
 
 // Rank 1 has a row more than rank 0 of `w`.

@@ -13,6 +13,7 @@ const WriteTable& write_table() {
     add_blocks(t);
     add_groups(t);
     add_recurrent(t);
+    add_attention(t);
     add_collectives(t);
     return t;
   }();
@@ -22,6 +23,12 @@ const WriteTable& write_table() {
 WriteOp writer_of(const Op& op) {
   const auto at = write_table().find(op.name);
   return at == write_table().end() ? nullptr : at->second;
+}
+
+bool writes(const NodeView& n) {
+  const std::string& name = n.node.op->name;
+  if (name == "attention" || name == "attention_grad") return writes_attention(n);
+  return writer_of(*n.node.op) != nullptr;
 }
 
 }  // namespace hone::xla

@@ -16,6 +16,8 @@ using WriteTable = std::map<std::string, WriteOp, std::less<>>;
 
 const WriteTable& write_table();  // by op
 WriteOp writer_of(const Op& op);  // null: the op has none
+// Whether the op's function writes the node: attention over pages is decomposed.
+bool writes(const NodeView& n);
 
 void add_elementwise(WriteTable& t);
 void add_shapes(WriteTable& t);
@@ -25,6 +27,8 @@ void add_codes(WriteTable& t);
 void add_blocks(WriteTable& t);
 void add_groups(WriteTable& t);
 void add_recurrent(WriteTable& t);
+void add_attention(WriteTable& t);
+bool writes_attention(const NodeView& n);
 void add_collectives(WriteTable& t);
 
 // The type of result `k`.

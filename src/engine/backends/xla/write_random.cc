@@ -3,15 +3,14 @@
 #include <array>
 
 #include "base/core/philox.h"
+#include "engine/backends/xla/draws.h"
 #include "engine/backends/xla/write_ops.h"
 
 namespace hone::xla {
 namespace {
 
 using Words = std::array<Ref, 4>;
-struct Key {
-  Ref low, high;  // ui32[]
-};
+using Key = RandomKey;
 
 // The two halves of the product of each element and a constant.
 std::array<Ref, 2> product(Writer& w, const Ref& x, uint32_t factor) {
@@ -59,7 +58,8 @@ Key constant_key(Writer& w, int64_t key) {
   return {w.whole(bits & 0xffffffff, "ui32"), w.whole(bits >> 32, "ui32")};
 }
 
-// The key of a dropout at this step: rng i64[2] = {seed, step}.
+}  // namespace
+
 Key dropout_key_of(Writer& w, const Ref& rng, const std::string& place) {
   const auto part = [&](int64_t i) { return w.reshape(w.slice(rng, 0, i, i + 1), {}); };
   const auto [seed_low, seed_high] = halves(w, part(0));
@@ -70,6 +70,8 @@ Key dropout_key_of(Writer& w, const Ref& rng, const std::string& place) {
       {seed_low, seed_high});
   return {words[0], words[1]};
 }
+
+namespace {
 
 Ref kept(Writer& w, const Ref& word, double p) {
   return w.compare("GE", word, w.whole_like(dropout_threshold(p), word));
@@ -105,7 +107,8 @@ Refs write_dropout_mask(Writer& w, const NodeView& n, const Refs& in) {
   return {kept(w, w.slice(all, 1, 0, channels), n.real("p"))};
 }
 
-// i32[count]: for each row the number of segments that end at or before it.
+}  // namespace
+
 Ref segments_of(Writer& w, const Ref& cu, int64_t count) {
   const int64_t s = cu.shape[0] - 1;
   const Shape table{count, s};
@@ -115,11 +118,36 @@ Ref segments_of(Writer& w, const Ref& cu, int64_t count) {
   return w.reduce("add", before, w.whole(0, "i32"), {1});
 }
 
+Ref kept_pairs(Writer& w, const AttentionDraws& draws, const Ref& columns) {
+  const Shape& shape = columns.shape;
+  const Ref column = w.bitcast(columns, "ui32");
+  const auto constant = [&](uint64_t v) { return w.whole_like(v, column); };
+  const Ref lane =
+      w.binary("add", w.binary("multiply", w.binary("divide", column, constant(64)), constant(16)),
+               w.binary("and", column, constant(15)));
+  const auto [low, high] = halves(w, draws.samples);
+  Ref heads = w.iota("ui32", shape, 0);
+  if (draws.first_head > 0)
+    heads = w.binary("add", heads, w.whole_like(static_cast<uint64_t>(draws.first_head), heads));
+  const Ref moved = w.binary("shift_left", high, w.whole_like(16, high));
+  const Words words =
+      philox(w,
+             {w.broadcast(low, shape, {1}), w.binary("xor", w.broadcast(moved, shape, {1}), heads),
+              w.broadcast(w.bitcast(draws.rows, "ui32"), shape, {1}), lane},
+             draws.key);
+  const Ref which = w.binary("and", w.binary("divide", column, constant(16)), constant(3));
+  Ref word = words[3];
+  for (uint64_t k = 0; k < 3; ++k)
+    word = w.select(w.compare("EQ", which, constant(k)), words[k], word);
+  return kept(w, word, draws.p);
+}
+
+namespace {
+
 Refs write_attention_dropout_mask(Writer& w, const NodeView& n, const Refs& in) {
   const Shape& shape = n.out(0).shape;  // [H, Tq, Tk]
   if (n.out(0).count() == 0 || n.in(2).count() < 2) return {w.number(1, "i1", shape)};
   const int64_t tq = shape[1];
-  const Key key = dropout_key_of(w, in[0], n.text("key"));
   const Ref segment = segments_of(w, in[2], tq);
   const Ref next = w.binary("add", segment, w.whole_like(1, segment));
   // rows() moves a segment after the last one to the end, where it is empty.
@@ -129,24 +157,9 @@ Refs write_attention_dropout_mask(Writer& w, const NodeView& n, const Refs& in) 
   const Ref first = w.broadcast(start_k, shape, {1}), last = w.broadcast(end_k, shape, {1});
   const Ref j = w.iota("i32", shape, 2);
   const Ref inside = w.binary("and", w.compare("GE", j, first), w.compare("LT", j, last));
-  const Ref column = w.bitcast(w.binary("subtract", j, first), "ui32");
-  const auto constant = [&](uint64_t v) { return w.whole_like(v, column); };
-  const Ref lane =
-      w.binary("add", w.binary("multiply", w.binary("divide", column, constant(64)), constant(16)),
-               w.binary("and", column, constant(15)));
-  const auto [low, high] = halves(w, in[1]);
-  const Ref heads = w.iota("ui32", shape, 0);
-  const Ref moved = w.binary("shift_left", high, w.whole_like(16, high));
-  const Words words =
-      philox(w,
-             {w.broadcast(low, shape, {1}), w.binary("xor", w.broadcast(moved, shape, {1}), heads),
-              w.broadcast(w.bitcast(row, "ui32"), shape, {1}), lane},
-             key);
-  const Ref which = w.binary("and", w.binary("divide", column, constant(16)), constant(3));
-  Ref word = words[3];
-  for (uint64_t k = 0; k < 3; ++k)
-    word = w.select(w.compare("EQ", which, constant(k)), words[k], word);
-  return {w.binary("or", kept(w, word, n.real("p")), w.unary("not", inside))};
+  const AttentionDraws draws{dropout_key_of(w, in[0], n.text("key")), n.real("p"), 0, in[1], row};
+  const Ref keep = kept_pairs(w, draws, w.binary("subtract", j, first));
+  return {w.binary("or", keep, w.unary("not", inside))};
 }
 
 Refs write_random_normal(Writer& w, const NodeView& n, const Refs& in) {

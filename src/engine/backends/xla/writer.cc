@@ -418,10 +418,13 @@ Ref Writer::set_row(const Ref& x, const Ref& index, const Ref& row) {
                             x.name, update.name, starts, x.type(), update.type(), types, x.type()));
 }
 
-Refs Writer::loop(int64_t count, const Refs& carried,
-                  const std::function<Refs(const Ref&, const Refs&)>& body) {
-  const Ref limit = whole(static_cast<uint64_t>(count), "i32"), one = whole(1, "i32");
-  Refs given{whole(0, "i32")}, inside;
+Refs Writer::loop(int64_t count, const Refs& carried, const Turn& body) {
+  return loop(whole(0, "i32"), whole(static_cast<uint64_t>(count), "i32"), carried, body);
+}
+
+Refs Writer::loop(const Ref& begin, const Ref& end, const Refs& carried, const Turn& body) {
+  const Ref one = whole(1, "i32");
+  Refs given{begin}, inside;
   given.insert(given.end(), carried.begin(), carried.end());
   const std::string result = fmt::format("%{}", next_++);
   std::vector<std::string> bound, types;
@@ -432,7 +435,7 @@ Refs Writer::loop(int64_t count, const Refs& carried,
   }
   body_ += fmt::format("    {}:{} = stablehlo.while({}) : {}\n     cond {{\n", result, given.size(),
                        join(bound, ", "), join(types, ", "));
-  const Ref more = compare("LT", inside[0], limit);
+  const Ref more = compare("LT", inside[0], end);
   body_ += fmt::format("      stablehlo.return {} : tensor<i1>\n    }} do {{\n", more.name);
   const Refs made = body(inside[0], {inside.begin() + 1, inside.end()});
   std::vector<std::string> next{binary("add", inside[0], one).name};
@@ -450,8 +453,9 @@ Refs Writer::loop(int64_t count, const Refs& carried,
 }
 
 Refs Writer::call(const std::string& name, const Refs& arguments,
-                  const std::function<Refs(Writer&, const Refs&)>& body) {
-  std::string key = name;
+                  const std::function<Refs(Writer&, const Refs&)>& body,
+                  const std::string& variant) {
+  std::string key = name + " " + variant;
   for (const Ref& a : arguments) key += " " + a.type();
   if (!functions_.contains(key)) {
     Refs inside;

@@ -93,12 +93,15 @@ class Writer {
   Ref set_row(const Ref& x, const Ref& index, const Ref& row);
   // Repeats the body with an index i32[] of 0 to count - 1: it takes the carried values and returns those
   // for the next turn, which have their types.
-  Refs loop(int64_t count, const Refs& carried,
-            const std::function<Refs(const Ref& index, const Refs& carried)>& body);
+  using Turn = std::function<Refs(const Ref& index, const Refs& carried)>;
+  Refs loop(int64_t count, const Refs& carried, const Turn& body);
+  // The same from `begin` to `end` - 1, i32[]: values of the program.
+  Refs loop(const Ref& begin, const Ref& end, const Refs& carried, const Turn& body);
 
-  // Calls a function of the module. Its first use with these types of arguments writes it.
+  // Calls a function of the module. Its first use with these types of arguments writes it. `variant`: what else
+  // its body depends on.
   Refs call(const std::string& name, const Refs& arguments,
-            const std::function<Refs(Writer&, const Refs&)>& body);
+            const std::function<Refs(Writer&, const Refs&)>& body, const std::string& variant = "");
 
   // The module: the functions of call(), then main() with the arguments' texts, which contain their
   // types, and the results.
