@@ -273,7 +273,9 @@ TEST_F(PretrainedTest, AnAdapterBringsResizedEmbeddings) {
   const std::string state = std::string(kAdapterPrefix) + "model.embed_tokens.weight";
   EXPECT_EQ(s.state_values<float>(state), table);
   for (const ParamSpec& spec : family_of(resized.config).params(resized.config))
-    if (spec.name == state) EXPECT_TRUE(spec.of_adapter() && !spec.is_trained());
+    if (spec.name == state) {
+      EXPECT_TRUE(spec.of_adapter() && !spec.is_trained());
+    }
   must(merge_adapter(resized));
   std::vector<float> read(head.size());
   must(

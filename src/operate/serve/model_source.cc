@@ -22,7 +22,7 @@ std::string name_of_path(const std::string& given) {
   const std::string path = without_end_slash(given);
   std::string name = path.substr(path.rfind('/') + 1);
   for (const char* end : {".gguf", ".safetensors", ".bin"})
-    if (name.ends_with(end)) name.resize(name.size() - std::string_view(end).size());
+    if (name.ends_with(end)) name.erase(name.size() - std::string_view(end).size());
   return name.empty() || name == "." || name == ".." ? "model" : name;
 }
 

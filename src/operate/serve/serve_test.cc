@@ -360,7 +360,9 @@ TEST(ServedModelTest, EndsWhatItHasWhenItIsStopped) {
   const auto second =
       model->ask({.text = "Hello", .settings = settings}, nullptr, code_to(waiting));
   EXPECT_EQ(running.get_future().get(), err::kServeEnds.id);
-  if (second.ok()) EXPECT_EQ(waiting.get_future().get(), err::kServeEnds.id);
+  if (second.ok()) {
+    EXPECT_EQ(waiting.get_future().get(), err::kServeEnds.id);
+  }
   EXPECT_EQ(std::string(model->ask({.text = "a"}, nullptr, {}).error().code()), err::kServeEnds.id);
 }
 

@@ -355,7 +355,6 @@ Result<RowDivision> division_of_rows(const TaskModel& m, const RunShapes& shapes
 Status divide(const TaskModel& m, const RunShapes& shapes, std::vector<UpdateWeight>& weights,
               UpdateOptions& update, TrainPasses& how) {
   const TaskSettings& s = m.settings();
-  const RunRanks& ranks = *s.ranks;
   if (update.tensor.alone()) return Ok{};
   if (m.task.joint)
     return not_divided(s, "a loss that compares all rows of a step", "leave the axis out");
