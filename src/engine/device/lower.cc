@@ -74,7 +74,10 @@ class Lowering {
         std::make_move_iterator(to_.nodes.begin() + static_cast<std::ptrdiff_t>(first)),
         std::make_move_iterator(to_.nodes.end()));
     to_.nodes.resize(first);
-    for (Node& part : parts) HONE_TRY(place(std::move(part)));
+    for (Node& part : parts) {
+      part.clone = part.clone || n.clone;
+      HONE_TRY(place(std::move(part)));
+    }
     return Ok{};
   }
 

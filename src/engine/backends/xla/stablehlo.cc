@@ -22,6 +22,56 @@ Refs write_of_ranks(Writer& w, const NodeView& n, const Refs& in, size_t i, cons
   return writer_of(*n.node.op)(w, n, {w.first_rows_of_replica(in[0], rows->second)});
 }
 
+// Keeps values that are computed again (passes/recompute.h) apart from those of the forward pass,
+// with which the compiler would merge them, and after the gradients that come before them.
+class Remade {
+ public:
+  explicit Remade(const Program& program) : p(program), differs_(p.values.size(), false) {}
+
+  // The operands of the node. If it is computed again and all of them are those of the forward pass,
+  // one is replaced.
+  Refs operands(Writer& w, const Node& n, const Refs& values) {
+    Refs in;
+    for (const ValueId v : n.in)
+      in.push_back(v == kNoValue ? Ref{} : values[static_cast<size_t>(v)]);
+    const bool again = n.clone && n.phase == Phase::backward;
+    bool differs = std::any_of(n.in.begin(), n.in.end(), [&](ValueId v) {
+      return v != kNoValue && differs_[static_cast<size_t>(v)];
+    });
+    if (again && !differs)
+      if (const size_t at = kept_operand(n); at < n.in.size()) {
+        Refs apart{in[at]};
+        if (!gradient_.name.empty()) apart.push_back(gradient_);
+        in[at] = w.barrier(apart)[0];
+        differs = true;
+      }
+    if (again && differs)
+      for (const ValueId v : n.out) differs_[static_cast<size_t>(v)] = true;
+    return in;
+  }
+  // The node has this result.
+  void made(const Node& n, const Ref& result) {
+    if (n.phase == Phase::backward && !n.clone) gradient_ = result;
+  }
+
+ private:
+  // The first operand that is not computed again, an activation rather than a state; else their
+  // number.
+  size_t kept_operand(const Node& n) const {
+    size_t found = n.in.size();
+    for (size_t i = n.in.size(); i-- > 0;) {
+      if (n.in[i] == kNoValue) continue;
+      const int32_t at = p.values[static_cast<size_t>(n.in[i])].node;
+      if (at >= 0 ? !p.nodes[static_cast<size_t>(at)].clone : found == n.in.size()) found = i;
+    }
+    return found;
+  }
+
+  const Program& p;
+  std::vector<bool> differs_;  // by value: from that of the forward pass that it stands for
+  Ref gradient_;               // the last result of the backward pass
+};
+
 ModuleText write_with(const Program& p, const Replicas& ranks) {
   ModuleText m;
   for (const Named& o : p.outputs) {
@@ -51,12 +101,11 @@ ModuleText write_with(const Program& p, const Replicas& ranks) {
     m.states.push_back(p.type(p.states[s].value));
   }
 
+  Remade remade(p);
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     const Node& n = p.nodes[i];
     const NodeView view{p, n};
-    Refs in;
-    for (const ValueId v : n.in)
-      in.push_back(v == kNoValue ? Ref{} : values[static_cast<size_t>(v)]);
+    const Refs in = remade.operands(w, n, values);
     HONE_BUG_IF(writer_of(*n.op) == nullptr, "{} is not lowered", n.op->name);
     const Refs out = write_of_ranks(w, view, in, i, ranks);
     for (size_t k = 0; k < n.out.size(); ++k) {
@@ -65,6 +114,7 @@ ModuleText write_with(const Program& p, const Replicas& ranks) {
                   "{} writes {}, the node has {}", n.op->name, r.type(), view.out(k).text());
       values[static_cast<size_t>(n.out[k])] = r;
     }
+    remade.made(n, out[0]);
   }
 
   Refs results;

@@ -84,6 +84,26 @@ output "y" = %7
   EXPECT_THAT(text, testing::Not(HasSubstr("1000x1000")));
 }
 
+TEST(StableHlo, ValuesThatAreComputedAgainAreNotMerged) {
+  const Program p = text_program(R"(program step
+input "x" %0 : f32[4,2]
+state "w" %1 : f32[4,2] {role="param", trainable=true}
+  %2 : f32[4,2] = mul(%1, %0)
+  %3 : f32[4,2] = exp(%2)
+phase backward
+  %4 : f32[4,2] = neg(%3)
+  %5 : f32[4,2] = mul(%1, %0) clone
+  %6 : f32[4,2] = exp(%5) clone
+  %7 : f32[4,2] = mul(%6, %4)
+output "y" = %7
+)");
+  const std::string text = write_module(p).text;
+  EXPECT_THAT(text, HasSubstr("%3:2 = stablehlo.optimization_barrier %arg0, %2 : tensor<4x2xf32>, "
+                              "tensor<4x2xf32>\n    %4 = stablehlo.multiply %arg1, %3#0 : "))
+      << "of the input, once the gradient is there";
+  EXPECT_THAT(text, HasSubstr("%5 = stablehlo.exponential %4 : ")) << "its operand is new already";
+}
+
 // Rank 1 has a row more than rank 0 of `w`.
 Program of_rank(int64_t rank, const std::string& nodes) {
   const std::string rows = rank == 0 ? "2" : "3", begin = rank == 0 ? "0" : "2",

@@ -306,6 +306,23 @@ Ref Writer::add_rows(const Ref& onto, const Ref& ids, const Ref& updates) {
           column.type(), updates.type()));
 }
 
+Refs Writer::barrier(const Refs& values) {
+  const std::string result = fmt::format("%{}", next_++);
+  const size_t count = values.size();
+  std::vector<std::string> names, types;
+  Refs out;
+  for (const Ref& x : values) {
+    names.push_back(x.name);
+    types.push_back(x.type());
+    out.push_back(
+        {count > 1 ? fmt::format("{}#{}", result, out.size()) : result, x.element, x.shape});
+  }
+  body_ +=
+      fmt::format("    {}{} = stablehlo.optimization_barrier {} : {}\n", result,
+                  count > 1 ? fmt::format(":{}", count) : "", join(names, ", "), join(types, ", "));
+  return out;
+}
+
 namespace {
 
 std::string replica_groups(int64_t ranks) {

@@ -73,6 +73,10 @@ class Writer {
   // onto + rows of updates at ids; ids outside are skipped.
   Ref add_rows(const Ref& onto, const Ref& ids, const Ref& updates);
 
+  // The values, which the compiler takes for new ones: it computes nothing from them before all of
+  // them are there, and merges no reader of theirs with one of the old ones.
+  Refs barrier(const Refs& values);
+
   // Over `ranks` replicas, in the order of their numbers: the sum; this replica's rows of the sum; the
   // rows of all, one after another.
   Ref all_reduce(const Ref& x, int64_t ranks);
@@ -98,8 +102,8 @@ class Writer {
   // The same from `begin` to `end` - 1, i32[]: values of the program.
   Refs loop(const Ref& begin, const Ref& end, const Refs& carried, const Turn& body);
 
-  // Calls a function of the module. Its first use with these types of arguments writes it. `variant`: what else
-  // its body depends on.
+  // Calls a function of the module. Its first use with these types of arguments writes it. `variant`
+  // names whatever else its body depends on.
   Refs call(const std::string& name, const Refs& arguments,
             const std::function<Refs(Writer&, const Refs&)>& body, const std::string& variant = "");
 
