@@ -236,8 +236,9 @@ struct DpoSums {
   double rows = 0, loss = 0, chosen = 0, rejected = 0, right = 0, chosen_logps = 0,
          rejected_logps = 0, hits = 0, tokens = 0;
 
-  // False: an output is not finite.
-  bool add(const DpoRows& of, const CollatedRows& rows, const Batch& outputs) {
+  // False: an output is not finite. `examples`: gets the scores of each row; null: none.
+  bool add(const DpoRows& of, const CollatedRows& rows, const Batch& outputs,
+           ExampleScores* examples = nullptr) {
     const auto chosen_logps_of = outputs.get<const float>("chosen_logps"),
                rejected_logps_of = outputs.get<const float>("rejected_logps"),
                losses = outputs.get_if<const float>("losses");
@@ -252,8 +253,16 @@ struct DpoSums {
       if (!std::isfinite(won) || !std::isfinite(lost)) return false;
       const double won_reward = of.s->beta * (won - static_cast<double>(of.chosen[n])),
                    lost_reward = of.s->beta * (lost - static_cast<double>(of.rejected[n]));
+      const double of_row = losses.empty() ? 0 : static_cast<double>(losses[i]);
+      if (examples)
+        examples->add(row, {{"scores",
+                             {{"loss", of_row},
+                              {"rewards/chosen", won_reward},
+                              {"rewards/rejected", lost_reward},
+                              {"rewards/margins", won_reward - lost_reward},
+                              {"rewards/accuracies", won_reward > lost_reward ? 1 : 0}}}});
       this->rows += 1;
-      if (!losses.empty()) loss += static_cast<double>(losses[i]);
+      loss += of_row;
       chosen += won_reward, rejected += lost_reward;
       right += won_reward > lost_reward ? 1 : 0;
       chosen_logps += won, rejected_logps += lost;
@@ -285,8 +294,8 @@ class DpoEvaluation final : public EvalMetrics {
  public:
   explicit DpoEvaluation(std::shared_ptr<const DpoRows> rows) : rows_(std::move(rows)) {}
   bool add(const CollatedRows& rows, const Batch& outputs) override {
-    add_examples(rows, outputs);
-    return sums_.add(*rows_, rows, outputs) && std::isfinite(sums_.loss);
+    return sums_.add(*rows_, rows, outputs, rows_->s->example_scores.get()) &&
+           std::isfinite(sums_.loss);
   }
   double loss() const override { return sums_.loss / std::max(sums_.rows, 1.0); }
   OrderedJson values(int64_t rows) const override {
@@ -297,25 +306,6 @@ class DpoEvaluation final : public EvalMetrics {
   }
 
  private:
-  void add_examples(const CollatedRows& rows, const Batch& outputs) const {
-    if (rows_->s->example_scores == nullptr) return;
-    for (size_t i = 0; i < rows.rows.rows.size(); ++i) {
-      const int64_t row = rows.rows.rows[i];
-      const auto n = static_cast<size_t>(row);
-      const double won = static_cast<double>(outputs.get<const float>("chosen_logps")[i]) -
-                         static_cast<double>(rows_->chosen[n]),
-                   lost = static_cast<double>(outputs.get<const float>("rejected_logps")[i]) -
-                          static_cast<double>(rows_->rejected[n]);
-      rows_->s->example_scores->add(
-          row, {{"scores",
-                 {{"loss", static_cast<double>(outputs.get<const float>("losses")[i])},
-                  {"rewards/chosen", rows_->s->beta * won},
-                  {"rewards/rejected", rows_->s->beta * lost},
-                  {"rewards/margins", rows_->s->beta * (won - lost)},
-                  {"rewards/accuracies", won > lost ? 1 : 0}}}});
-    }
-  }
-
   std::shared_ptr<const DpoRows> rows_;
   DpoSums sums_;
 };

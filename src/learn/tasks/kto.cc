@@ -140,7 +140,9 @@ struct KtoSums {
     double rows = 0, rewards = 0, logps = 0;
   } chosen, rejected;
 
-  bool add(const KtoRows& of, const CollatedRows& rows, const Batch& outputs) {
+  // False: an output is not finite. `examples`: gets the scores of each row; null: none.
+  bool add(const KtoRows& of, const CollatedRows& rows, const Batch& outputs,
+           ExampleScores* examples = nullptr) {
     const auto logps = outputs.get<const float>("logps");
     for (size_t i = 0; i < rows.rows.rows.size(); ++i) {
       const int64_t row = rows.rows.rows[i];
@@ -149,8 +151,10 @@ struct KtoSums {
       if (!std::isfinite(logp)) return false;
       const bool is_wanted = of.wanted(rows.training(), row);
       const double ratio = logp - static_cast<double>(of.reference[n]),
-                   apart = static_cast<double>(of.distance[n]);
-      loss += of.loss(rows.training(), row, logp);
+                   apart = static_cast<double>(of.distance[n]),
+                   of_row = of.loss(rows.training(), row, logp);
+      if (examples) examples->add(row, {{"scores", {{"loss", of_row}}}});
+      loss += of_row;
       this->rows += 1;
       distance += apart;
       Kind& kind = is_wanted ? chosen : rejected;
@@ -180,14 +184,7 @@ class KtoEvaluation final : public EvalMetrics {
  public:
   explicit KtoEvaluation(std::shared_ptr<const KtoRows> rows) : rows_(std::move(rows)) {}
   bool add(const CollatedRows& rows, const Batch& outputs) override {
-    const auto logps = outputs.get<const float>("logps");
-    if (ExampleScores* examples = rows_->s->example_scores.get())
-      for (size_t i = 0; i < rows.rows.rows.size(); ++i) {
-        const int64_t row = rows.rows.rows[i];
-        const double loss = rows_->loss(rows.training(), row, static_cast<double>(logps[i]));
-        examples->add(row, {{"scores", {{"loss", loss}}}});
-      }
-    return sums_.add(*rows_, rows, outputs);
+    return sums_.add(*rows_, rows, outputs, rows_->s->example_scores.get());
   }
   double loss() const override { return sums_.loss / std::max(sums_.rows, 1.0); }
   OrderedJson values(int64_t rows) const override {
