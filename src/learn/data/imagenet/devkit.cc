@@ -23,8 +23,7 @@ enum : uint32_t {  // types of parts
   kSingle = 7,
   kDouble = 9,
   kMatrix = 14,
-  kCompressed = 15,
-  kUtf8 = 16
+  kCompressed = 15
 };
 constexpr size_t kHeader = 128;         // bytes before the first part
 constexpr size_t kMostMeta = 64 << 20;  // bytes of an unpacked part
@@ -105,42 +104,38 @@ std::optional<MatHead> head_of(std::string_view matrix) {
   return head;
 }
 
+std::optional<MatPart> values_of(std::string_view matrix) {
+  std::optional<MatHead> head = head_of(matrix);
+  return head ? head->parts.next() : std::nullopt;
+}
+
+// The first number of values of this type; none: there is none, or it is too large.
+template <class T>
+std::optional<int64_t> first_number(std::string_view values) {
+  if (values.size() < sizeof(T)) return {};
+  const T x = number_at<T>(values, 0);
+  if (!(std::abs(static_cast<double>(x)) < 1e9)) return {};
+  return static_cast<int64_t>(x);
+}
+constexpr struct {
+  uint32_t type;
+  std::optional<int64_t> (*first)(std::string_view);
+} kNumbers[] = {
+    {kInt8, first_number<int8_t>},   {kUint8, first_number<uint8_t>},
+    {kInt16, first_number<int16_t>}, {kUint16, first_number<uint16_t>},
+    {kInt32, first_number<int32_t>}, {kUint32, first_number<uint32_t>},
+    {kSingle, first_number<float>},  {kDouble, first_number<double>},
+};
+
 // The first number, or the text, of a matrix.
 std::optional<int64_t> number_of(std::string_view matrix) {
-  std::optional<MatHead> head = head_of(matrix);
-  const auto values = head ? head->parts.next() : std::nullopt;
-  if (!values) return {};
-  const std::string_view v = values->data;
-  const auto whole = [&]<class T>(T) -> std::optional<int64_t> {
-    if (v.size() < sizeof(T)) return {};
-    const T x = number_at<T>(v, 0);
-    if (!(std::abs(static_cast<double>(x)) < 1e9)) return {};
-    return static_cast<int64_t>(x);
-  };
-  switch (values->type) {
-    case kInt8:
-      return whole(int8_t{});
-    case kUint8:
-      return whole(uint8_t{});
-    case kInt16:
-      return whole(int16_t{});
-    case kUint16:
-      return whole(uint16_t{});
-    case kInt32:
-      return whole(int32_t{});
-    case kUint32:
-      return whole(uint32_t{});
-    case kSingle:
-      return whole(float{});
-    case kDouble:
-      return whole(double{});
-    default:
-      return {};
-  }
+  const std::optional<MatPart> values = values_of(matrix);
+  for (const auto& of : kNumbers)
+    if (values && of.type == values->type) return of.first(values->data);
+  return {};
 }
 std::string text_of_matrix(std::string_view matrix) {
-  std::optional<MatHead> head = head_of(matrix);
-  const auto values = head ? head->parts.next() : std::nullopt;
+  const std::optional<MatPart> values = values_of(matrix);
   if (!values) return "";
   const size_t each = values->type == kUint16 ? 2 : 1;
   std::string text;
