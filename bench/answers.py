@@ -27,9 +27,8 @@ CASES = {"sft": ("sft", 8, False), "sft-packed": ("sft", 8, True), "dpo": ("dpo"
 
 
 def papers():
-    with open(models.data_folder() / "scitldr" / "train.jsonl", encoding="utf-8") as file:
-        for paper in map(json.loads, file):
-            yield " ".join(paper["source"]) + "\n\nIn one sentence:", " " + paper["target"][0]
+    for paper in models.papers("train"):
+        yield " ".join(paper["source"]) + "\n\nIn one sentence:", " " + paper["target"][0]
 
 
 def rows_of(task, count):

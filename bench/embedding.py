@@ -17,7 +17,7 @@ import shutil
 import time
 
 import common
-from tokenization import data_folder
+from models import data_folder
 
 BATCH, LENGTH, LEARNING_RATE = 32, 128, 2e-5
 

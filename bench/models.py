@@ -1,4 +1,5 @@
 """Random models in folders for the benchmarks, made once from a seed by Transformers."""
+import itertools
 import json
 import os
 import pathlib
@@ -174,12 +175,17 @@ def t5(dropout, tiny, size="small"):
     return with_config(stem, common.FILES / f"{stem.name}-dropout-{dropout}", dropout_rate=dropout)
 
 
+def papers(split):
+    """Rows of SciTLDR: "source", the sentences of an abstract, and "target", its summaries in one sentence."""
+    with open(data_folder() / "scitldr" / f"{split}.jsonl", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
 def documents(folder, count, most):
     """Token ids of abstracts of SciTLDR with the prefix for summaries, each with the next behind it, cut at `most`."""
     import transformers
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    lines = (data_folder() / "scitldr" / "test.jsonl").read_text(encoding="utf-8").splitlines()
-    texts = [" ".join(json.loads(line)["source"]) for line in lines[:2 * count]]
+    texts = [" ".join(paper["source"]) for paper in itertools.islice(papers("test"), 2 * count)]
     return [tokenizer("summarize: " + " ".join(texts[2 * i:2 * i + 2]), truncation=True, max_length=most)["input_ids"]
             for i in range(count)]
 

@@ -8,7 +8,6 @@ samples; with --write the table is kept.
 """
 import json
 import os
-import pathlib
 import shutil
 import statistics
 import tempfile

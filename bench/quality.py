@@ -15,7 +15,7 @@ import shutil
 import statistics
 
 import common
-from tokenization import data_folder
+from models import data_folder
 
 # Epochs and rows of training; the rows are drawn once, by a fixed seed.
 TASKS = {"sst2": (1, 6920), "rte": (3, 2127), "mnli": (1, 9000)}

@@ -8,16 +8,15 @@ import json
 import time
 
 import common
-from tokenization import data_folder, probe, text_rows
+import models
+from tokenization import probe, text_rows
 
 
 def texts(count):
     """Predictions and references: abstracts against their first half where the data folder has them, else lines of text
     against the same lines without every fifth word."""
-    path = data_folder() / "scitldr" / "test.jsonl"
-    if path.exists():
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        found = [("\n".join(row["source"][:3]), "\n".join(row["source"])) for row in rows]
+    if (models.data_folder() / "scitldr").exists():
+        found = [("\n".join(row["source"][:3]), "\n".join(row["source"])) for row in models.papers("test")]
     else:
         found = [(" ".join(w for i, w in enumerate(row.split()) if i % 5 != 4), row) for row in text_rows(1)[0]]
     return [found[i % len(found)] for i in range(count)]

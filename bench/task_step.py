@@ -40,13 +40,12 @@ def scitldr_rows():
     """Texts and summaries: abstracts joined until they have SOURCE_TOKENS words, theirs TARGET_TOKENS; no token is longer
     than a word."""
     rows, text, summary = [], [], []
-    with open(models.data_folder() / "scitldr" / "train.jsonl", encoding="utf-8") as file:
-        for paper in map(json.loads, file):
-            text += " ".join(paper["source"]).split()
-            summary += paper["target"][0].split()
-            if len(text) >= SOURCE_TOKENS and len(summary) >= TARGET_TOKENS:
-                rows.append(dict(text=" ".join(text), summary=" ".join(summary)))
-                text, summary = [], []
+    for paper in models.papers("train"):
+        text += " ".join(paper["source"]).split()
+        summary += paper["target"][0].split()
+        if len(text) >= SOURCE_TOKENS and len(summary) >= TARGET_TOKENS:
+            rows.append(dict(text=" ".join(text), summary=" ".join(summary)))
+            text, summary = [], []
     return rows
 
 

@@ -6,16 +6,12 @@ hone is charged for reading the file and printing the ids (less a run on one row
 encoding rows already in memory. The ids must be the same.
 """
 import json
-import os
 import pathlib
 import subprocess
 import time
 
 import common
-
-
-def data_folder():
-    return pathlib.Path(os.environ.get("HONE_DATA", common.ROOT.parent / "shared" / "data"))
+from models import data_folder
 
 
 def text_rows(megabytes):
