@@ -89,15 +89,11 @@ Result<ReadRows> read_page(const std::string& path, const RowOptions& options, i
   ReadRows page;
   page.reader = HONE_TRY(open_rows({path}, options));
   Row row;
-  int64_t bytes = 0, number = 0;
-  for (int64_t at = 0; HONE_TRY(page.reader->next(row)); ++at) {
-    ++number;
-    if (wrong && !is_wrong(row, page.reader->columns())) {
-      --at;
-      continue;
-    }
+  int64_t bytes = 0, at = 0;  // at: the place among the rows that count
+  for (int64_t number = 1; HONE_TRY(page.reader->next(row)); ++number) {
+    if (wrong && !is_wrong(row, page.reader->columns())) continue;
     if ((page.more = at >= from + count || (at > from && bytes > kMostAnswerBytes))) break;
-    if (at < from) continue;
+    if (at++ < from) continue;
     for (const Cell& cell : row.cells) bytes += bytes_of_cell(cell);
     page.rows.push_back(std::move(row));
     page.numbers.push_back(number);
