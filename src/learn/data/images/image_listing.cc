@@ -1,5 +1,7 @@
 #include "learn/data/images/image_listing.h"
 
+#include <algorithm>
+
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "learn/data/images/errors.h"
@@ -27,6 +29,16 @@ bool read_entries(const nlohmann::json& line, std::vector<Store::Entry>& to) {
         file.is_array() && file.size() == 2 && file[0].is_string() && file[1].is_number_integer();
     if (!fits) return false;
     to.push_back({file[0].get<std::string>(), false, file[1].get<int64_t>()});
+  }
+  return true;
+}
+
+// JSON holds UTF-8 alone.
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const int length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(static_cast<size_t>(length));
   }
   return true;
 }
@@ -77,6 +89,10 @@ Status ImageListing::save() const {
   if (!changed_) return Ok{};
   std::string text = fmt::format("{{\"format\": \"{}\"}}\n", kListingFormat);
   for (const auto& [folder, entries] : folders_) {
+    const bool has_names =
+        is_utf8(folder) &&
+        std::all_of(entries.begin(), entries.end(), [](const auto& e) { return is_utf8(e.name); });
+    if (!has_names) continue;
     OrderedJson line{
         {"folder", folder}, {"folders", OrderedJson::array()}, {"files", OrderedJson::array()}};
     for (const Store::Entry& e : entries) {

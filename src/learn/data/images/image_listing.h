@@ -23,7 +23,7 @@ class ImageListing {
 
   // The entries of the folder: those of the file, else of the store. May be called from several threads.
   Result<std::vector<Store::Entry>> list(const std::string& folder);
-  // Writes the file if list() asked the store.
+  // Writes the file if list() asked the store. Folders with names that are not UTF-8 are left out, and listed each time.
   Status save() const;
   int64_t kept() const { return kept_; }  // folders that came from the file
 

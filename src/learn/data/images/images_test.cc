@@ -84,6 +84,16 @@ TEST_F(Images, ListingsAreReadInPlaceOfFolders) {
   }
 }
 
+TEST_F(Images, ListingsLeaveOutNamesThatAreNotUtf8) {
+  file("train/a/1.jpg"), file("train/b/\xff.jpg");
+  for (const int64_t kept : {0, 2}) {
+    ImageListing listing = ImageListing::open(path("listing.jsonl")).value();
+    EXPECT_EQ(listing.kept(), kept);
+    EXPECT_EQ(list_classes(path("train"), {}, &listing).value().rows.size(), 2);
+    EXPECT_TRUE(listing.save().ok());
+  }
+}
+
 TEST_F(Images, ForgivesNoFolderThatIsAmbiguous) {
   file("train/a/1.jpg");
   const auto none = list_classes(path("train/a"));
