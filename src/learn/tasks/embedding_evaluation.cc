@@ -365,8 +365,14 @@ OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const flo
 }
 
 std::vector<std::string> embedding_metric_names() {
-  std::vector<std::string> names{"spearman_cosine", "pearson_cosine", "cosine_accuracy"};
-  for (const MetricValue& v : RetrievalMetrics().values()) names.push_back("cosine_" + v.name);
+  std::vector<std::string> names;
+  for (const std::string similarity : {"cosine", "dot"}) {
+    for (const char* correlation : {"spearman_", "pearson_"})
+      names.push_back(correlation + similarity);
+    names.push_back(similarity + "_accuracy");
+    for (const MetricValue& v : RetrievalMetrics().values())
+      names.push_back(similarity + "_" + v.name);
+  }
   for (const MetricValue& v : RerankingMetrics().values()) names.push_back(v.name);
   return names;
 }

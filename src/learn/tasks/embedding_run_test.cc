@@ -196,5 +196,32 @@ TEST(EmbeddingEvaluations, FollowTheColumns) {
             OrderedJson(1.0));
 }
 
+// A policy may name each value; the rows have it, or what it is computed from.
+TEST(EmbeddingEvaluations, GiveMetricsThatAPolicyMayName) {
+  const auto none = [](const std::string&) -> Result<std::string> { return std::string(); };
+  const std::vector<std::string> names = embedding_metric_names();
+  TableOfTexts scored = table_of({{"a", "b"}, {"b", "c"}}), lists = table_of({{"a"}, {""}, {""}});
+  scored.label_column = "score";
+  scored.labels_of_row = 1;
+  scored.labels = {0, 1};
+  lists.lists[1] = {{"c"}};
+  lists.lists[2] = {{"b"}};
+  for (const TableOfTexts& table :
+       {scored, lists, table_of({{"a"}, {"b"}, {"c"}}), table_of({{"a", "c"}, {"b", "b"}})})
+    for (const char* similarity : {"cosine", "dot"}) {
+      ExampleScores rows;
+      OrderedJson values =
+          evaluate_embeddings(eval_set_of(table, none).value(),
+                              std::vector<float>{1, 0, 0, 1, 1, 1}, 2, similarity, &rows);
+      values.erase("samples");
+      ASSERT_EQ(std::ssize(rows.rows()), table.rows());
+      for (const auto& [name, value] : values.items()) {
+        EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+        for (const OrderedJson& row : rows.rows())
+          EXPECT_TRUE(row["scores"].contains(name) || row["scores"].contains("wanted")) << row;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace hone
