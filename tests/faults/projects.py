@@ -17,22 +17,17 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from checks import Fault, clean_environment, demand  # noqa: E402
 
 
-def demand(condition, *what):
-    if not condition:
-        sys.exit("\n".join(str(w) for w in what))
-
-
-class Home:
-    """A machine with hone and nothing else of the user."""
+class User:
+    """Has hone and nothing else."""
 
     def __init__(self, program, folder):
         self.folder = folder
         os.symlink(program, os.path.join(folder, "hone"))
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "HONE_"))}
-        self.environment = {**kept, "HOME": folder, "PATH": folder + os.pathsep + os.environ["PATH"], "NO_PROXY": "*",
-                            "HF_HUB_OFFLINE": "1", "HONE_DRAIN_DELAY": "0"}
+        self.environment = clean_environment(folder, os.path.join(folder, "hone"), NO_PROXY="*")
 
     def shell(self, line, status=0, within="."):
         done = subprocess.run(["sh", "-c", line], cwd=os.path.join(self.folder, within), env=self.environment, capture_output=True,
@@ -84,17 +79,20 @@ def main():
         print("skipped: there is no curl")
         return 77
     folder = tempfile.mkdtemp(prefix="hone_projects_")
-    home = Home(os.path.realpath(options.hone), folder)
+    home = User(os.path.realpath(options.hone), folder)
     asked = tasks_of(home) if options.all else [options.task] if options.task else ["mlm", "ner", "kto"]
     try:
         for task in asked:
             print(f"{task:<16} {check(home, task)}", flush=True)
+        return 0
+    except Fault as fault:
+        print(fault)
+        return 1
     finally:
         for task in asked:
             subprocess.run([os.path.join(folder, "hone"), "endpoints", "delete", name_of(task)], env=home.environment, capture_output=True,
                            check=False)
         shutil.rmtree(folder)
-    return 0
 
 
 if __name__ == "__main__":

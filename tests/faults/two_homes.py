@@ -17,8 +17,9 @@ import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(SOURCE, "tools")]
+sys.path[:0] = [os.path.join(SOURCE, "tests", "support"), os.path.join(SOURCE, "tools")]
 import fake_buckets  # noqa: E402
+from checks import clean_environment  # noqa: E402
 from deploy import ask  # noqa: E402
 from registry_postgres import Server  # noqa: E402
 
@@ -33,9 +34,7 @@ class Home:
         self.program, self.home, self.folder = program, os.path.join(folder, name), os.path.join(folder, name + "_work")
         os.makedirs(self.home)
         os.makedirs(self.folder)
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "HONE_"))}
-        path = os.path.dirname(program) + os.pathsep + os.environ["PATH"]
-        self.environment = {**kept, **shared, "HOME": self.home, "PATH": path, "HF_HUB_OFFLINE": "1"}
+        self.environment = clean_environment(self.home, program, **shared)
 
     def __call__(self, *args, status=0):
         done = subprocess.run([self.program, *args], cwd=self.folder, env=self.environment, capture_output=True, text=True,
@@ -78,7 +77,7 @@ def answers_of(machine, url, shown):
 
 
 def check(program, folder, registry, environment):
-    shared = {**environment, "HONE_REGISTRY": registry, "HONE_DRAIN_DELAY": "0"}
+    shared = {**environment, "HONE_REGISTRY": registry}
     first, second = (Home(program, folder, name, shared) for name in ("first", "second"))
     for split in ("train", "validation"):
         write_rows(os.path.join(first.folder, split + ".jsonl"))

@@ -1,4 +1,5 @@
 """Parts that the programs of tests/faults share."""
+import os
 import socket
 
 
@@ -13,6 +14,13 @@ class Skipped(Exception):
 def demand(condition, *what):
     if not condition:
         raise Fault("\n".join(str(w) for w in what))
+
+
+def clean_environment(home, program, **more):
+    """The variables of a user who has that home and program, and nothing of hone's from elsewhere."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "HONE_"))}
+    return {**kept, "HOME": home, "PATH": os.path.dirname(program) + os.pathsep + os.environ["PATH"], "HF_HUB_OFFLINE": "1",
+            "HONE_DRAIN_DELAY": "0", **more}
 
 
 def free_port():
