@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/dynamic_map.h"
+
 namespace hone {
 namespace {
 
@@ -40,6 +42,8 @@ BlockScheme in_gguf(const char* name, int64_t block, int64_t bytes, int64_t halv
 const std::vector<BlockScheme>& block_schemes() {
   static const std::vector<BlockScheme> all{{"nf4", 2, 1, 64, kNormalFloat},
                                             {"fp4", 2, 1, 64, kFloat4},
+                                            {"dynamic4", 2, 1, 128, four_bit_map(true).values},
+                                            {"linear4", 2, 1, 128, four_bit_map(false).values},
                                             {"int8", 1, 1, 0},
                                             in_gguf("q4_0", 32, 18, 1, 0),
                                             in_gguf("q4_1", 32, 20, 2, 0),

@@ -4,6 +4,8 @@
 //   nf4, fp4  as bitsandbytes keeps them: two codes of 4 bits a byte, the first in the high half;
 //             x = code[c] * scale, one scale for each 64 elements of the matrix as one row. NF4 is
 //             the code of QLoRA (arXiv 2305.14314), FP4 has a sign, two bits of exponent, one bit.
+//   dynamic4, linear4  torchao's 4-bit optimizer states (base/core/dynamic_map.h): the same with one scale for
+//             each 128 elements, and the signed map or the other one
 //   int8      as LLM.int8() keeps weights (arXiv 2208.07339): x = q * scale / 127, q an i8, one scale
 //             for each row
 //   q8_0 … q6_k  the blocks of GGUF files, as ggml keeps them, with their scales inside: rows of whole

@@ -40,8 +40,8 @@ TEST(Ops, EveryOpIsComplete) {
   EXPECT_THAT(
       without_gradient,
       testing::ElementsAre(
-          "activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit", "ademamix",
-          "all_gather", "apollo_adamw", "attention_dropout_mask", "attention_grad",
+          "activation_grad", "adafactor", "adagrad", "adamw", "adamw_4bit", "adamw_8bit",
+          "ademamix", "all_gather", "apollo_adamw", "attention_dropout_mask", "attention_grad",
           "batch_norm_grad", "batch_norm_sums", "cache_write", "causal_conv1d_grad", "clip_scale",
           "column_moments", "combine_rows_grad", "compare", "constant", "conv2d_grad_input",
           "conv2d_grad_weight", "copy", "dequantize_dynamic", "disentangled_attention_grad",

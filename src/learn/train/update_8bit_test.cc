@@ -1,12 +1,15 @@
 // 8-bit states: maps, codes and ten steps of bitsandbytes
-// (tests/goldens/learn_train/optimizers_8bit.json, made again by tools/golden_8bit.py).
+// (tests/goldens/learn_train/optimizers_8bit.json, made again by tools/golden_8bit.py); 4-bit states: maps and
+// ten steps of torchao (optimizers_4bit.json, tools/golden_4bit.py).
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 
+#include "base/core/dynamic_map.h"
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/tested_backends_test.h"
@@ -18,9 +21,9 @@
 namespace hone {
 namespace {
 
-Json goldens_8bit() {
-  return Json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) +
-                                   "/tests/goldens/learn_train/optimizers_8bit.json"));
+Json goldens_8bit(const std::string& file = "optimizers_8bit.json") {
+  return Json::parse(
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/" + file));
 }
 
 // value() of the golden script.
@@ -139,8 +142,37 @@ struct Differing {
   }
 };
 
-TEST(Update8bit, TenStepsOfBitsandbytes) {
-  const Json golden = goldens_8bit();
+// are_near: whether two bytes have codes of one number that was rounded otherwise.
+using AreNear = bool (*)(uint8_t got, uint8_t want);
+
+// Weights and states after the steps of a case, of which every `kept`-th element is known.
+void expect_case(const Json& of, size_t kept, const Session& s, AreNear are_near) {
+  for (const auto& [name, values] : of["after"].items()) {
+    const std::vector<float> got = s.state_values<float>(name);
+    Differing d;
+    for (size_t i = 0; i < values.size(); ++i) d.add(got[i * kept], values[i].get<double>(), 2e-6);
+    EXPECT_LE(d.apart, name == of["coded"] ? d.all / 100 : 0) << name << " " << d.worst;
+    EXPECT_LT(d.worst, 0.05) << name;
+  }
+  for (const auto& [name, codes] : of["codes"].items()) {
+    const std::vector<uint8_t> got = s.state_values<uint8_t>(name);
+    Differing d;
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const auto want = codes[i].get<uint8_t>();
+      d.add(got[i * kept], want, 0);
+      EXPECT_TRUE(are_near(got[i * kept], want)) << name << " " << i;
+    }
+    EXPECT_LE(d.apart, d.all / 100) << name;
+  }
+  for (const auto& [name, absmax] : of["absmax"].items()) {
+    const std::vector<float> got = s.state_values<float>(name);
+    ASSERT_EQ(got.size(), absmax.size());
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_NEAR(got[i], absmax[i].get<float>(), 0.02 * absmax[i].get<float>()) << name;
+  }
+}
+
+void expect_ten_steps(const Json& golden, AreNear are_near) {
   const auto kept = golden["kept"].get<size_t>();
   on_each_backend([&](const Backend& backend) {
     for (const Json& of : golden["cases"]) {
@@ -161,38 +193,37 @@ TEST(Update8bit, TenStepsOfBitsandbytes) {
         s.input<int64_t>(0, "step")[0] = static_cast<int64_t>(step) + 1;
         s.run(0);
       }
-      for (const auto& [name, values] : of["after"].items()) {
-        const std::vector<float> got = s.state_values<float>(name);
-        Differing d;
-        for (size_t i = 0; i < values.size(); ++i)
-          d.add(got[i * kept], values[i].get<double>(), 2e-6);
-        EXPECT_LE(d.apart, name == of["coded"] ? d.all / 100 : 0) << name << " " << d.worst;
-        EXPECT_LT(d.worst, 0.05) << name;
-      }
-      for (const auto& [name, codes] : of["codes"].items()) {
-        const std::vector<uint8_t> got = s.state_values<uint8_t>(name);
-        Differing d;
-        for (size_t i = 0; i < codes.size(); ++i) d.add(got[i * kept], codes[i].get<double>(), 0);
-        EXPECT_LE(d.apart, d.all / 100) << name;
-        EXPECT_LE(d.worst, 1) << name;
-      }
-      for (const auto& [name, absmax] : of["absmax"].items()) {
-        const std::vector<float> got = s.state_values<float>(name);
-        ASSERT_EQ(got.size(), absmax.size());
-        for (size_t i = 0; i < got.size(); ++i)
-          EXPECT_NEAR(got[i], absmax[i].get<float>(), 0.02 * absmax[i].get<float>()) << name;
-      }
+      expect_case(of, kept, s, are_near);
     }
+  });
+}
+
+TEST(Update8bit, TenStepsOfBitsandbytes) {
+  expect_ten_steps(goldens_8bit(), [](uint8_t a, uint8_t b) { return std::abs(a - b) <= 1; });
+}
+
+// Two codes a byte.
+TEST(Update4bit, TenStepsOfTorchao) {
+  const Json golden = goldens_8bit("optimizers_4bit.json");
+  for (const bool is_signed : {true, false})
+    for (size_t i = 0; i < 16; ++i) {
+      const float want = golden["maps"][is_signed ? "signed" : "unsigned"][i].get<float>();
+      EXPECT_NEAR(four_bit_map(is_signed).values[i], want, 2e-7 * std::fabs(want)) << i;
+    }
+  expect_ten_steps(golden, [](uint8_t a, uint8_t b) {
+    return std::abs((a >> 4) - (b >> 4)) <= 1 && std::abs((a & 15) - (b & 15)) <= 1;
   });
 }
 
 // Three steps; the bytes of all weights and states, one after the other.
 std::vector<std::byte> bytes_after_three_steps(const Backend& backend, UpdateOptions options,
                                                int64_t group_bytes, Space home,
-                                               const std::string& folder, int parts) {
-  // Rows of 192: a block ends with every fourth row. Rows of 75 elements: never before the last
-  // one.
+                                               const std::string& folder,
+                                               const std::map<std::string, int>& parts) {
+  // Rows of 192: a block of 256 ends with every fourth row, one of 128 with every second. Rows of 75
+  // elements: never before the last one.
   const std::vector<UpdateWeight> weights{{"even", {DType::f32, {31, 192}}},
+                                          {"whole", {DType::f32, {32, 192}}},
                                           {"odd", {DType::f32, {61, 75}}},
                                           {"small", {DType::f32, {50, 4}}, false},
                                           {"table", {DType::f32, {70, 64}}, true, true}};
@@ -201,17 +232,14 @@ std::vector<std::byte> bytes_after_three_steps(const Backend& backend, UpdateOpt
   if (home != Space::device) {
     EXPECT_TRUE(offload(program, {.moments = home}).value());
   }
-  int even = 0, odd = 0;  // nodes that update them
-  for (const Node& n : program.nodes) {
-    if (n.op->name != optimizer_named(options.optimizer).op) continue;
-    const auto takes = [&](const char* name) {
-      return std::count(n.in.begin(), n.in.end(), program.state_named(name)->value);
-    };
-    even += static_cast<int>(takes("grad.even"));
-    odd += static_cast<int>(takes("grad.odd"));
+  for (const auto& [weight, nodes] : parts) {
+    const ValueId gradient = program.state_named("grad." + weight)->value;
+    int64_t found = 0;
+    for (const Node& n : program.nodes)
+      if (n.op->name == optimizer_named(options.optimizer).op)
+        found += std::count(n.in.begin(), n.in.end(), gradient);
+    EXPECT_EQ(found, nodes) << weight;
   }
-  EXPECT_EQ(even, parts);
-  EXPECT_EQ(odd, 1);
   Session s = session_of(std::move(program), backend, folder);
   for (int step = 1; step <= 3; ++step) {
     for (size_t n = 0; n < weights.size(); ++n) {
@@ -233,23 +261,36 @@ std::vector<std::byte> bytes_after_three_steps(const Backend& backend, UpdateOpt
   return all;
 }
 
-TEST(Update8bit, PartsHoldWholeBlocksAndChangeNoBit) {
+// parts: by the bytes of a group, the nodes for each weight.
+void expect_same_bits_in_parts(
+    const std::string& optimizer,
+    const std::map<int64_t, std::map<std::string, int>>& parts_of_bytes) {
   const TemporaryFolder folder;
+  on_each_backend([&](const Backend& backend) {
+    SCOPED_TRACE(optimizer);
+    TrainSettings s;
+    s.optim = optimizer;
+    s.weight_decay = 0.1;
+    const UpdateOptions options = update_options(s).value();
+    const std::vector<std::byte> whole = bytes_after_three_steps(
+        backend, options, int64_t{64} << 20, Space::device, "", {{"whole", 1}});
+    for (const auto& [bytes, parts] : parts_of_bytes)
+      for (const Space home : {Space::device, Space::host, Space::disk})
+        EXPECT_EQ(bytes_after_three_steps(backend, options, bytes, home, folder.path, parts), whole)
+            << bytes << " bytes, " << name_of(home);
+  });
+}
+
+TEST(Update8bit, PartsHoldWholeBlocksAndChangeNoBit) {
   for (const std::string optimizer : {"adamw_bnb_8bit", "lion_8bit"})
-    on_each_backend([&](const Backend& backend) {
-      SCOPED_TRACE(optimizer);
-      TrainSettings s;
-      s.optim = optimizer;
-      s.weight_decay = 0.1;
-      const UpdateOptions options = update_options(s).value();
-      const std::vector<std::byte> whole =
-          bytes_after_three_steps(backend, options, int64_t{64} << 20, Space::device, "", 1);
-      for (const auto& [bytes, parts] : std::map<int64_t, int>{{8 * 768, 4}, {100, 8}})
-        for (const Space home : {Space::device, Space::host, Space::disk})
-          EXPECT_EQ(bytes_after_three_steps(backend, options, bytes, home, folder.path, parts),
-                    whole)
-              << bytes << " bytes, " << name_of(home);
-    });
+    expect_same_bits_in_parts(optimizer, {{8 * 768, {{"even", 4}, {"odd", 1}, {"whole", 4}}},
+                                          {100, {{"even", 8}, {"odd", 1}, {"whole", 8}}}});
+}
+
+// Weights that are not whole blocks have the other op.
+TEST(Update4bit, PartsHoldWholeBlocksAndChangeNoBit) {
+  expect_same_bits_in_parts("adamw_torch_4bit", {{8 * 768, {{"even", 0}, {"odd", 0}, {"whole", 4}}},
+                                                 {100, {{"even", 0}, {"odd", 0}, {"whole", 16}}}});
 }
 
 std::vector<std::string> names_8bit(const std::string& optim) {
@@ -281,6 +322,15 @@ TEST(Update8bit, EmbeddingsAndSmallWeightsKeepFloats) {
                   "exp_avg_sq.tableu8[64,64]", "exp_avg_sq_scale.tablef32[16]",
                   "exp_avg.wf32[65,64]", "exp_avg.uf32[64,65]", "exp_avg.bf32[4095]",
                   "exp_avg_sq.wf32[65,64]", "exp_avg_sq.uf32[64,65]", "exp_avg_sq.bf32[4095]"));
+}
+
+TEST(Update4bit, WeightsOfWholeBlocksHaveCodes) {
+  EXPECT_THAT(names_8bit("adamw_torch_4bit"),
+              testing::ElementsAre("exp_avg.tableu8[2048]", "exp_avg_scale.tablef32[32]",
+                                   "exp_avg_sq.tableu8[2048]", "exp_avg_sq_scale.tablef32[32]",
+                                   "exp_avg.wf32[65,64]", "exp_avg.uf32[64,65]",
+                                   "exp_avg.bf32[4095]", "exp_avg_sq.wf32[65,64]",
+                                   "exp_avg_sq.uf32[64,65]", "exp_avg_sq.bf32[4095]"));
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ Bytes three_steps(const std::string& backend_name, UpdateOptions options, const 
 
 TEST(UpdateBf16, ThreadsPlacesAndPartsChangeNoBit) {
   const TemporaryFolder folder;
-  for (const char* optimizer : {"adamw_torch", "adamw_8bit", "adamw_torch_8bit", "sgd", "lion",
-                                "lion_8bit", "rmsprop", "adagrad"})
+  for (const char* optimizer : {"adamw_torch", "adamw_8bit", "adamw_torch_8bit", "adamw_torch_4bit",
+                                "sgd", "lion", "lion_8bit", "rmsprop", "adagrad"})
     for (const bool stochastic : {true, false}) {
       SCOPED_TRACE(optimizer);
       UpdateOptions options = options_of(optimizer);

@@ -118,9 +118,9 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
           }};
 }
 
-// The same for rules whose states are 8-bit codes; update(tensors, step, pool).
+// The same for rules whose states are codes; update(tensors, step, pool).
 template <class Update>
-Kernel kernel_8bit(const NodeView& n, Update update) {
+Kernel kernel_of_codes(const NodeView& n, Update update) {
   const UpdateLists<Update8bitTensor> lists(n, n.integers("rows"));
   const size_t moments = (lists.scalars.lr / lists.count - 2) / 2;
   return {"cpu." + n.node.op->name, 0, [=](const KernelArgs& a) {
@@ -274,15 +274,24 @@ AdamW adamw_of(const NodeView& o) {
 Lion lion_of(const NodeView& o) { return {o.real("beta1"), o.real("beta2")}; }
 
 Kernel adamw_8bit_kernel(const NodeView& n) {
-  return kernel_8bit(n, [rule = adamw_of(n)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
-    adamw_8bit(tensors, rule, at, pool);
-  });
+  return kernel_of_codes(
+      n, [rule = adamw_of(n)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
+        adamw_8bit(tensors, rule, at, pool);
+      });
+}
+
+Kernel adamw_4bit_kernel(const NodeView& n) {
+  return kernel_of_codes(
+      n, [rule = adamw_of(n)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
+        adamw_4bit(tensors, rule, at, pool);
+      });
 }
 
 Kernel lion_8bit_kernel(const NodeView& n) {
-  return kernel_8bit(n, [rule = lion_of(n)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
-    lion_8bit(tensors, rule, at, pool);
-  });
+  return kernel_of_codes(n,
+                         [rule = lion_of(n)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
+                           lion_8bit(tensors, rule, at, pool);
+                         });
 }
 
 }  // namespace
@@ -291,6 +300,7 @@ Makers update_makers() {
   return {
       {"adamw", elementwise(adamw_of, adamw)},
       {"adamw_8bit", with_tensors(true, adamw_8bit_kernel)},
+      {"adamw_4bit", with_tensors(true, adamw_4bit_kernel)},
       {"lion_8bit", with_tensors(true, lion_8bit_kernel)},
       {"quantize_dynamic", in_f32(quantize_kernel)},
       {"dequantize_dynamic", in_f32(dequantize_kernel)},

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/core/dynamic_map.h"
 #include "engine/backends/cuda/update_tensors.h"
 #include "engine/ops/update_parts.h"
 
@@ -96,15 +97,25 @@ Result<Launches> by_element(const NodeView& n, Rule rule, const std::array<int, 
   return made;
 }
 
-Result<Launches> in_8bit(const NodeView& n, Rule rule) {
+FourBits four_bits(bool is_signed) {
+  FourBits made{};
+  const FourBitMap& map = four_bit_map(is_signed);
+  std::copy_n(map.values, 16, made.of);
+  std::copy_n(map.above, 15, made.above);
+  return made;
+}
+
+// `bits`: of a code, 8 or 4.
+Result<Launches> in_codes(const NodeView& n, Rule rule, int bits) {
   const auto count = static_cast<size_t>(n.integer("count"));
-  const size_t lists = rule == Rule::adamw ? 4 : 2;  // codes and absmax of each moment
+  const size_t lists = rule == Rule::adamw ? 4 : 2;      // codes and magnitudes of each moment
+  const int64_t each = bits == 4 ? 4 * kBlock : kBlock;  // elements of a thread block
   for (size_t i = 0; i < count; ++i)
-    if (n.in(i).count() / 256 >= 0x7fffffff) return no_kernel(n, "more than 2^31 blocks");
+    if (n.in(i).count() / each >= 0x7fffffff) return no_kernel(n, "more than 2^31 blocks");
   std::vector<Launch> updates;
   Launches all = HONE_TRY(over_tensors(n, rule, [&](const UpdatedPart& part, const Update& u) {
-    Launch l(
-        fmt::format("update_8bit_{}_{}", name_of(n.in(part.i).dtype), name_of(n.in(part.g).dtype)));
+    Launch l(fmt::format("update_{}bit_{}_{}", bits, name_of(n.in(part.i).dtype),
+                         name_of(n.in(part.g).dtype)));
     add_weights(l, n, part);
     for (size_t list = 0; list < 4; ++list)
       list < lists ? l.in((2 + list) * count + part.i) : l.none();
@@ -112,8 +123,10 @@ Result<Launches> in_8bit(const NodeView& n, Rule rule) {
     l.out(part.i, part.first * size_of(n.in(part.i).dtype));
     for (size_t list = 0; list < 4; ++list)
       list < lists ? l.out((1 + list) * count + part.i) : l.none();
-    l.value(part.size).value(u).value(map_of(true)).value(map_of(false));
-    l.grid_x = static_cast<unsigned>((part.size + kBlock - 1) / kBlock);
+    l.value(part.size).value(u);
+    bits == 4 ? l.value(four_bits(true)).value(four_bits(false))
+              : l.value(map_of(true)).value(map_of(false));
+    l.grid_x = static_cast<unsigned>((part.size + each - 1) / each);
     updates.push_back(std::move(l));
   }));
   for (Launch& l : updates) all.launches.push_back(std::move(l));
@@ -195,8 +208,9 @@ void add_updates(LaunchTable& t) {
     return by_element(n, Rule::sgd, {-1, -1, n.real("momentum") == 0 ? -1 : 0});
   };
   t["rmsprop"] = rmsprop;
-  t["adamw_8bit"] = [](const NodeView& n) { return in_8bit(n, Rule::adamw); };
-  t["lion_8bit"] = [](const NodeView& n) { return in_8bit(n, Rule::lion); };
+  t["adamw_8bit"] = [](const NodeView& n) { return in_codes(n, Rule::adamw, 8); };
+  t["adamw_4bit"] = [](const NodeView& n) { return in_codes(n, Rule::adamw, 4); };
+  t["lion_8bit"] = [](const NodeView& n) { return in_codes(n, Rule::lion, 8); };
   t["sum_squares"] = sum_squares;
   t["clip_scale"] = clip_scale;
   t["halves"] = halves;

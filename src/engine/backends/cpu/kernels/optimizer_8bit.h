@@ -1,5 +1,5 @@
-// Update rules whose states are bitsandbytes' 8-bit numbers, and these numbers by themselves.
-// engine/ops/quantize_dynamic.cc has the format. Threads take whole blocks.
+// Update rules whose states are bitsandbytes' 8-bit numbers or torchao's 4-bit ones, and the former by
+// themselves. engine/ops/quantize_dynamic.cc and adamw_4bit.cc have the formats. Threads take whole blocks.
 #pragma once
 
 #include "engine/backends/cpu/kernels/optimizer.h"
@@ -7,8 +7,11 @@
 namespace hone::cpu {
 
 inline constexpr int64_t kDynamicBlock = 256;  // elements
+inline constexpr int64_t kFourBitBlock =
+    128;  // elements; two codes a byte, the first in the high half
 
-// One tensor of an update: for each moment its codes [count] and the magnitude of each block.
+// One tensor of an update: for each moment its codes [count], of 4 bits [count / 2], and the magnitude of
+// each block.
 struct Update8bitTensor {
   float* p = nullptr;
   Numbers g;
@@ -22,6 +25,8 @@ struct Update8bitTensor {
 // The rules, by the formulas of engine/ops/<rule>.cc.
 void adamw_8bit(std::span<const Update8bitTensor> tensors, const AdamW& rule, const UpdateStep& at,
                 ThreadPool& pool);  // signed codes of m, others of v
+void adamw_4bit(std::span<const Update8bitTensor> tensors, const AdamW& rule, const UpdateStep& at,
+                ThreadPool& pool);  // tensors of whole blocks
 void lion_8bit(std::span<const Update8bitTensor> tensors, const Lion& rule, const UpdateStep& at,
                ThreadPool& pool);  // signed codes of m
 

@@ -1,4 +1,5 @@
-// Blocks of 8-bit states, decoded, updated and encoded again in one pass.
+// Blocks of 8-bit and 4-bit states, decoded, updated and encoded again in one pass.
+#include "base/core/dynamic_map.h"
 #include "engine/backends/cpu/kernels/dynamic_codes.h"
 #include "engine/backends/cpu/kernels/optimizer_8bit.h"
 #include "engine/backends/cpu/kernels/optimizer_steps.simd.h"
@@ -101,6 +102,29 @@ HONE_INLINE void encode(const float* x, float absmax, const DynamicMap& map, int
       });
 }
 
+// A block of codes of 4 bits, a byte for each, and back.
+HONE_INLINE void unpack(const uint8_t* packed, uint8_t* codes) {
+  for (int64_t i = 0; i < kFourBitBlock / 2; ++i) {
+    codes[2 * i] = packed[i] >> 4;
+    codes[2 * i + 1] = packed[i] & 15;
+  }
+}
+HONE_INLINE void pack(const uint8_t* codes, uint8_t* packed) {
+  for (int64_t i = 0; i < kFourBitBlock / 2; ++i)
+    packed[i] = static_cast<uint8_t>(codes[2 * i] << 4 | codes[2 * i + 1]);
+}
+HONE_INLINE void encode_4bit(const float* x, float scale, const FourBitMap& map, uint8_t* packed) {
+  uint8_t codes[kFourBitBlock];
+  for_vectors(
+      0, kFourBitBlock, HONE_VECTOR {
+        const F ratio = get(x + i, whole, n) / set1(scale);
+        I code = set1(0);
+        unroll<15>(HONE_LAMBDA(k) { code -= ratio >= set1(map.above[k]); });
+        put_codes(codes + i, code, whole, n);
+      });
+  pack(codes, packed);
+}
+
 HONE_INLINE int64_t elements_of(const Update8bitTensor& t, int64_t first) {
   return min_of(kDynamicBlock, t.count - first);
 }
@@ -133,6 +157,37 @@ void adamw_8bit_blocks(const Update8bitTensor& t, const AdamWScalars& s,
     t.absmax[1][block] = reduce_max(v_most);
     encode<true>(ms, t.absmax[0][block], with_sign, count, m_codes);
     encode<false>(vs, t.absmax[1][block], without, count, v_codes);
+  }
+}
+
+void adamw_4bit_blocks(const Update8bitTensor& t, const AdamWScalars& s,
+                       const FourBitMap& with_sign, const FourBitMap& without, int64_t begin,
+                       int64_t end) {
+  alignas(64) float ms[kFourBitBlock], vs[kFourBitBlock];
+  uint8_t m_codes[kFourBitBlock], v_codes[kFourBitBlock];
+  for (int64_t block = begin; block < end; ++block) {
+    const int64_t first = block * kFourBitBlock;
+    float* const ps = t.p + first;
+    unpack(t.codes[0] + first / 2, m_codes);
+    unpack(t.codes[1] + first / 2, v_codes);
+    const F m_scale = set1(t.absmax[0][block]), v_scale = set1(t.absmax[1][block]);
+    F m_most = set1(1e-12f), v_most = set1(1e-12f);
+    for_vectors(
+        0, kFourBitBlock, HONE_VECTOR {
+          F p = get(ps + i, whole, n);
+          F m = gather(with_sign.values, get_codes(m_codes + i, whole, n)) * m_scale;
+          F v = gather(without.values, get_codes(v_codes + i, whole, n)) * v_scale;
+          adamw_step(s, get(t.g.data, t.g.type, first + i, whole, n), p, m, v);
+          put(ps + i, p, whole, n);
+          put(ms + i, m, whole, n);
+          put(vs + i, v, whole, n);
+          m_most = most(m_most, m, whole, n);
+          v_most = most(v_most, v, whole, n);
+        });
+    t.absmax[0][block] = reduce_max(m_most);
+    t.absmax[1][block] = reduce_max(v_most);
+    encode_4bit(ms, t.absmax[0][block], with_sign, t.codes[0] + first / 2);
+    encode_4bit(vs, t.absmax[1][block], without, t.codes[1] + first / 2);
   }
 }
 

@@ -36,6 +36,10 @@ struct Product {
 struct Map {
   float of[256];
 };
+// torchao's numbers of 4 bits and their bounds (base/core/dynamic_map.h).
+struct FourBits {
+  float of[16], above[15];
+};
 // The codes of a scheme of 4 bits (engine/ops/block_schemes.h).
 struct Codes {
   float of[16];

@@ -36,6 +36,14 @@ __device__ __forceinline__ uint8_t code_of(float x, float most, const Map& map) 
   return static_cast<uint8_t>(best);
 }
 
+// torchao's code of 4 bits: the number of bounds that are not larger.
+__device__ __forceinline__ int code_of(float ratio, const FourBits& map) {
+  int code = 0;
+  HONE_UNROLL
+  for (int k = 0; k < 15; ++k) code += ratio >= map.above[k] ? 1 : 0;
+  return code;
+}
+
 HONE_KERNEL(quantize_dynamic_f32, const float* x, uint8_t* codes, float* absmax, int64_t n,
             const __grid_constant__ Map given) {
   __shared__ Map map;

@@ -306,6 +306,65 @@ __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const floa
   }
 }
 
+// The states of a lane's elements from `i` on and the largest magnitude of their block, as codes.
+__device__ __forceinline__ void put_four_bits(const float (&x)[4], uint8_t* codes, float* scales,
+                                              int64_t i, const FourBits& map) {
+  float most = 1e-12f;
+  HONE_UNROLL
+  for (int e = 0; e < 4; ++e) most = fmaxf(most, fabsf(x[e]));
+  for (int step = kWarp / 2; step > 0; step /= 2)
+    most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, step));
+  HONE_UNROLL
+  for (int e = 0; e < 4; e += 2)
+    codes[(i + e) / 2] = static_cast<uint8_t>(code_of(x[e] / most, map) << 4 |
+                                              code_of(x[e + 1] / most, map));
+  if (static_cast<int>(threadIdx.x) % kWarp == 0) scales[i / 128] = most;
+}
+
+// AdamW whose states are codes of 4 bits in blocks of 128 elements: a warp for each. n: whole blocks.
+template <class P, class G>
+__device__ void update_4bit(const P* p, const G* g, const uint8_t* m, const float* m_scale,
+                            const uint8_t* v, const float* v_scale, const double* lr,
+                            const int64_t* step, const double* g_scale, const double* powers,
+                            P* new_p, uint8_t* new_m, float* new_m_scale, uint8_t* new_v,
+                            float* new_v_scale, int64_t n, const Update& u, const FourBits& of_m,
+                            const FourBits& of_v) {
+  __shared__ FourBits with_sign, without;
+  if (threadIdx.x == 0) {
+    with_sign = of_m;
+    without = of_v;
+  }
+  const UpdateScalars s = shared_scalars(u, lr, step, g_scale, powers);
+  const int64_t i = first_of_all() * 4, block = i / 128;
+  if (i >= n) return;
+  const bool is_finite = s.g_scale - s.g_scale == 0;
+  float ms[4], vs[4];
+  HONE_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    const int64_t at = i + e;
+    const int shift = e % 2 == 0 ? 4 : 0;
+    Updated x = {wide(p[at]), {0.0f, 0.0f, 0.0f}};
+    x.state[0] = __fmul_rn(with_sign.of[m[at / 2] >> shift & 15], m_scale[block]);
+    x.state[1] = __fmul_rn(without.of[v[at / 2] >> shift & 15], v_scale[block]);
+    if (is_finite) adamw_step(s, wide(g[at]), x);
+    ms[e] = x.state[0];
+    vs[e] = x.state[1];
+    new_p[at] = is_finite ? weight_of<P>(x.p, u, at, step[0]) : p[at];
+  }
+  if (is_finite) {
+    put_four_bits(ms, new_m, new_m_scale, i, with_sign);
+    put_four_bits(vs, new_v, new_v_scale, i, without);
+    return;
+  }
+  for (int64_t at = i / 2; at < i / 2 + 2; ++at) {
+    new_m[at] = m[at];
+    new_v[at] = v[at];
+  }
+  if (static_cast<int>(threadIdx.x) % kWarp != 0) return;
+  new_m_scale[block] = m_scale[block];
+  new_v_scale[block] = v_scale[block];
+}
+
 #define HONE_UPDATE(weights, P, gradients, G)                                                    \
   HONE_TILE_KERNEL(update_##weights##_##gradients, const double* lr, const int64_t* step,        \
                    const double* g_scale, const double* powers,                                  \
@@ -325,6 +384,15 @@ __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const floa
               const __grid_constant__ Map without) {                                             \
     update_8bit(p, g, m, m_most, v, v_most, lr, step, g_scale, powers, new_p, new_m, new_m_most, \
                 new_v, new_v_most, n, u, with_sign, without);                                    \
+  }                                                                                              \
+  HONE_KERNEL(update_4bit_##weights##_##gradients, const P* p, const G* g, const uint8_t* m,     \
+              const float* m_scale, const uint8_t* v, const float* v_scale, const double* lr,    \
+              const int64_t* step, const double* g_scale, const double* powers, P* new_p,        \
+              uint8_t* new_m, float* new_m_scale, uint8_t* new_v, float* new_v_scale, int64_t n, \
+              Update u, const __grid_constant__ FourBits with_sign,                              \
+              const __grid_constant__ FourBits without) {                                        \
+    update_4bit(p, g, m, m_scale, v, v_scale, lr, step, g_scale, powers, new_p, new_m,           \
+                new_m_scale, new_v, new_v_scale, n, u, with_sign, without);                      \
   }
 #define HONE_UPDATES(weights, P)       \
   HONE_UPDATE(weights, P, f32, float)  \
