@@ -65,6 +65,10 @@ const GgufLayout* gguf_of_mistral() {
   static const GgufLayout layout = [] {
     GgufLayout g = *gguf_of_llama();
     g.general_name = "mistral";
+    // Transformers gives a config without the key a window of 4,096.
+    g.finish = [](Json& config, const std::function<bool(const char*)>&) {
+      config["sliding_window"] = nullptr;
+    };
     return g;
   }();
   return &layout;

@@ -369,7 +369,8 @@ GgufLayout llama_gguf(const std::string& architecture, const std::string& head_d
                    {"ffn_up", "mlp.up_proj"},
                    {"ffn_down", "mlp.down_proj"}},
       .layers = "model.layers.",
-      .rotates = true};
+      .rotates = true,
+      .unwritable = window_left_out};
   if (head_dim_key.empty()) return g;
   for (GgufKey& key : g.keys)
     if (key.gguf == head_dim_key) {
@@ -391,6 +392,11 @@ void use_layer_norms(GgufLayout& g, const char* eps_key) {
   for (GgufKey& key : g.keys)
     if (key.gguf == "attention.layer_norm_rms_epsilon")
       key = {"attention.layer_norm_epsilon", eps_key, true};
+}
+
+std::string window_left_out(const ModelConfig& c) {
+  if (c.window == 0 || c.window >= c.max_positions) return "";
+  return fmt::format("it has a window of {} tokens, which llama.cpp leaves out", c.window);
 }
 
 std::string windows_other_than(const ModelConfig& c, int64_t period) {

@@ -113,7 +113,10 @@ inline constexpr const char* kGgufHeadSize = "attention.key_length";
 // and layer norms in the place of RMS norms, with this key of config.json.
 void rename_tensors(GgufLayout& g, std::initializer_list<GgufName> names);
 void use_layer_norms(GgufLayout& g, const char* eps_key);
-// GgufLayout::unwritable for models whose layers must have windows but for the last of each
+// GgufLayout::unwritable for architectures whose windows llama.cpp does not read: llama_gguf() sets it. "": the
+// model has none, or one that its positions fill.
+std::string window_left_out(const ModelConfig& c);
+// The same for models whose layers must have windows but for the last of each
 // `period`. "": they do.
 std::string windows_other_than(const ModelConfig& c, int64_t period);
 

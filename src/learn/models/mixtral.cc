@@ -46,9 +46,6 @@ const GgufLayout* gguf_of_mixtral() {
     g.interleaves_heads = true;
     g.rotation.theta = 1e6;
     add_experts(g, mixtral_experts());
-    g.unwritable = [](const ModelConfig& c) -> std::string {
-      return c.window > 0 ? "it has a window, which llama.cpp leaves out" : "";
-    };
     return g;
   }();
   return &layout;

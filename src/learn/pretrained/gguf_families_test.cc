@@ -114,6 +114,8 @@ ModelConfig config_of(const Case& one) {
 }
 
 const Case kCases[] = {
+    {"mistral", "head_dim=8,sliding_window=null"},
+    {"mistral", "head_dim=8,sliding_window=64"},  // as good as none
     {"mixtral", "num_local_experts=3"},
     {"qwen2_moe",
      "num_experts=4,num_experts_per_tok=2,moe_intermediate_size=16,"
@@ -190,7 +192,13 @@ TEST(GgufFamilies, ModelsThatLlamaCppRunsOtherwiseAreRefused) {
       {{"olmoe", "num_experts=4,num_experts_per_tok=2"}, "fewer heads of keys"},
       {{"gpt_oss", "num_local_experts=4,num_experts_per_tok=2,swiglu_limit=1.0"}, "swiglu_limit"},
       {{"lfm2", "num_hidden_layers=3,conv_bias=true"}, "filters have biases"},
-      {{"mixtral", "num_local_experts=3,sliding_window=8"}, "a window"},
+      {{"mixtral", "num_local_experts=3,sliding_window=8"}, "a window of 8 tokens"},
+      {{"mistral", "sliding_window=8"}, "a window of 8 tokens"},
+      {{"ministral3", "sliding_window=8"}, "a window of 8 tokens"},
+      {{"phi3", "sliding_window=8"}, "a window of 8 tokens"},
+      {{"starcoder2", "sliding_window=8"}, "a window of 8 tokens"},
+      {{"qwen2", "use_sliding_window=true,max_window_layers=0,sliding_window=8"}, "a window"},
+      {{"qwen3", "use_sliding_window=true,max_window_layers=0,sliding_window=8"}, "a window"},
       {{"glm", "head_dim=16"}, "not the hidden size"},
       {{"falcon", "alibi=true"}, "alibi"},
       {{"falcon", "bias=true"}, "biases"},
