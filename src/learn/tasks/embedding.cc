@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <unordered_map>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/check/check_rows.h"
+#include "learn/data/rows/errors.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
@@ -16,6 +18,7 @@
 #include "learn/tasks/embedding_evaluation.h"
 #include "learn/tasks/embedding_order.h"
 #include "learn/tasks/text_graph.h"
+#include "learn/tasks/text_shards.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -93,16 +96,48 @@ struct EmbeddingSplits {
   std::vector<std::string> notes;
 };
 
-Result<EmbeddingSplits> read_embedding_tables(const EmbeddingSettings& s,
+// The prompts of a model's folder are in prepared rows too.
+Result<OrderedJson> embedding_shard_settings(const EmbeddingSettings& s, const Pretrained& model,
+                                             bool all) {
+  const SentenceModules modules = HONE_TRY(s.modules_of(model.path));
+  OrderedJson j;
+  j["task"] = "embedding";
+  j["tokenizer"] = tokenizer_hash(*HONE_TRY(tokenizer_of(model)));
+  j["model_prompts"] = modules.prompts;
+  j["default_prompt_name"] = modules.default_prompt_name;
+  add_row_settings(schema_of(s), {{"max_seq_length", s.text_tokens(modules, model.config)}}, all,
+                   j);
+  return j;
+}
+
+// `split`: "train". At most `most` rows; < 0: all.
+Result<TableOfTexts> read_embedding_table(const EmbeddingSettings& s, const Pretrained& model,
+                                          const char* split,
+                                          const std::vector<std::string>& patterns,
+                                          const TableOfTextsOptions& wanted, int64_t most = -1) {
+  if (is_shard_folder(patterns[0]))
+    return open_text_shards(
+        patterns[0],
+        HONE_TRY(checked_shards(patterns, HONE_TRY(embedding_shard_settings(s, model, false)))),
+        split, most);
+  return read_text_table(HONE_TRY(expand_files(patterns, split)), HONE_TRY(s.row_options()), wanted,
+                         most);
+}
+
+Result<EmbeddingSplits> read_embedding_tables(const EmbeddingSettings& s, const Pretrained& model,
                                               const LabelSources& sources) {
   EmbeddingSplits out;
   out.notes = sources.notes;
-  const RowOptions options = HONE_TRY(s.row_options());
   const TableOfTextsOptions wanted = s.table_options();
   const bool splits = s.do_eval && sources.validation.empty();
   if (!sources.train.empty())
-    out.train = HONE_TRY(read_text_table(HONE_TRY(expand_files(sources.train, "train")), options,
-                                         wanted, splits ? -1 : s.max_train_samples));
+    out.train = HONE_TRY(read_embedding_table(s, model, "train", sources.train, wanted,
+                                              splits ? -1 : s.max_train_samples));
+  // Training rows and those of an evaluation have other prompts.
+  if (splits && out.train->is_prepared())
+    return Error(err::kSplit, "a share of prepared training rows cannot be evaluated")
+        .at("--validation_split_percentage")
+        .todo("give hone prepare the percentage, and its folder as --validation_file too");
   if (splits) {
     const int64_t rows = out.train->rows(),
                   kept = HONE_TRY(keep_for_validation(rows, s.validation_split_percentage,
@@ -111,8 +146,7 @@ Result<EmbeddingSplits> read_embedding_tables(const EmbeddingSettings& s,
     out.eval->keep(0, kept);
     out.train->keep(kept, rows);
   } else if (s.do_eval && s.corpus_file.empty()) {
-    out.eval = HONE_TRY(
-        read_text_table(HONE_TRY(expand_files(sources.validation, "validation")), options, wanted));
+    out.eval = HONE_TRY(read_embedding_table(s, model, "validation", sources.validation, wanted));
   }
   if (out.train) {
     const int64_t rows = out.train->rows();
@@ -127,8 +161,8 @@ Result<EmbeddingSplits> read_embedding_tables(const EmbeddingSettings& s,
   if (s.do_predict) {
     TableOfTextsOptions pairs = wanted;
     pairs.wants_label = false;
-    out.test = HONE_TRY(read_text_table(HONE_TRY(expand_files(sources.test, "test")), options,
-                                        pairs, s.max_predict_samples));
+    out.test = HONE_TRY(
+        read_embedding_table(s, model, "test", sources.test, pairs, s.max_predict_samples));
     out.notes.push_back("test: " + out.test->note);
   }
   return out;
@@ -146,14 +180,16 @@ Result<TextRows> encode_training_rows(const EmbeddingSettings& s, const Tokenize
                                       const TableOfTexts& table) {
   TextsToEncode columns;
   std::vector<std::vector<std::string>> prompted(table.columns.size());
-  for (size_t c = 0; c < table.columns.size(); ++c) {
+  for (size_t c = 0; c < table.columns.size() && !table.is_prepared(); ++c) {
     const std::string prompt = HONE_TRY(s.prompt_of(table.columns[c]));
     if (!prompt.empty())
       for (const std::string& text : table.texts[c]) prompted[c].push_back(prompt + text);
     const std::vector<std::string>& texts = prompt.empty() ? table.texts[c] : prompted[c];
     columns.first.emplace_back(texts.begin(), texts.end());
   }
-  TextRows rows = HONE_TRY(encode_text_rows(tokenizer, pool, max_length, columns, table.places));
+  TextRows rows = HONE_TRY(
+      table.is_prepared() ? rows_of_tokens(table, std::ssize(table.columns))
+                          : encode_text_rows(tokenizer, pool, max_length, columns, table.places));
   rows.labels_of_row = std::min<int64_t>(table.labels_of_row, 1);
   if (rows.labels_of_row == table.labels_of_row) rows.labels = table.labels;
   return rows;
@@ -166,6 +202,29 @@ Result<TextRows> encode_single_texts(const Tokenizer& tokenizer, ThreadPool& poo
   columns.first.emplace_back(texts.begin(), texts.end());
   const std::vector<std::string> places(texts.size());
   return encode_text_rows(tokenizer, pool, max_length, columns, places);
+}
+
+// The texts of a prepared table, one a row; `texts`: some of them, by their numbers.
+Result<TextRows> find_single_texts(const TableOfTexts& table,
+                                   const std::vector<std::string>& texts) {
+  const TextRows all = HONE_TRY(rows_of_tokens(table, 0));
+  std::unordered_map<std::string_view, int64_t> places;
+  int64_t next = 0;
+  const auto take = [&](const std::string& text) { places.try_emplace(text, next++); };
+  for (size_t i = 0; i < static_cast<size_t>(table.rows()); ++i)
+    for (size_t c = 0; c < table.columns.size(); ++c)
+      if (table.has_lists(c))
+        std::for_each(table.lists[c][i].begin(), table.lists[c][i].end(), take);
+      else
+        take(table.texts[c][i]);
+  if (next != all.rows.size()) return other_sequences(table, all.rows.size(), next);
+  TextRows out;
+  for (const std::string& text : texts) {
+    const int64_t row = places.at(text);
+    out.rows.add(all.rows.row(row));
+    out.lengths.push_back(all.lengths[static_cast<size_t>(row)]);
+  }
+  return out;
 }
 
 // Keeps the embeddings of the rows from `first` on.
@@ -264,27 +323,35 @@ Status read_eval_texts(const EmbeddingSettings& s, const LabelSources& sources,
   const PromptOf prompt = [&](const std::string& column) {
     return eval_prompt(s, modules, column);
   };
+  const PromptOf in_tokens = [](const std::string&) { return std::string(); };
+  const auto encode = [&](const std::optional<TableOfTexts>& table,
+                          const std::vector<std::string>& texts) {
+    return table && table->is_prepared() ? find_single_texts(*table, texts)
+                                         : encode_single_texts(tokenizer, pool, max_length, texts);
+  };
   if (tables.eval)
-    data.set = HONE_TRY(eval_set_of(*tables.eval, prompt));
+    data.set = HONE_TRY(eval_set_of(*tables.eval, tables.eval->is_prepared() ? in_tokens : prompt));
   else if (s.do_eval)
     data.set = HONE_TRY(
         retrieval_set(s, HONE_TRY(expand_files(sources.validation, "validation")), prompt));
-  std::vector<std::string> texts = data.set.texts;
-  data.evaluated = std::ssize(texts);
+  data.eval = HONE_TRY(encode(tables.eval, data.set.texts));
+  data.evaluated = std::ssize(data.set.texts);
   if (tables.test) {
     if (tables.test->columns.size() != 2)
       return Error(err::kNothingToDo, "rows to predict are pairs of texts")
           .at("--test_file")
           .todo("name two columns with --text_column_names; hone embed writes embeddings");
+    const PromptOf& before = tables.test->is_prepared() ? in_tokens : prompt;
+    std::vector<std::string> texts;
     for (int64_t i = 0; i < tables.test->rows(); ++i)
       for (size_t c : {size_t{0}, size_t{1}}) {
-        data.test_texts.push_back(static_cast<int32_t>(std::ssize(texts) - data.evaluated));
-        texts.push_back(HONE_TRY(prompt(tables.test->columns[c])) +
+        data.test_texts.push_back(static_cast<int32_t>(texts.size()));
+        texts.push_back(HONE_TRY(before(tables.test->columns[c])) +
                         tables.test->texts[c][static_cast<size_t>(i)]);
       }
+    append_rows(data.eval, HONE_TRY(encode(tables.test, texts)));
     data.test = std::move(tables.test);
   }
-  data.eval = HONE_TRY(encode_single_texts(tokenizer, pool, max_length, texts));
   return Ok{};
 }
 
@@ -325,7 +392,7 @@ Result<Examples> embedding_examples(const SettingsPtr& s, const StatePtr& state,
   const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
   const int64_t max_length = s->text_tokens(state->modules, model.config);
   const LabelSources sources = HONE_TRY(embedding_sources(*s));
-  EmbeddingSplits tables = HONE_TRY(read_embedding_tables(*s, sources));
+  EmbeddingSplits tables = HONE_TRY(read_embedding_tables(*s, model, sources));
 
   const auto data = std::make_shared<EmbeddingData>();
   Examples x;
@@ -390,8 +457,10 @@ Status choose_embedding_head(const EmbeddingSettings& s, EmbeddingState& state,
   if (!s.do_train) return Ok{};
   const LabelSources sources = HONE_TRY(embedding_sources(s));
   const TableOfTexts first =
-      HONE_TRY(peek_text_table(HONE_TRY(expand_files(sources.train, "train")),
-                               HONE_TRY(s.row_options()), s.table_options()));
+      HONE_TRY(is_shard_folder(sources.train[0])
+                   ? peek_text_shards(sources.train[0], "train")
+                   : peek_text_table(HONE_TRY(expand_files(sources.train, "train")),
+                                     HONE_TRY(s.row_options()), s.table_options()));
   state.loss = HONE_TRY(s.loss_of(first));
   state.texts = std::ssize(first.columns);
   return Ok{};
@@ -413,7 +482,7 @@ RowsReport check_embedding(const SettingsPtr& s, const CheckRequest& request, Fi
     const SentenceModules modules = HONE_TRY(s->modules_of(request.model.path));
     const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(request.model));
     const LabelSources sources = HONE_TRY(embedding_sources(*s));
-    EmbeddingSplits tables = HONE_TRY(read_embedding_tables(*s, sources));
+    EmbeddingSplits tables = HONE_TRY(read_embedding_tables(*s, request.model, sources));
     request.notes = tables.notes;
     const int64_t most = s->text_tokens(modules, request.model.config);
     if (!tables.train) return Ok{};
@@ -437,6 +506,67 @@ RowsReport check_embedding(const SettingsPtr& s, const CheckRequest& request, Fi
   };
   if (const Status done = read(); !done.ok()) findings.add(done.error());
   return report;
+}
+
+// The rows to evaluate or to predict: each text with its prompt.
+Result<RowSplit> eval_shards_of(const EmbeddingSettings& s, const SentenceModules& modules,
+                                const Tokenizer& tokenizer, ThreadPool& pool, int64_t most,
+                                const std::string& name, TableOfTexts table) {
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string prompt = HONE_TRY(eval_prompt(s, modules, table.columns[c]));
+    for (std::string& text : table.texts[c]) text.insert(0, prompt);
+    for (auto& list : table.lists[c])
+      for (std::string& text : list) text.insert(0, prompt);
+  }
+  std::vector<std::string> texts;
+  std::vector<int64_t> sequences;
+  for (size_t i = 0; i < static_cast<size_t>(table.rows()); ++i) {
+    const auto before = std::ssize(texts);
+    for (size_t c = 0; c < table.columns.size(); ++c)
+      if (table.has_lists(c))
+        texts.insert(texts.end(), table.lists[c][i].begin(), table.lists[c][i].end());
+      else
+        texts.push_back(table.texts[c][i]);
+    sequences.push_back(std::ssize(texts) - before);
+  }
+  const TextRows rows = HONE_TRY(encode_single_texts(tokenizer, pool, most, texts));
+  return text_shards_of(name, table, rows, sequences);
+}
+
+// For hone prepare.
+Result<std::vector<RowSplit>> embedding_splits(const EmbeddingSettings& s, const Pretrained& model,
+                                               const LabelSources& sources, ThreadPool& pool,
+                                               std::vector<std::string>& notes) {
+  const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
+  const SentenceModules modules = HONE_TRY(s.modules_of(model.path));
+  const int64_t most = s.text_tokens(modules, model.config);
+  EmbeddingSplits tables = HONE_TRY(read_embedding_tables(s, model, sources));
+  notes = tables.notes;
+  std::vector<RowSplit> splits;
+  if (tables.train) {
+    HONE_TRY(expect_single_texts(*tables.train));
+    const TextRows rows = HONE_TRY(encode_training_rows(s, tokenizer, pool, most, *tables.train));
+    splits.push_back(text_shards_of(
+        "train", *tables.train, rows,
+        std::vector<int64_t>(static_cast<size_t>(tables.train->rows()), rows.texts)));
+  }
+  for (const auto& [name, table] : {std::pair("validation", &tables.eval), {"test", &tables.test}})
+    if (*table)
+      splits.push_back(
+          HONE_TRY(eval_shards_of(s, modules, tokenizer, pool, most, name, std::move(**table))));
+  return splits;
+}
+
+PreparedSource embedding_source(const SettingsPtr& s) {
+  return {.choose_splits = [s] { want_named_splits(*s, s->test_file); },
+          .sources = [s] { return embedding_sources(*s); },
+          .shard_settings =
+              [s](const Pretrained& model) { return embedding_shard_settings(*s, model, true); },
+          .splits =
+              [s](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
+                  std::vector<std::string>& notes) {
+                return embedding_splits(*s, model, sources, pool, notes);
+              }};
 }
 
 // Two sentences on ferries, and the share of place, time and weather that they have in common.
@@ -485,6 +615,7 @@ Task task_embedding() {
     return embedding_examples(s, state, model, source);
   };
   t.predicts = true;
+  t.prepared = embedding_source(s);
   t.check_rows = [s](const CheckRequest& request, Findings& findings) {
     return check_embedding(s, request, findings);
   };

@@ -22,6 +22,7 @@
 #include "learn/tasks/rerank_loss.h"
 #include "learn/tasks/text_graph.h"
 #include "learn/tasks/text_rows.h"
+#include "learn/tasks/text_shards.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -87,12 +88,7 @@ Status take_rerank_columns(const RerankSettings& s, const TableOfTexts& table, R
   state.labels = table.labels_of_row;
   const std::string loss = s.loss_of(state.texts);
   const bool margins = loss == "MarginMSELoss";
-  for (size_t c = 0; c < table.columns.size(); ++c)
-    if (table.has_lists(c))
-      return Error(err::kCellType,
-                   fmt::format("column '{}' holds lists of texts", table.columns[c]))
-          .at(table.places[0])
-          .todo("write one text in each column of a training row");
+  HONE_TRY(expect_single_texts(table));
   const bool fits =
       margins ? state.texts >= 2 && (state.labels == state.texts || state.labels == state.texts - 1)
               : state.texts == 1 && state.labels == 1;
@@ -114,6 +110,15 @@ Result<LabelSources> rerank_sources(const RerankSettings& s) {
   return find_label_sources(r);
 }
 
+Result<OrderedJson> rerank_shard_settings(const RerankSettings& s, const Pretrained& model,
+                                          bool all) {
+  OrderedJson j;
+  j["task"] = "rerank";
+  j["tokenizer"] = tokenizer_hash(*HONE_TRY(tokenizer_of(model)));
+  add_row_settings(schema_of(s), {{"max_seq_length", s.pair_tokens(model.config)}}, all, j);
+  return j;
+}
+
 // Pairs of a query and a text, one a row; samples are queries with several of them.
 struct RerankPairs {
   std::vector<std::string_view> queries, texts;
@@ -121,6 +126,7 @@ struct RerankPairs {
   std::vector<float> labels;      // of each pair, or empty
   int64_t rows = 0;               // of the table
   std::vector<size_t> sample_of;  // of each pair: equal queries are one sample
+  std::vector<int64_t> of_row;    // the number of pairs of each row of the table
 
   void add(const std::string& query, const std::string& text, const std::string& place) {
     queries.push_back(query);
@@ -148,12 +154,15 @@ Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled) {
         .at(table.places[0])
         .todo(
             "name their column with --label_column_name, or give a query, positives and negatives");
-  for (size_t i = 0; i < static_cast<size_t>(out.rows); ++i)
+  for (size_t i = 0; i < static_cast<size_t>(out.rows); ++i) {
+    const auto before = std::ssize(out.queries);
     for (size_t c = 1; c < (by_column && labelled ? columns : 2); ++c)
       for (const std::string& text : texts_of(c, i)) {
         out.add(table.texts[0][i], text, table.places[i]);
         if (labelled) out.labels.push_back(by_column ? (c == 1 ? 1.0f : 0.0f) : table.labels[i]);
       }
+    out.of_row.push_back(std::ssize(out.queries) - before);
+  }
   std::map<std::string_view, size_t> samples;
   for (const std::string_view query : out.queries)
     out.sample_of.push_back(samples.try_emplace(query, samples.size()).first->second);
@@ -290,11 +299,13 @@ Result<TextRows> encode_pairs(const Tokenizer& tokenizer, ThreadPool& pool, int6
 Result<TextRows> encode_training_pairs(const Tokenizer& tokenizer, ThreadPool& pool,
                                        int64_t max_length, const TableOfTexts& table) {
   TextsToEncode columns;
-  for (size_t c = 1; c < table.columns.size(); ++c) {
+  for (size_t c = 1; c < table.columns.size() && !table.is_prepared(); ++c) {
     columns.first.emplace_back(table.texts[0].begin(), table.texts[0].end());
     columns.second.emplace_back(table.texts[c].begin(), table.texts[c].end());
   }
-  TextRows rows = HONE_TRY(encode_text_rows(tokenizer, pool, max_length, columns, table.places));
+  TextRows rows = HONE_TRY(
+      table.is_prepared() ? rows_of_tokens(table, std::ssize(table.columns) - 1)
+                          : encode_text_rows(tokenizer, pool, max_length, columns, table.places));
   rows.labels_of_row = table.labels_of_row;
   rows.labels = table.labels;
   return rows;
@@ -305,16 +316,28 @@ struct RerankTables {
   std::vector<std::string> notes;
 };
 
-Result<RerankTables> read_rerank_tables(const RerankSettings& s) {
+// `split`: "train". At most `most` rows; < 0: all.
+Result<TableOfTexts> read_rerank_table(const RerankSettings& s, const Pretrained& model,
+                                       const char* split, const std::vector<std::string>& patterns,
+                                       const TableOfTextsOptions& wanted, int64_t most = -1) {
+  if (is_shard_folder(patterns[0]))
+    return open_text_shards(
+        patterns[0],
+        HONE_TRY(checked_shards(patterns, HONE_TRY(rerank_shard_settings(s, model, false)))), split,
+        most);
+  return read_text_table(HONE_TRY(expand_files(patterns, split)), HONE_TRY(s.row_options()), wanted,
+                         most);
+}
+
+Result<RerankTables> read_rerank_tables(const RerankSettings& s, const Pretrained& model) {
   RerankTables out;
   const LabelSources sources = HONE_TRY(rerank_sources(s));
   out.notes = sources.notes;
-  const RowOptions options = HONE_TRY(s.row_options());
   TableOfTextsOptions wanted = s.table_options();
   const bool splits = s.do_eval && sources.validation.empty();
   if (!sources.train.empty())
-    out.train = HONE_TRY(read_text_table(HONE_TRY(expand_files(sources.train, "train")), options,
-                                         wanted, splits ? -1 : s.max_train_samples));
+    out.train = HONE_TRY(read_rerank_table(s, model, "train", sources.train, wanted,
+                                           splits ? -1 : s.max_train_samples));
   if (splits) {
     const int64_t rows = out.train->rows(),
                   kept = HONE_TRY(keep_for_validation(rows, s.validation_split_percentage,
@@ -323,8 +346,7 @@ Result<RerankTables> read_rerank_tables(const RerankSettings& s) {
     out.eval->keep(0, kept);
     out.train->keep(kept, rows);
   } else if (s.do_eval) {
-    out.eval = HONE_TRY(
-        read_text_table(HONE_TRY(expand_files(sources.validation, "validation")), options, wanted));
+    out.eval = HONE_TRY(read_rerank_table(s, model, "validation", sources.validation, wanted));
   }
   if (out.train)
     out.train->keep(0, HONE_TRY(selected_rows(out.train->rows(), s.max_train_samples,
@@ -332,8 +354,8 @@ Result<RerankTables> read_rerank_tables(const RerankSettings& s) {
   if (out.eval) out.eval->keep(0, HONE_TRY(selected_rows(out.eval->rows(), s.max_eval_samples, 1)));
   wanted.wants_label = false;
   if (s.do_predict)
-    out.test = HONE_TRY(read_text_table(HONE_TRY(expand_files(sources.test, "test")), options,
-                                        wanted, s.max_predict_samples));
+    out.test =
+        HONE_TRY(read_rerank_table(s, model, "test", sources.test, wanted, s.max_predict_samples));
   for (const auto& [name, table] :
        {std::pair("train", &out.train), {"validation", &out.eval}, {"test", &out.test}})
     if (*table) out.notes.push_back(fmt::format("{}: {}", name, (*table)->note));
@@ -389,6 +411,16 @@ Status take_training_pairs(const RerankSettings& s, RerankState& state, Pretrain
   return Ok{};
 }
 
+// A row for each pair.
+Result<TextRows> encode_eval_pairs(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
+                                   const TableOfTexts& table, const RerankPairs& pairs) {
+  if (!table.is_prepared())
+    return encode_pairs(tokenizer, pool, max_length, pairs.queries, pairs.texts, pairs.places);
+  TextRows rows = HONE_TRY(rows_of_tokens(table, 0));
+  if (rows.rows.size() == std::ssize(pairs.queries)) return rows;
+  return other_sequences(table, rows.rows.size(), std::ssize(pairs.queries));
+}
+
 // Pairs to evaluate, then those to predict.
 Status take_eval_pairs(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                        RerankTables& tables, RerankData& data, Examples& x) {
@@ -400,14 +432,10 @@ Status take_eval_pairs(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max
     data.test_table = std::move(*tables.test);
     data.test = HONE_TRY(pairs_of(data.test_table, false));
   }
-  RerankPairs all = data.pairs;
-  for (size_t i = 0; i < data.test.queries.size(); ++i) {
-    all.queries.push_back(data.test.queries[i]);
-    all.texts.push_back(data.test.texts[i]);
-    all.places.push_back(data.test.places[i]);
-  }
-  data.eval =
-      HONE_TRY(encode_pairs(tokenizer, pool, max_length, all.queries, all.texts, all.places));
+  for (const auto& [table, pairs] :
+       {std::pair(&data.eval_table, &data.pairs), {&data.test_table, &data.test}})
+    append_rows(data.eval,
+                HONE_TRY(encode_eval_pairs(tokenizer, pool, max_length, *table, *pairs)));
   x.eval.emplace(std::move(data.eval.rows));
   x.evaluated = std::ssize(data.pairs.queries);
   return Ok{};
@@ -418,7 +446,7 @@ Result<Examples> rerank_examples(const RerankPtr& s, const RerankStatePtr& state
   HONE_TRY(refuse_given_rows(source));
   const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
   const int64_t max_length = s->pair_tokens(model.config);
-  RerankTables tables = HONE_TRY(read_rerank_tables(*s));
+  RerankTables tables = HONE_TRY(read_rerank_tables(*s, model));
   const auto data = std::make_shared<RerankData>();
   Examples x;
   if (s->do_train)
@@ -458,8 +486,10 @@ Status choose_rerank_head(const RerankSettings& s, RerankState& state, ModelConf
   if (!s.do_train) return Ok{};
   const LabelSources sources = HONE_TRY(rerank_sources(s));
   const TableOfTexts first =
-      HONE_TRY(peek_text_table(HONE_TRY(expand_files(sources.train, "train")),
-                               HONE_TRY(s.row_options()), s.table_options()));
+      HONE_TRY(is_shard_folder(sources.train[0])
+                   ? peek_text_shards(sources.train[0], "train")
+                   : peek_text_table(HONE_TRY(expand_files(sources.train, "train")),
+                                     HONE_TRY(s.row_options()), s.table_options()));
   return take_rerank_columns(s, first, state);
 }
 
@@ -467,7 +497,7 @@ RowsReport check_rerank(const RerankPtr& s, const CheckRequest& request, Finding
   RowsReport report;
   const auto read = [&]() -> Status {
     const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(request.model));
-    RerankTables tables = HONE_TRY(read_rerank_tables(*s));
+    RerankTables tables = HONE_TRY(read_rerank_tables(*s, request.model));
     request.notes = tables.notes;
     if (!tables.train) return Ok{};
     RerankState state;
@@ -487,6 +517,44 @@ RowsReport check_rerank(const RerankPtr& s, const CheckRequest& request, Finding
   };
   if (const Status done = read(); !done.ok()) findings.add(done.error());
   return report;
+}
+
+// For hone prepare: the pairs of training rows, and those of an evaluation or prediction.
+Result<std::vector<RowSplit>> rerank_splits(const RerankSettings& s, const Pretrained& model,
+                                            ThreadPool& pool, std::vector<std::string>& notes) {
+  const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
+  const int64_t most = s.pair_tokens(model.config);
+  RerankTables tables = HONE_TRY(read_rerank_tables(s, model));
+  notes = tables.notes;
+  std::vector<RowSplit> splits;
+  if (tables.train) {
+    RerankState state;
+    HONE_TRY(take_rerank_columns(s, *tables.train, state));
+    splits.push_back(text_shards_of(
+        "train", *tables.train,
+        HONE_TRY(encode_training_pairs(tokenizer, pool, most, *tables.train)),
+        std::vector<int64_t>(static_cast<size_t>(tables.train->rows()), state.texts)));
+  }
+  for (const auto& [name, table] :
+       {std::pair("validation", &tables.eval), {"test", &tables.test}}) {
+    if (!*table) continue;
+    const RerankPairs pairs = HONE_TRY(pairs_of(**table, table == &tables.eval));
+    splits.push_back(text_shards_of(
+        name, **table, HONE_TRY(encode_eval_pairs(tokenizer, pool, most, **table, pairs)),
+        pairs.of_row));
+  }
+  return splits;
+}
+
+PreparedSource rerank_source(const RerankPtr& s) {
+  return {
+      .choose_splits = [s] { want_named_splits(*s, s->test_file); },
+      .sources = [s] { return rerank_sources(*s); },
+      .shard_settings =
+          [s](const Pretrained& model) { return rerank_shard_settings(*s, model, true); },
+      .splits =
+          [s](const Pretrained& model, const LabelSources&, ThreadPool& pool,
+              std::vector<std::string>& notes) { return rerank_splits(*s, model, pool, notes); }};
 }
 
 // A question on a ferry; the text of the right one, or of another.
@@ -528,6 +596,7 @@ Task task_rerank() {
     return rerank_examples(s, state, model, source);
   };
   t.predicts = true;
+  t.prepared = rerank_source(s);
   t.check_rows = [s](const CheckRequest& request, Findings& findings) {
     return check_rerank(s, request, findings);
   };

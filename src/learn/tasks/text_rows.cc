@@ -177,6 +177,7 @@ void TableOfTexts::keep(int64_t begin, int64_t end) {
   for (auto& column : lists) cut(column, 1);
   cut(labels, labels_of_row);
   cut(places, 1);
+  cut(tokens, 1);
 }
 
 Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
@@ -184,6 +185,16 @@ Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
                                      int64_t limit) {
   TableReader reader = HONE_TRY(TableReader::open(files, options, wanted));
   return reader.read(limit);
+}
+
+Status expect_single_texts(const TableOfTexts& table) {
+  for (size_t c = 0; c < table.columns.size(); ++c)
+    if (table.has_lists(c))
+      return Error(err::kCellType,
+                   fmt::format("column '{}' holds lists of texts", table.columns[c]))
+          .at(table.places[0])
+          .todo("write one text in each column of a training row");
+  return Ok{};
 }
 
 Result<TableOfTexts> peek_text_table(const std::vector<std::string>& files,

@@ -26,7 +26,15 @@ struct TableOfTexts {
   std::vector<float> labels = {};        // labels_of_row for each row
   std::vector<std::string> places = {};  // "train.csv:7", by row
   std::string note = {};
+  // Prepared rows have the sequences that the task makes of their texts, by row; the texts are numbers.
+  struct Tokens {
+    std::vector<int32_t> ids, lengths;
+    std::vector<uint8_t> types = {};  // of each token; empty: 0
+  };
+  std::vector<Tokens> tokens = {};
+  std::string shards = {};  // "D/train" of prepared rows
 
+  bool is_prepared() const { return !tokens.empty(); }
   int64_t rows() const { return std::ssize(places); }
   bool has_lists(size_t column) const { return column < lists.size() && !lists[column].empty(); }
   void keep(int64_t begin, int64_t end);  // these rows alone
@@ -37,6 +45,8 @@ struct TableOfTexts {
 Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
                                      const RowOptions& options, const TableOfTextsOptions& wanted,
                                      int64_t limit = -1);
+// H2110 a column holds lists of texts.
+Status expect_single_texts(const TableOfTexts& table);
 // The names of the columns of texts, from the first row of the files.
 Result<TableOfTexts> peek_text_table(const std::vector<std::string>& files,
                                      const RowOptions& options, const TableOfTextsOptions& wanted);
