@@ -68,7 +68,7 @@ std::string unwritable_olmo3(const ModelConfig& c) {
   const nlohmann::json local = rope_parameters(c, style, true);
   if (local["rope_type"] != "default" ||
       local["rope_theta"] != rope_parameters(c, style)["rope_theta"])
-    return "positions of its layers with a window turn otherwise";
+    return "rotary positions of its layers with a window differ from llama.cpp's";
   return windows_other_than(c, 4);
 }
 

@@ -207,7 +207,7 @@ Result<ImageSplits> read_image_splits(const ImageClassificationSettings& s,
   ImageListing listing = HONE_TRY(ImageListing::open(s.listing_file));
   ImageSplits splits = HONE_TRY(SplitReader(s, model, sources, listing).read());
   if (listing.kept() > 0)
-    splits.notes.push_back(fmt::format("{} are known from {}, images that came later are not seen",
+    splits.notes.push_back(fmt::format("{} are listed in {}: images that came later are not seen",
                                        count_of(listing.kept(), "folder"), s.listing_file));
   if (s.ranks->leads()) HONE_TRY(listing.save());
   return splits;

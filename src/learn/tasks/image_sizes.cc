@@ -32,9 +32,12 @@ Result<ImageSizes> ImageSizes::make(const std::vector<std::string>& words, int64
     From one{};
     if (!read_pair(word, one.epoch, one.side) || one.epoch <= before)
       return Error(err::kSettingChoice,
-                   fmt::format("'{}' is not EPOCH:PIXELS with a later epoch than before", word))
+                   fmt::format(
+                       "'{}' is not EPOCH:PIXELS with an epoch later than that of the word before",
+                       word))
           .at("--image_size_by_epoch")
-          .todo("write epochs from 0 on and pixels of a side: 0:128 10:160 20:224");
+          .todo(
+              "write ascending epochs, counted from 0, and pixels of a side: 0:128 10:160 20:224");
     before = one.epoch;
     if (one.epoch == 0) sizes.from_.clear();
     sizes.from_.push_back(one);
