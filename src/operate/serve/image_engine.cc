@@ -86,7 +86,7 @@ void ImageEngine::answer(const Bound& b, std::span<Waiting> jobs) {
   }
   const auto logits = b.outputs.get<const float>("logits");
   for (size_t i = 0; i < jobs.size(); ++i) {
-    QueuedEngine::answer(jobs[i], logits.subspan(i * labels_, labels_), "image");
+    BatchEngine::answer(jobs[i], logits.subspan(i * labels_, labels_), "image");
   }
 }
 

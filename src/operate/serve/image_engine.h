@@ -21,7 +21,7 @@ struct ImageJob {
   std::function<void(Result<std::vector<float>>)> done;
 };
 
-class ImageEngine : public QueuedEngine<ImageJob> {
+class ImageEngine : public BatchEngine<ImageJob> {
  public:
   // Programs for 1, 2, 4 ... `images` images. Errors: those of the model and of the device.
   static Result<std::unique_ptr<ImageEngine>> make(const Pretrained& model,
@@ -40,7 +40,7 @@ class ImageEngine : public QueuedEngine<ImageJob> {
     Batch inputs, outputs;
   };
   using Waiting = JobQueue<ImageJob>::Waiting;
-  explicit ImageEngine(const EngineOptions& options) : QueuedEngine(options) {}
+  explicit ImageEngine(const EngineOptions& options) : BatchEngine(options) {}
   void run() override;
   void compute(std::vector<Waiting>& jobs);
   void fill(const Bound& b, std::span<const Waiting> jobs) const;

@@ -137,6 +137,16 @@ class QueuedEngine : public Engine {
   void count(const ModelStatistics::Execution& e) {
     if (statistics_ != nullptr) statistics_->add(e);
   }
+  Clock& clock_;
+  ModelStatistics* statistics_;
+  JobQueue<Job> queue_;
+};
+
+// A QueuedEngine that computes the jobs of a batch at once, a list of numbers for each.
+template <class Job>
+class BatchEngine : public QueuedEngine<Job> {
+ protected:
+  using QueuedEngine<Job>::QueuedEngine;
   // Answers a job with what was computed for its text or image. Errors: H2505 it is not finite.
   static void answer(typename JobQueue<Job>::Waiting& w, std::span<const float> own,
                      const char* input) {
@@ -150,32 +160,30 @@ class QueuedEngine : public Engine {
   // Computes the jobs that take() returns, until stop(); they are not broken off.
   template <class Take, class Compute>
   void compute_until_stop(const Take& take, const Compute& compute) {
-    while (queue_.wait(false)) {
-      (void)queue_.take_cancelled();
-      queue_.end_late(clock_.seconds());
+    while (this->queue_.wait(false)) {
+      (void)this->queue_.take_cancelled();
+      this->queue_.end_late(this->clock_.seconds());
       std::vector<typename JobQueue<Job>::Waiting> jobs = take();
       if (jobs.empty()) continue;
       for (const auto& w : jobs)
         if (w.job.begins) w.job.begins();
       load_.running = load_.used_rows = std::ssize(jobs);
-      queue_.tell(load_);
-      const double start = clock_.seconds();
+      this->queue_.tell(load_);
+      const double start = this->clock_.seconds();
       try {
         compute(jobs);
       } catch (const std::bad_alloc&) {
         for (auto& w : jobs)
           if (w.job.done) w.job.done(no_memory());
       }
-      load_.seconds += clock_.seconds() - start;
+      load_.seconds += this->clock_.seconds() - start;
       load_.requests += std::ssize(jobs);
       load_.running = load_.used_rows = 0;
-      queue_.tell(load_);
+      this->queue_.tell(load_);
     }
-    queue_.end_all();
+    this->queue_.end_all();
   }
-  Clock& clock_;
-  ModelStatistics* statistics_;
-  JobQueue<Job> queue_;
+
   EngineLoad load_;  // of the engine's thread, which tells the queue
 };
 

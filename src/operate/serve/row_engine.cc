@@ -154,7 +154,7 @@ void RowEngine::answer(const Bound& b, std::span<Waiting> jobs) {
   size_t row = 0;
   for (Waiting& w : jobs) {
     const size_t own_rows = masks ? w.job.places.size() : 1;
-    QueuedEngine::answer(w, logits.subspan(row * width, own_rows * width), "text");
+    BatchEngine::answer(w, logits.subspan(row * width, own_rows * width), "text");
     row += own_rows;
   }
 }

@@ -30,7 +30,7 @@ struct RowJob {
   std::function<void(Result<std::vector<float>>)> done;
 };
 
-class RowEngine : public QueuedEngine<RowJob> {
+class RowEngine : public BatchEngine<RowJob> {
  public:
   static Result<std::unique_ptr<RowEngine>> make(const Pretrained& model, const RowLimits& limits,
                                                  const Backend& backend,
@@ -48,7 +48,7 @@ class RowEngine : public QueuedEngine<RowJob> {
     Batch inputs, outputs;
   };
   using Waiting = JobQueue<RowJob>::Waiting;
-  explicit RowEngine(const EngineOptions& options) : QueuedEngine(options) {}
+  explicit RowEngine(const EngineOptions& options) : BatchEngine(options) {}
   void run() override;
   std::vector<Waiting> take();  // the first that fit one run
   void compute(std::vector<Waiting>& jobs);
