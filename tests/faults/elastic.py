@@ -26,6 +26,7 @@ import urllib.request
 import placement_bits
 from placement_bits import SOURCE
 from ranks import Fault, Skipped, World, chosen_tests, close, demand, run_tests, with_flags
+from checks import processes  # ranks names its folder
 
 PATIENCE = 180 * float(os.environ.get("HONE_TIMES_SLOWER", 1))  # seconds until a run counts as hung
 NAMESPACES = ("hone_e0", "hone_e1")
@@ -47,17 +48,8 @@ class Launched:
 
     def ranks(self):
         """Process numbers by rank."""
-        found = {}
-        for pid in self.descendants(self.process.pid):
-            try:
-                with open(f"/proc/{pid}/environ") as f:
-                    words = dict(word.split("=", 1) for word in f.read().split("\0") if "=" in word)
-                with open(f"/proc/{pid}/cmdline") as f:
-                    if "RANK" in words and "\0train\0" in f.read():
-                        found[int(words["RANK"])] = pid
-            except (OSError, ValueError):
-                pass
-        return found
+        return {int(variables["RANK"]): pid for pid, variables, words in processes(self.descendants(self.process.pid))
+                if "RANK" in variables and "train" in words}
 
     @staticmethod
     def descendants(pid):

@@ -9,7 +9,6 @@ missing are left out; without --all nothing runs.
 """
 import argparse
 import getpass
-import glob
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ import time
 from elastic import Launched, same_bits, training, undisturbed
 from placement_bits import SOURCE
 from ranks import Skipped, World, chosen_tests, demand, free_port, run_tests
+from checks import processes  # ranks names its folder
 
 LONG = ["--max_steps", "200", "--save_steps", "20", "--eval_steps", "50"]
 
@@ -28,17 +28,10 @@ LONG = ["--max_steps", "200", "--save_steps", "20", "--eval_steps", "50"]
 def ranks_of(out):
     """Process numbers by rank, of the run into that folder, whoever started them."""
     found = {}
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        try:
-            with open(path) as f:
-                words = dict(word.split("=", 1) for word in f.read().split("\0") if "=" in word)
-            with open(path.replace("environ", "cmdline")) as f:
-                line = f.read().split("\0")
-        except OSError:
-            continue
-        rank = words.get("RANK", words.get("OMPI_COMM_WORLD_RANK"))
-        if rank is not None and line[1:2] == ["train"] and out in line:
-            found[int(rank)] = int(path.split("/")[2])
+    for pid, variables, words in processes():
+        rank = variables.get("RANK", variables.get("OMPI_COMM_WORLD_RANK"))
+        if rank is not None and words[1:2] == ["train"] and out in words:
+            found[int(rank)] = pid
     return found
 
 

@@ -22,6 +22,7 @@ import time
 from elastic import same_bits, training, undisturbed
 from placement_bits import SOURCE
 from ranks import Fault, World, demand, run_tests
+from checks import processes  # ranks names its folder
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "squeue", "sinfo")
 PATIENCE = 300
@@ -179,18 +180,9 @@ class Job:
         return False
 
     def ranks(self):
-        found = {}
-        for path in glob.glob("/proc/[0-9]*/environ"):
-            try:
-                with open(path) as f:
-                    words = dict(word.split("=", 1) for word in f.read().split("\0") if "=" in word)
-                with open(path.replace("environ", "cmdline")) as f:
-                    line = f.read()
-                if words.get("SLURM_JOB_ID") == self.id and "SLURM_STEP_ID" in words and "\0train\0" in line and "\0launch\0" not in line and "srun" not in line:
-                    found[int(words["SLURM_PROCID"])] = int(path.split("/")[2])
-            except (OSError, ValueError):
-                pass
-        return found
+        return {int(variables["SLURM_PROCID"]): pid for pid, variables, words in processes()
+                if variables.get("SLURM_JOB_ID") == self.id and "SLURM_STEP_ID" in variables and "train" in words and "launch" not in words
+                and not any("srun" in word for word in words)}
 
     def finish(self, wanted, out, what):
         self.until_state("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL")

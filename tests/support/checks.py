@@ -1,4 +1,5 @@
 """Parts that the programs of tests/faults share."""
+import glob
 import os
 import socket
 
@@ -27,3 +28,16 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def processes(pids=None):
+    """The number, variables and words of each process, of these or of this machine."""
+    for pid in pids if pids is not None else [path.split("/")[2] for path in glob.glob("/proc/[0-9]*")]:
+        try:
+            with open(f"/proc/{pid}/environ") as f:
+                variables = dict(word.split("=", 1) for word in f.read().split("\0") if "=" in word)
+            with open(f"/proc/{pid}/cmdline") as f:
+                words = f.read().split("\0")
+        except (OSError, ValueError):
+            continue
+        yield int(pid), variables, words
