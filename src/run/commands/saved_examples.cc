@@ -48,31 +48,61 @@ Result<std::vector<std::string>> files_of_folder(const std::string& folder) {
   return below;
 }
 
-Result<std::vector<std::string>> evaluated_files(const TaskSettings& s) {
+// The files that a setting names: their folders, globs and paths.
+Result<std::vector<std::string>> files_of(const std::vector<std::string>& setting,
+                                          const std::string& split) {
   std::vector<std::string> files;
-  for (const std::string& given : s.validation_file) {
+  for (const std::string& given : setting) {
     const std::string pattern[] = {given};
     const auto more = is_folder(given) ? HONE_TRY(files_of_folder(given))
-                                       : HONE_TRY(expand_files(pattern, "validation"));
+                                       : HONE_TRY(expand_files(pattern, split));
     files.insert(files.end(), more.begin(), more.end());
   }
   return files;
 }
 
-// Hashes the evaluated files. For a data set, also how its rows are split, and its name if it is
-// not on this machine.
-Result<std::string> data_hash(const ChosenTask& chosen) {
+// Names and sizes of the files below a folder: its content without reading it.
+Status add_listing(const std::string& folder, const std::string& below, std::string& to) {
+  for (const Store::Entry& e : HONE_TRY(file_store().list(folder + below))) {
+    const std::string path = below + "/" + e.name;
+    if (e.folder)
+      HONE_TRY(add_listing(folder, path, to));
+    else
+      to += fmt::format("{}\t{}\n", path, e.bytes);
+  }
+  return Ok{};
+}
+
+// The source of evaluated rows if no files of validation are given: a data set, or the files of training, of which some
+// rows are kept for validation.
+Result<std::string> split_content(const ChosenTask& chosen) {
   const TaskSettings& s = *chosen.task->settings;
-  if (!s.validation_file.empty()) return hash_files(HONE_TRY(evaluated_files(s)));
-  if (const std::string images = text_at(chosen.schema.dump(), "validation_dir"); !images.empty())
-    return hash_files(HONE_TRY(files_of_folder(images)));
+  const OrderedJson settings = chosen.schema.dump();
   std::string content = s.dataset_name;
   if (is_file(s.dataset_name)) content = HONE_TRY(hash_files({s.dataset_name}));
   if (is_folder(s.dataset_name))
     content = HONE_TRY(hash_files(HONE_TRY(files_of_folder(s.dataset_name))));
-  return "sha256:" + sha256_of_text(fmt::format(
-                         "{}\n{}\n{}\n{}\n{}", content, s.dataset_config_name, s.dataset_revision,
-                         s.validation_split_percentage, s.data_seed.value_or(s.seed)));
+  content += text_at(settings, "task_name");
+  if (!s.train_file.empty())
+    content += HONE_TRY(hash_files(HONE_TRY(files_of(s.train_file, "train"))));
+  if (const std::string images = text_at(settings, "train_dir"); !images.empty())
+    HONE_TRY(add_listing(without_end_slash(images), "", content));
+  return content;
+}
+
+// Hashes the evaluated files; else also how rows are split.
+Result<std::string> data_hash(const ChosenTask& chosen) {
+  const TaskSettings& s = *chosen.task->settings;
+  if (!s.validation_file.empty())
+    return hash_files(HONE_TRY(files_of(s.validation_file, "validation")));
+  if (const std::string images = text_at(chosen.schema.dump(), "validation_dir"); !images.empty())
+    return hash_files(HONE_TRY(files_of_folder(images)));
+  const std::string content = HONE_TRY(split_content(chosen));
+  const std::string seeds =
+      s.data_seed ? fmt::format("{} {}", *s.data_seed, s.seed) : fmt::format("{}", s.seed);
+  return "sha256:" +
+         sha256_of_text(fmt::format("{}\n{}\n{}\n{}\n{}", content, s.dataset_config_name,
+                                    s.dataset_revision, s.validation_split_percentage, seeds));
 }
 
 }  // namespace
