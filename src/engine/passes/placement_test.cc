@@ -2,7 +2,7 @@
 // the device.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <functional>
 #include <map>
 
@@ -221,16 +221,15 @@ output "y" = %5
 
 TEST(Offload, TakesATwentyThousandNodeProgramInNoTime) {
   Program p = many_updates(5000);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   ASSERT_TRUE(run_passes(p,
                          {{"offload", PassKind::placement,
                            [](Program& q) { return offload(q, {.moments = Space::disk}); }}},
                          {})
                   .ok());
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_GE(p.nodes.size(), 50'000u);
-  EXPECT_LT(seconds, 20) << "it grows with the square of the program";
+  EXPECT_LT(seconds, 20) << "processor time grows with the square of the program";
 }
 
 }  // namespace
