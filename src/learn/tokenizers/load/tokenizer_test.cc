@@ -1,6 +1,8 @@
 // Ids against goldens of Hugging Face tokenizers and tiktoken: see tools/golden_tokenizers.py.
 #include "learn/tokenizers/tokenizer.h"
 
+#include <ctime>
+
 #include "learn/tokenizers/load/test_helpers.h"
 
 namespace hone {
@@ -127,9 +129,9 @@ TEST(Tokenizer, AMegabyteWithoutSpacesIsNoTrap) {
   std::string letters;
   for (int64_t i = 0; i < (1 << 20); ++i) letters += static_cast<char>('a' + i * i % 7919 % 26);
   for (const std::string& text : {letters, std::string(1 << 20, 'e')}) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     EXPECT_TRUE(t.decode(t.encode(text)) == text);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+    EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 20);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <ctime>
+
 #include "learn/tokenizers/load/sentencepiece_model.h"
 #include "learn/tokenizers/load/test_helpers.h"
 #include "learn/tokenizers/text/charsmap.h"
@@ -130,9 +132,9 @@ TEST(Unigram, LongTextsWithoutSpacesAreNoTrap) {
   const Tokenizer t = from_golden_model("unigram_bytes");
   std::string letters;
   for (int64_t i = 0; i < (1 << 20); ++i) letters += "etaoinsh"[i * i % 7919 % 8];
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   EXPECT_EQ(t.decode(t.encode(letters, kPlain)), letters);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 20);
 }
 
 TEST(RealUnigram, GivesTheIdsOfItsAuthors) {
