@@ -30,9 +30,9 @@ struct RankReport : PlanSubject {
   std::vector<std::string> warnings;
 
   bool fits() const { return layouts.best.has_value(); }
-  // The rows of a step of all ranks.
+  // The rows of a step of all ranks in the layout that is shown.
   int64_t step_rows() const {
-    return cluster.all() * settings->per_device_train_batch_size *
+    return data_ranks(cluster, layouts.shown().layout) * settings->per_device_train_batch_size *
            settings->gradient_accumulation_steps;
   }
   OrderedJson json() const;

@@ -22,11 +22,6 @@ class RankBackend : public NullBackend {
   }
 };
 
-// The ranks that have rows of their own.
-int64_t data_ranks(const Cluster& cluster, const RankLayout& l) {
-  return cluster.all() / l.divided();
-}
-
 // Devices that divide a product act as one with the sum of their speeds.
 void add_up(std::initializer_list<double*> speeds, int64_t devices) {
   for (double* speed : speeds) *speed *= static_cast<double>(devices);
@@ -251,6 +246,10 @@ std::string RankLayout::text(const Cluster& cluster) const {
                   group > 0 && group < cluster.all() ? fmt::format(" in groups of {}", group) : "");
   if (const std::string flags = how.flags(); !flags.empty()) s += ", " + flags;
   return s;
+}
+
+int64_t data_ranks(const Cluster& cluster, const RankLayout& l) {
+  return cluster.all() / l.divided();
 }
 
 Task task_of_rank(const RankSubject& x, const RankLayout& l) {

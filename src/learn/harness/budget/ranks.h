@@ -66,6 +66,9 @@ struct RankSubject {
   Examples* data = nullptr;  // null: not read, so rows have the largest length
 };
 
+// The ranks that have rows of their own.
+int64_t data_ranks(const Cluster& cluster, const RankLayout& layout);
+
 // The task with the settings of one rank.
 Task task_of_rank(const RankSubject& x, const RankLayout& layout);
 
