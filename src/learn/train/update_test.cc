@@ -271,7 +271,8 @@ TEST(Update, WithoutClippingGradientsDoNotWaitForEachOther) {
 
 TEST(Update, EveryOptimizerHasAGolden) {
   std::set<const Optimizer*> seen;
-  for (const char* file : {"optimizers", "optimizers_8bit", "optimizers_apollo"}) {
+  for (const char* file :
+       {"optimizers", "optimizers_4bit", "optimizers_8bit", "optimizers_apollo"}) {
     const Json golden = goldens(file);
     for (const Json& of : golden["cases"])
       seen.insert(&optimizer_named(of["settings"]["optim"].get<std::string>()));
