@@ -79,8 +79,9 @@ def train(model, steps, settings, logits_of, dtype):
 
 tool_seq2seq = tool("golden_seq2seq")
 # In bf16 alone: decoders with layers, experts or heads of other kinds. Mixtral, Qwen3-MoE, Qwen3.5, Qwen3-Next and Gemma 4
-# with experts are left out: their losses differ by more than the bound, and the cause is not known.
-DECODERS = ("lfm2", "gemma4", "qwen2_moe", "olmoe", "gpt_oss", "apertus", "hunyuan", "olmo3", "ministral3", "smollm3",
+# with experts are left out: their losses differ by more than the bound, and the cause is not known. Gemma 4 is left out too:
+# its losses agree, but the norms of its gradients jump when a processor rounds sums otherwise.
+DECODERS = ("lfm2", "qwen2_moe", "olmoe", "gpt_oss", "apertus", "hunyuan", "olmo3", "ministral3", "smollm3",
             "cohere2")
 MODELS = {"models/gpt2_tiny": (transformers.AutoModelForCausalLM, causal),
           "models/t5_tiny": (transformers.AutoModelForSeq2SeqLM, pair),
