@@ -210,13 +210,9 @@ Result<TextRows> find_single_texts(const TableOfTexts& table,
   const TextRows all = HONE_TRY(rows_of_tokens(table, 0));
   std::unordered_map<std::string_view, int64_t> places;
   int64_t next = 0;
-  const auto take = [&](const std::string& text) { places.try_emplace(text, next++); };
   for (size_t i = 0; i < static_cast<size_t>(table.rows()); ++i)
     for (size_t c = 0; c < table.columns.size(); ++c)
-      if (table.has_lists(c))
-        std::for_each(table.lists[c][i].begin(), table.lists[c][i].end(), take);
-      else
-        take(table.texts[c][i]);
+      for (const std::string& text : table.texts_of(c, i)) places.try_emplace(text, next++);
   if (next != all.rows.size()) return other_sequences(table, all.rows.size(), next);
   TextRows out;
   for (const std::string& text : texts) {
@@ -522,11 +518,10 @@ Result<RowSplit> eval_shards_of(const EmbeddingSettings& s, const SentenceModule
   std::vector<int64_t> sequences;
   for (size_t i = 0; i < static_cast<size_t>(table.rows()); ++i) {
     const auto before = std::ssize(texts);
-    for (size_t c = 0; c < table.columns.size(); ++c)
-      if (table.has_lists(c))
-        texts.insert(texts.end(), table.lists[c][i].begin(), table.lists[c][i].end());
-      else
-        texts.push_back(table.texts[c][i]);
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      const auto cell = table.texts_of(c, i);
+      texts.insert(texts.end(), cell.begin(), cell.end());
+    }
     sequences.push_back(std::ssize(texts) - before);
   }
   const TextRows rows = HONE_TRY(encode_single_texts(tokenizer, pool, most, texts));

@@ -140,10 +140,6 @@ Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled) {
   RerankPairs out;
   out.rows = table.rows();
   const size_t columns = table.columns.size();
-  const auto texts_of = [&](size_t c, size_t i) -> std::span<const std::string> {
-    if (table.has_lists(c)) return table.lists[c][i];
-    return std::span(table.texts[c]).subspan(i, 1);
-  };
   if (columns < 2 || table.has_lists(0))
     return Error(err::kCellType, "the rows have no query and text")
         .at(table.places[0])
@@ -157,7 +153,7 @@ Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled) {
   for (size_t i = 0; i < static_cast<size_t>(out.rows); ++i) {
     const auto before = std::ssize(out.queries);
     for (size_t c = 1; c < (by_column && labelled ? columns : 2); ++c)
-      for (const std::string& text : texts_of(c, i)) {
+      for (const std::string& text : table.texts_of(c, i)) {
         out.add(table.texts[0][i], text, table.places[i]);
         if (labelled) out.labels.push_back(by_column ? (c == 1 ? 1.0f : 0.0f) : table.labels[i]);
       }

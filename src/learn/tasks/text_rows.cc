@@ -180,6 +180,11 @@ void TableOfTexts::keep(int64_t begin, int64_t end) {
   cut(tokens, 1);
 }
 
+std::span<const std::string> TableOfTexts::texts_of(size_t column, size_t row) const {
+  if (has_lists(column)) return lists[column][row];
+  return std::span(texts[column]).subspan(row, 1);
+}
+
 Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
                                      const RowOptions& options, const TableOfTextsOptions& wanted,
                                      int64_t limit) {

@@ -1,6 +1,8 @@
 // Rows of several texts: the table of a file, and its rows as token ids with the bounds of their texts.
 #pragma once
 
+#include <span>
+
 #include "learn/data/batches/batch.h"
 #include "learn/harness/port_batch.h"
 #include "learn/harness/prepared_source.h"
@@ -37,6 +39,8 @@ struct TableOfTexts {
   bool is_prepared() const { return !tokens.empty(); }
   int64_t rows() const { return std::ssize(places); }
   bool has_lists(size_t column) const { return column < lists.size() && !lists[column].empty(); }
+  // The text of a cell, or its list.
+  std::span<const std::string> texts_of(size_t column, size_t row) const;
   void keep(int64_t begin, int64_t end);  // these rows alone
 };
 

@@ -13,11 +13,6 @@ namespace {
 constexpr const char *kSequenceLengths = "lengths", *kSequenceTypes = "types",
                      *kColumnCounts = "counts", *kTextNumbers = "texts", *kLabelBits = "label_bits";
 
-std::span<const std::string> texts_in(const TableOfTexts& table, size_t column, size_t row) {
-  if (table.has_lists(column)) return table.lists[column][row];
-  return std::span(table.texts[column]).subspan(row, 1);
-}
-
 OrderedJson about_table(const TableOfTexts& table, int64_t cut) {
   std::vector<bool> lists;
   for (size_t c = 0; c < table.columns.size(); ++c) lists.push_back(table.has_lists(c));
@@ -38,7 +33,7 @@ void add_cells(const TableOfTexts& table, size_t row,
                std::unordered_map<std::string_view, int32_t>& numbers, TextLists& to) {
   std::vector<int32_t> counts, texts, labels;
   for (size_t c = 0; c < table.columns.size(); ++c) {
-    const auto cells = texts_in(table, c, row);
+    const auto cells = table.texts_of(c, row);
     counts.push_back(static_cast<int32_t>(cells.size()));
     for (const std::string& text : cells)
       texts.push_back(
