@@ -135,7 +135,8 @@ Result<HttpResponse> HttpClient::run(HttpTransfer& t) {
   double wait = options_.first_wait_seconds;
   for (int tries_left = options_.retries;; --tries_left) {
     char reason[CURL_ERROR_SIZE];
-    const CURLcode code = t.perform(static_cast<CURL*>(curl_), options_, seconds_left(), reason);
+    CURLcode code = t.perform(static_cast<CURL*>(curl_), options_, seconds_left(), reason);
+    if (code == CURLE_OK && t.is_cut()) code = CURLE_PARTIAL_FILE;
     if (t.sink_error) return std::move(*t.sink_error);
     if (code == CURLE_ABORTED_BY_CALLBACK || (t.heeds_stop && stop_requested()))
       return Error(err::kInterrupted, fmt::format("stopped while reading {}", t.name()))

@@ -26,7 +26,7 @@ class HttpClient {
   // than allowed), H0109 (the user asked to stop), H0106 (not an http or https URL).
   Result<HttpResponse> get(const std::string& url, const HttpHeaders& headers = {});
   // Sends any method and follows no redirects. Returns the answer with any status; an answer that
-  // is longer than `into`, or is cut off, counts as a broken connection. A request that is not
+  // is longer or shorter than `into`, not is_whole, or cut off counts as a broken connection. A request that is not
   // idempotent is retried only after 429 and 503, which mean that nothing was done, and if no
   // connection was made.
   Result<HttpResponse> send(const HttpRequest& request);

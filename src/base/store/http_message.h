@@ -22,8 +22,12 @@ struct HttpRequest {
   std::string url = {};
   HttpHeaders headers = {};
   std::span<const std::byte> body = {};  // sent with its length, again with each try
-  // Buffer for the body of an answer 200 or 206; without it, the body goes to HttpResponse::body.
+  // Buffer for the body of an answer 200 or 206, which has as many bytes; without it, the body goes
+  // to HttpResponse::body.
   std::span<std::byte> into = {};
+  // Whether the body of a success is complete: something on the way may have shortened it, with a
+  // Content-Length that agrees. Null: any text is.
+  bool (*is_whole)(std::string_view body) = nullptr;
   // Repeating the request is harmless: it may be retried if no answer came.
   bool idempotent = true;
   // The user's stop request aborts it (H0109). False for requests that a stopping run still needs.

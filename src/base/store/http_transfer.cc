@@ -135,6 +135,13 @@ bool HttpTransfer::take(std::string_view bytes) {
   return true;
 }
 
+bool HttpTransfer::is_cut() const {
+  if (!request || head() || response.status < 200 || response.status >= 300) return false;
+  if (!request->into.empty() && success_status())
+    return response.received < static_cast<int64_t>(request->into.size());
+  return request->is_whole && !request->is_whole(response.body);
+}
+
 curl_slist* HttpTransfer::header_list() const {
   curl_slist* list = nullptr;
   for (const auto& [name, value] : headers)

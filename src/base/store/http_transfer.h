@@ -37,6 +37,8 @@ struct HttpTransfer {
     if (request && !request->name.empty()) return request->name;
     return request ? url.substr(0, url.find('?')) : url;
   }
+  // Parts of the answer are missing, though the connection ended in order.
+  bool is_cut() const;
   bool success_status() const { return response.status == 200 || response.status == 206; }
 
   // Sends the request once, in at most these seconds. `reason`: libcurl's text of a failure,

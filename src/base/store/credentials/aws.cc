@@ -6,6 +6,7 @@
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "base/store/credentials/crypto.h"
+#include "base/store/credentials/whole_answer.h"
 #include "base/store/errors.h"
 #include "base/store/store.h"
 
@@ -118,6 +119,7 @@ Result<AwsKeys> AwsCredentials::from_web_identity() {
                           .url = server + "/",
                           .headers = {{"content-type", "application/x-www-form-urlencoded"}},
                           .body = std::as_bytes(std::span(body)),
+                          .is_whole = is_whole_xml,
                           .name = "the token service of AWS"}));
   pugi::xml_document document;
   document.load_buffer(r.body.data(), r.body.size());
@@ -137,7 +139,8 @@ Result<AwsKeys> AwsCredentials::from_container() {
   std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const std::string path = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !path.empty())
     token = trim(HONE_TRY(read_file(path)));
-  HttpRequest request{.url = url, .name = "the container's credentials server"};
+  HttpRequest request{
+      .url = url, .is_whole = is_whole_json, .name = "the container's credentials server"};
   if (!token.empty()) request.headers["authorization"] = token;
   HttpClient http(options_);
   return keys_in(HONE_TRY(http.send(request)), "AWS_CONTAINER_CREDENTIALS");

@@ -1,6 +1,7 @@
 #include "base/store/credentials/bearer.h"
 
 #include "base/core/json.h"
+#include "base/store/credentials/whole_answer.h"
 #include "base/store/errors.h"
 #include "base/store/http.h"
 
@@ -25,7 +26,9 @@ Result<std::string> BearerToken::header(std::string_view refused) {
 
 Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
                                          const std::string& where) {
-  return token_in(HONE_TRY(http.send(request)), where);
+  HttpRequest whole = request;
+  whole.is_whole = is_whole_json;
+  return token_in(HONE_TRY(http.send(whole)), where);
 }
 
 Result<BearerToken::Token> token_in(const HttpResponse& r, const std::string& where) {

@@ -3,6 +3,7 @@
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "base/store/credentials/crypto.h"
+#include "base/store/credentials/whole_answer.h"
 #include "base/store/errors.h"
 #include "base/store/server_clock.h"
 #include "base/store/store.h"
@@ -123,6 +124,7 @@ Result<BearerToken::Token> impersonated(const Asker& ask, const std::string& url
       .url = url,
       .headers = {{"content-type", "application/json"}, {"authorization", "Bearer " + own_token}},
       .body = std::as_bytes(std::span(body)),
+      .is_whole = is_whole_json,
       .name = "the server that impersonates"};
   const HttpResponse r = HONE_TRY(ask.http->send(request));
   const Result<Json> j = parse_json(r.body, "the answer of the token server");

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "base/store/credentials/azure.h"
 #include "base/store/credentials/crypto.h"
+#include "base/store/credentials/whole_answer.h"
 #include "base/store/objects/listing.h"
 #include "base/store/objects/service.h"
 #include "base/store/server_clock.h"
@@ -188,7 +189,7 @@ class AzBucket : public Bucket {
     if (!prefix.empty()) query["prefix"] = prefix;
     if (folders) query["delimiter"] = "/";
     if (!page.empty()) query["marker"] = page;
-    const HttpResponse r = HONE_TRY(az_.send({}, "", query));
+    const HttpResponse r = HONE_TRY(az_.send({.is_whole = is_whole_xml}, "", query));
     if (r.status != 200) return az_.refused(r, "");
     return HONE_TRY(az_listing(r.body, az_.url_of("")));
   }

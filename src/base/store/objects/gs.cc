@@ -10,6 +10,7 @@
 #include "base/core/url.h"
 #include "base/store/crc32c.h"
 #include "base/store/credentials/google.h"
+#include "base/store/credentials/whole_answer.h"
 #include "base/store/objects/listing.h"
 #include "base/store/objects/service.h"
 #include "base/unicode/base64.h"
@@ -64,8 +65,8 @@ struct Gs {
   }
 
   Result<ObjectInfo> object_in(const std::string& body, const std::string& key) const {
-    const Json j = HONE_TRY(parse_json(body, url_of(key)));
-    std::optional<ObjectInfo> o = gs_object(j);
+    const Result<Json> j = parse_json(body, url_of(key));
+    std::optional<ObjectInfo> o = j.ok() ? gs_object(*j) : std::nullopt;
     if (!o)
       return Error(err::kHttpStatus,
                    fmt::format("{}: the server's answer does not describe an object", url_of(key)));
@@ -73,7 +74,8 @@ struct Gs {
   }
 
   Result<std::optional<ObjectInfo>> stat(const std::string& key) {
-    const HttpResponse r = HONE_TRY(send({.url = object_path(key)}, key));
+    const HttpResponse r =
+        HONE_TRY(send({.url = object_path(key), .is_whole = is_whole_json}, key));
     if (r.status == 404) {
       // A bucket that does not exist is an Error.
       if (r.body.find("bucket does not exist") == std::string::npos)
@@ -136,6 +138,7 @@ class GsUpload : public Upload {
                       .url = session_,
                       .headers = {{"content-type", "application/octet-stream"}},
                       .body = rest,
+                      .is_whole = is_whole_json,
                       .idempotent = false};
       put.headers["content-range"] =
           rest.empty() ? "bytes */" + total : fmt::format("bytes {}-{}/{}", at, end - 1, total);
@@ -146,7 +149,8 @@ class GsUpload : public Upload {
         r = gs_.send({.method = "PUT",
                       .url = session_,
                       .headers = {{"content-type", "application/octet-stream"},
-                                  {"content-range", "bytes */" + total}}},
+                                  {"content-range", "bytes */" + total}},
+                      .is_whole = is_whole_json},
                      key_);
       const HttpResponse answer = HONE_TRY(std::move(r));
       if (answer.status == 200 || answer.status == 201) {
@@ -210,7 +214,7 @@ class GsBucket : public Bucket {
                                   gs_.bucket_path(), url_encoded(prefix), most);
     if (folders) url += "&delimiter=%2F";
     if (!page.empty()) url += "&pageToken=" + url_encoded(page);
-    const HttpResponse r = HONE_TRY(gs_.send({.url = url}, ""));
+    const HttpResponse r = HONE_TRY(gs_.send({.url = url, .is_whole = is_whole_json}, ""));
     if (r.status != 200) return gs_.refused(r, "");
     return HONE_TRY(gs_listing(r.body, gs_.url_of("")));
   }
@@ -234,7 +238,8 @@ class GsBucket : public Bucket {
          .url = fmt::format("/upload{}/o?uploadType=multipart&{}", gs_.bucket_path(), query),
          .headers = {{"content-type",
                       fmt::format("multipart/related; boundary=\"{}\"", kBoundary)}},
-         .body = std::as_bytes(std::span(body))},
+         .body = std::as_bytes(std::span(body)),
+         .is_whole = is_whole_json},
         key));
     return gs_.written(r, key, static_cast<int64_t>(bytes.size()), sum);
   }
@@ -280,8 +285,11 @@ class GsBucket : public Bucket {
       std::string url =
           fmt::format("{}/rewriteTo{}?{}", gs_.object_path(from), gs_.object_name(to), query);
       if (!token.empty()) url += "&rewriteToken=" + url_encoded(token);
-      const HttpResponse r = HONE_TRY(gs_.send(
-          {.method = "POST", .url = url, .headers = {{"content-type", "application/json"}}}, from));
+      const HttpResponse r = HONE_TRY(gs_.send({.method = "POST",
+                                                .url = url,
+                                                .headers = {{"content-type", "application/json"}},
+                                                .is_whole = is_whole_json},
+                                               from));
       if (r.status != 200) return gs_.refused(r, from);
       const Json j = HONE_TRY(parse_json(r.body, gs_.url_of(from)));
       if (j.value("done", false)) return Ok{};

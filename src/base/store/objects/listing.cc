@@ -103,9 +103,9 @@ Result<ObjectPage> gs_listing(std::string_view body, const std::string& name) {
 
 Result<ObjectPage> s3_listing(std::string_view body, const std::string& name) {
   pugi::xml_document document;
-  document.load_buffer(body.data(), body.size());
+  const bool whole = document.load_buffer(body.data(), body.size());
   const pugi::xml_node list = document.child("ListBucketResult");
-  if (!list) return not_a_list(name);
+  if (!whole || !list) return not_a_list(name);
   const bool encoded = std::string_view(list.child_value("EncodingType")) == "url";
   const auto key = [&](const char* text) {
     return encoded ? url_decoded(text) : std::string(text);
@@ -126,9 +126,9 @@ Result<ObjectPage> s3_listing(std::string_view body, const std::string& name) {
 
 Result<ObjectPage> az_listing(std::string_view body, const std::string& name) {
   pugi::xml_document document;
-  document.load_buffer(body.data(), body.size());
+  const bool whole = document.load_buffer(body.data(), body.size());
   const pugi::xml_node list = document.child("EnumerationResults");
-  if (!list) return not_a_list(name);
+  if (!whole || !list) return not_a_list(name);
   ObjectPage page;
   for (const pugi::xml_node c : list.child("Blobs").children("Blob")) {
     const pugi::xml_node p = c.child("Properties");

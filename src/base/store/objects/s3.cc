@@ -8,6 +8,7 @@
 
 #include "base/core/text.h"
 #include "base/store/credentials/aws.h"
+#include "base/store/credentials/whole_answer.h"
 #include "base/store/objects/listing.h"
 #include "base/store/objects/service.h"
 #include "base/store/server_clock.h"
@@ -169,9 +170,11 @@ class S3Upload : public Upload {
     body += "</CompleteMultipartUpload>";
     HttpHeaders headers = condition_headers(condition_);
     headers["content-type"] = "application/xml";
-    const HttpResponse r = HONE_TRY(
-        s3_.send({.method = "POST", .headers = headers, .body = std::as_bytes(std::span(body))},
-                 key_, {{"uploadId", url_encoded(id_)}}));
+    const HttpResponse r = HONE_TRY(s3_.send({.method = "POST",
+                                              .headers = headers,
+                                              .body = std::as_bytes(std::span(body)),
+                                              .is_whole = is_whole_xml},
+                                             key_, {{"uploadId", url_encoded(id_)}}));
     // The status comes before the work is done: an error may be in the body of a 200.
     const bool good = r.status == 200 && xml_text(r.body, "Code").empty();
     if (!good && r.status != 404 && r.status != 412) {
@@ -224,7 +227,7 @@ class S3Bucket : public Bucket {
                    {"prefix", url_encoded(prefix)}};
     if (folders) query.emplace_back("delimiter", "%2F");
     if (!page.empty()) query.emplace_back("continuation-token", url_encoded(page));
-    const HttpResponse r = HONE_TRY(s3_.send({}, "", query));
+    const HttpResponse r = HONE_TRY(s3_.send({.is_whole = is_whole_xml}, "", query));
     if (r.status != 200) return s3_.refused(r, "");
     return HONE_TRY(s3_listing(r.body, s3_.url_of("")));
   }
@@ -258,7 +261,8 @@ class S3Bucket : public Bucket {
         HONE_TRY(s3_.send({.method = "POST",
                            .headers = {{"content-type", "application/octet-stream"},
                                        {"x-amz-checksum-algorithm", "CRC32"},
-                                       {kUploadMark, mark}}},
+                                       {kUploadMark, mark}},
+                           .is_whole = is_whole_xml},
                           key, {{"uploads", ""}}));
     const std::string id = xml_text(r.body, "UploadId");
     if (r.status != 200 || id.empty()) return s3_.refused(r, key);
@@ -289,7 +293,8 @@ class S3Bucket : public Bucket {
         HONE_TRY(s3_.send({.method = "PUT",
                            .headers = {{"content-type", "application/octet-stream"},
                                        {"x-amz-copy-source", "/" + url_encoded(s3_.bucket) + "/" +
-                                                                 url_encoded(from, "/")}}},
+                                                                 url_encoded(from, "/")}},
+                           .is_whole = is_whole_xml},
                           to));
     return r.status == 200 && xml_text(r.body, "Code").empty() ? Status(Ok{})
                                                                : s3_.refused(r, from);

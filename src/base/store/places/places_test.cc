@@ -112,6 +112,31 @@ TEST_P(PlacesTest, BusyServersAndBrokenConnectionsAreTriedAgain) {
   EXPECT_TRUE(*places_.read(root_ + "/x") == text);
 }
 
+// A proxy may cut an answer and say that it is as short.
+TEST_P(PlacesTest, ShortenedAnswersAreTriedAgain) {
+  const std::string text = text_of(3 << 20);
+  for (const char* name : {"/folder/x", "/folder/y", "/folder/z"})
+    ASSERT_TRUE(places_.write(root_ + name, text).ok());
+  const std::string fault = "kind=short&after=150&count=1&method=";
+  server()->fault(fault + "GET&match=folder/x");
+  EXPECT_TRUE(*places_.read(root_ + "/folder/x") == text);
+  server()->fault(fault + "GET&match=prefix");
+  const Result<std::vector<Store::Entry>> all = places_.list(root_ + "/folder");
+  ASSERT_TRUE(all.ok()) << all.error().text();
+  EXPECT_EQ(all->size(), 3u);
+  server()->fault(fault + (gs() ? "POST" : "PUT"));
+  EXPECT_EQ(code(places_.write(root_ + "/folder/x", "new")), "");
+  EXPECT_EQ(*places_.read(root_ + "/folder/x"), "new");
+  // In parts: what begins and what ends them.
+  const std::string large = text_of((gs() ? 33u : 9u) << 20);
+  auto w = places_.create_new(root_ + "/parts").value();
+  server()->fault(fault + "POST&match=uploads");
+  ASSERT_TRUE(w->write(large).ok());
+  server()->fault(fault + (gs() ? "PUT&match=upload_id" : "POST&match=uploadId"));
+  EXPECT_EQ(code(w->commit()), "");
+  EXPECT_TRUE(*places_.read(root_ + "/parts") == large);
+}
+
 TEST_P(PlacesTest, AWriteWhoseAnswerIsLostIsDoneOnce) {
   server()->fault("kind=lost&count=1&method=" + std::string(gs() ? "POST" : "PUT"));
   ASSERT_TRUE(write_new(places_, root_ + "/commit", "mine").ok());
