@@ -115,6 +115,12 @@ class FileWriter : public Writer {
   bool is_new_;  // never replaces a file
 };
 
+// /dev/stdout, /dev/fd/3, /proc/self/fd/3: what is open there may be a file. Others in /dev, as /dev/shm
+// has, are files.
+bool names_a_descriptor(const std::string& path) {
+  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+}
+
 class FileStore : public Store {
  public:
   explicit FileStore(Disk& disk) : disk_(disk) {}
@@ -152,7 +158,7 @@ class FileStore : public Store {
     const int64_t looked = disk_.stat(path, there);
     if (looked < 0 && looked != -ENOENT && looked != -ENOTDIR)
       return store_failure(looked, "write", path);
-    if (looked >= 0 && (there.special || path.starts_with("/dev/") || path.starts_with("/proc/")))
+    if (looked >= 0 && (there.special || names_a_descriptor(path)))
       return append(path);  // a pipe or a device is written to, not replaced
     return temporary_for(path, false);
   }

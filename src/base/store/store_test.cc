@@ -50,6 +50,20 @@ TEST(Store, AReadPastTheEndIsAnError) {
   EXPECT_STREQ(store->read("/x", 2, 3).error().code(), "H0105");
 }
 
+// A file that is open as /dev/stdout is continued; /dev/shm has files of its own.
+TEST(Store, OnlyDescriptorsAreContinued) {
+  for (const auto& [path, found] :
+       {std::pair("/dev/shm/x", "new"), std::pair("/dev/stdout", "oldnew"),
+        std::pair("/proc/self/fd/1", "oldnew")}) {
+    SimulatedDisk disk;
+    auto store = make_file_store(disk);
+    ASSERT_TRUE(store->make_dirs(fs::path(path).parent_path()).ok());
+    ASSERT_TRUE(store->write(path, "old").ok());
+    ASSERT_TRUE(store->write(path, "new").ok());
+    EXPECT_EQ(*store->read(path), found) << path;
+  }
+}
+
 TEST(Store, DiskFullLeavesTheOldFile) {
   SimulatedDisk disk;
   auto store = make_file_store(disk);
