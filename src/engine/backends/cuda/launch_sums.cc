@@ -1,5 +1,6 @@
 // Launches of reductions, and of sums into rows by index.
 #include <algorithm>
+#include <limits>
 
 #include "engine/backends/cuda/launch_tables.h"
 
@@ -27,6 +28,9 @@ Result<Launches> reduce(const NodeView& n, const std::string& name) {
   return one(std::move(l));
 }
 
+// Ids of more tokens have their first and last tokens found before.
+constexpr int64_t kScatteredAtOnce = 8 * kBlock;
+
 Result<Launches> scatter_add_rows(const NodeView& n) {
   const Type& t = n.out(0);
   const DType dy = n.in(1).dtype;
@@ -45,7 +49,21 @@ Result<Launches> scatter_add_rows(const NodeView& n) {
   const int64_t tokens = n.in(0).count(), columns = t.shape[1];
   if (tokens == 0 || columns == 0) return all;
   Launch add(kernel_of("scatter_add_rows", t.dtype));
-  add.in(0).in(1).out(0).value(tokens).value(columns);
+  add.in(0).in(1).out(0);
+  if (tokens > kScatteredAtOnce && tokens <= std::numeric_limits<int32_t>::max()) {
+    const int64_t ids = t.shape[0];
+    all.workspace_bytes = 2 * ids * size_of(DType::i32);
+    Launch none(kernel_of_size("fill", DType::i32));
+    none.work().value(2 * ids).value(~uint32_t{0}).mapped(2 * ids);
+    Launch spans("id_spans");
+    spans.in(0).work().value(tokens).over(tokens);
+    all.launches.push_back(std::move(none));
+    all.launches.push_back(std::move(spans));
+    add.work();
+  } else {
+    add.none();
+  }
+  add.value(tokens).value(columns);
   add.grid_x = static_cast<unsigned>(tokens);
   add.grid_y = static_cast<unsigned>((columns + kScattered - 1) / kScattered);
   all.launches.push_back(std::move(add));

@@ -55,29 +55,54 @@ __device__ __forceinline__ void ballot_block(bool is_set, unsigned (&lanes)[kBlo
   __syncthreads();
 }
 
+// The last token of an id, and how many tokens follow its first. Both are -1 where it has none.
+struct Span {
+  int last, after_first;
+};
+// spans[id] of each id; they are -1 before.
+HONE_KERNEL(id_spans, const int32_t* ids, Span* spans, int64_t tokens) {
+  for (int64_t t = blockIdx.x * int64_t{kBlock} + threadIdx.x; t < tokens;
+       t += gridDim.x * int64_t{kBlock}) {
+    const int32_t id = ids[t];
+    if (id < 0) continue;
+    atomicMax(&spans[id].last, static_cast<int>(t));
+    atomicMax(&spans[id].after_first, static_cast<int>(tokens - 1 - t));
+  }
+}
+
+// Whether no token before t has its id, for all threads of the block.
+__device__ __forceinline__ bool is_first(const int32_t* ids, int64_t t,
+                                         unsigned (&lanes)[kBlock / kWarp]) {
+  for (int64_t begin = 0; begin < t; begin += kBlock) {
+    const int64_t at = begin + threadIdx.x;
+    ballot_block(at < t && ids[at] == ids[t], lanes);
+    unsigned any = 0;
+    for (const unsigned l : lanes) any |= l;
+    if (any != 0) return false;
+    __syncthreads();
+  }
+  return true;
+}
+
 // z (kept as Z) = onto (or zeros) + dy[t] in row ids[t], rows in the order of t. A block for each token and kScattered
-// columns: that of the first token of an id adds the rows of all. Ids below 0 add nothing.
+// columns: that of the first token of an id adds the rows of all. Ids below 0 add nothing. Without `spans` each block
+// looks for its id in all tokens, which takes the square of many of them.
 template <class T, class Z>
-__device__ void scatter_rows(const int32_t* ids, const T* dy, Z* z, int64_t tokens,
-                             int64_t columns) {
+__device__ void scatter_rows(const int32_t* ids, const T* dy, Z* z, const Span* spans,
+                             int64_t tokens, int64_t columns) {
   constexpr int kEach = kScattered / kBlock;
   __shared__ unsigned lanes[kBlock / kWarp];
   const int64_t t = blockIdx.x, tid = threadIdx.x;
   const int32_t id = ids[t];
   if (id < 0) return;
-  for (int64_t begin = 0; begin < t; begin += kBlock) {
-    ballot_block(begin + tid < t && ids[begin + tid] == id, lanes);
-    unsigned any = 0;
-    for (const unsigned l : lanes) any |= l;
-    if (any != 0) return;
-    __syncthreads();
-  }
+  if (spans != nullptr ? spans[id].after_first != tokens - 1 - t : !is_first(ids, t, lanes)) return;
+  const int64_t end = spans != nullptr ? spans[id].last + int64_t{1} : tokens;
   const int64_t first = blockIdx.y * int64_t{kScattered} + tid;
   T sum[kEach];
   for (int e = 0; e < kEach; ++e)
     sum[e] = first + e * kBlock < columns ? wide(z[id * columns + first + e * kBlock]) : T(0);
-  for (int64_t begin = t; begin < tokens; begin += kBlock) {
-    ballot_block(begin + tid < tokens && ids[begin + tid] == id, lanes);
+  for (int64_t begin = t; begin < end; begin += kBlock) {
+    ballot_block(begin + tid < end && ids[begin + tid] == id, lanes);
     for (int w = 0; w < kBlock / kWarp; ++w)
       for (unsigned left = lanes[w]; left != 0; left &= left - 1) {
         const int64_t row = (begin + w * kWarp + __ffs(static_cast<int>(left)) - 1) * columns;
@@ -91,9 +116,9 @@ __device__ void scatter_rows(const int32_t* ids, const T* dy, Z* z, int64_t toke
       z[id * columns + first + e * kBlock] = Narrow<Z>::of(sum[e]);
 }
 #define HONE_SCATTER(name, T, Z)                                                                 \
-  HONE_KERNEL(scatter_add_rows_##name, const int32_t* ids, const T* dy, Z* z, int64_t tokens,    \
-              int64_t columns) {                                                                 \
-    scatter_rows(ids, dy, z, tokens, columns);                                                   \
+  HONE_KERNEL(scatter_add_rows_##name, const int32_t* ids, const T* dy, Z* z, const Span* spans, \
+              int64_t tokens, int64_t columns) {                                                  \
+    scatter_rows(ids, dy, z, spans, tokens, columns);                                             \
   }
 HONE_SCATTER(f64, double, double)
 HONE_SCATTER(f32, float, float)
