@@ -18,9 +18,15 @@ struct ConformanceReport {
   std::string text() const;           // the whole report, failures first
 };
 
+// A sample for slow backends: the cases of each op whose number is `first` modulo `every`.
+struct CaseSample {
+  int every = 1, first = 0;
+};
+
 // `only`: the name of an op; "": all ops, and every op of the catalogue must have a case.
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
-                                  const std::string& folder, const std::string& only = "");
+                                  const std::string& folder, const std::string& only = "",
+                                  CaseSample sample = {});
 // For backends that are opened with different numbers of threads: all must give the same bits.
 ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> backends,
                                   const Backend& oracle, const std::string& folder,

@@ -1,6 +1,7 @@
 #include "engine/backends/cuda/emulator/grid.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <boost/context/fiber.hpp>
 #include <cstring>
@@ -46,12 +47,24 @@ struct Thread {
   unsigned lane() const { return number % kLanes; }
 };
 
+// Stacks begin at different places of their first page: those of a block that waits would else take
+// the same few lines of the cache from each other.
+constexpr size_t kStackPlaces = 61, kStackStep = 64;
+context::stack_context new_stack(size_t number) {
+  context::stack_context s = context::fixedsize_stack(kStackBytes).allocate();
+  const size_t shift = number % kStackPlaces * kStackStep;
+  s.sp = static_cast<std::byte*>(s.sp) - shift;
+  s.size -= shift;  // to free it takes sp - size
+  return s;
+}
+
 // Stacks of fibres that ended, for the next ones of this thread.
 struct StackPool {
   ~StackPool() {
     for (context::stack_context& s : free) context::fixedsize_stack(kStackBytes).deallocate(s);
   }
   std::vector<context::stack_context> free;
+  size_t made = 0;
 };
 StackPool& stacks() {
   static thread_local StackPool pool;
@@ -60,7 +73,7 @@ StackPool& stacks() {
 struct PooledStack {
   context::stack_context allocate() {
     std::vector<context::stack_context>& free = stacks().free;
-    if (free.empty()) return context::fixedsize_stack(kStackBytes).allocate();
+    if (free.empty()) return new_stack(stacks().made++);
     const context::stack_context s = free.back();
     free.pop_back();
     return s;
@@ -110,6 +123,7 @@ class Block {
   void run(Dim3 block) {
     block_ = block;
     next_ = done_ = at_barrier_ = 0;
+    waiting_.fill(0);
     std::fill(shared_.begin(), shared_.end(), std::byte{0xab});  // it holds anything
     for (unsigned t = 0; t < threads_.size(); ++t) {
       threads_[t] = Thread{};
@@ -147,17 +161,21 @@ class Block {
     HONE_BUG_IF((mask >> t.lane() & 1u) == 0, "lane {} is not in its own mask {:#x}", t.lane(),
                 mask);
     t.mask = mask;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      const Thread& other = threads_[first + lane];
-      if ((mask >> lane & 1u) == 0 || other.number == t.number) continue;
-      if (other.state != State::at_warp) return wait(State::at_warp);
-      HONE_BUG_IF(other.mask != mask, "lanes {} and {} of a warp wait with different masks", lane,
-                  t.lane());
+    unsigned& waiting = waiting_[first / kLanes];
+    const unsigned others = mask & ~(1u << t.lane());
+    if ((waiting & others) != others) {
+      waiting |= 1u << t.lane();
+      return wait(State::at_warp);
+    }
+    for (unsigned left = others; left != 0; left &= left - 1) {
+      const Thread& other = threads_[first + static_cast<unsigned>(std::countr_zero(left))];
+      HONE_BUG_IF(other.mask != mask, "lanes {} and {} of a warp wait with different masks",
+                  other.lane(), t.lane());
     }
     together(&threads_[first], mask);
-    for (unsigned lane = 0; lane < lanes; ++lane)
-      if (threads_[first + lane].state == State::at_warp && (mask >> lane & 1u) != 0)
-        threads_[first + lane].state = State::ready;
+    waiting &= ~others;
+    for (unsigned left = others; left != 0; left &= left - 1)
+      threads_[first + static_cast<unsigned>(std::countr_zero(left))].state = State::ready;
   }
 
  private:
@@ -267,7 +285,8 @@ class Block {
   Dim3 block_;
   std::vector<Thread> threads_;
   std::vector<std::byte> shared_;
-  std::vector<unsigned> order_;  // in which threads begin and continue
+  std::array<unsigned, kMostThreads / kLanes> waiting_{};  // lanes at_warp, by warp
+  std::vector<unsigned> order_;                            // in which threads begin and continue
   std::vector<context::fiber> fibers_, callers_;
   std::vector<void*> watched_;  // by fibre
   void* const caller_watched_ = watched_now();
