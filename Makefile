@@ -10,7 +10,8 @@ BUILD := build/$(PRESET)
 # One test more than there are cores, as many wait for clocks and servers. Each has one thread, unless
 # it says how many, and none spins: the core is another test's. make nightly leaves the defaults.
 CTEST_THREADS := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
-CTEST = $(CTEST_THREADS) ctest --test-dir $(BUILD) --output-on-failure -j $$(($(JOBS) + 1)) --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
+CTEST_IN := tools/in_memory.sh
+CTEST = $(CTEST_THREADS) $(CTEST_IN) ctest --test-dir $(BUILD) --output-on-failure -j $$(($(JOBS) + 1)) --no-tests=error --output-junit tests.xml --test-output-size-passed 20000
 
 .PHONY: help quickstart check build test quick one nightly sanitize fuzz format bench golden install \
         layers hooks cuda check-cuda install-deps install-check install-cuda configure
@@ -57,6 +58,7 @@ check-cuda: install-cuda layers configure ## on a machine with an NVIDIA GPU: it
 	@PRESET=$(PRESET) tools/check_cuda.sh
 
 nightly: CTEST_THREADS :=
+nightly: CTEST_IN :=
 nightly: install-check configure ## every test, the long loops and all sanitizers too, FUZZ_SECONDS (300) of each fuzzer, a scratch copy that grows
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST)

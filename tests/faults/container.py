@@ -16,12 +16,11 @@ import random
 import re
 import shutil
 import sys
-import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 import limited_run  # noqa: E402
-from checks import Fault, demand  # noqa: E402
+from checks import Fault, demand, disk_folder  # noqa: E402
 
 GOLDENS = os.path.join(SOURCE, "tests", "goldens")
 MIB = 1 << 20
@@ -114,7 +113,7 @@ def main():
     if not probe.version:
         print("no memory group can be made here")
         return 77
-    folder = tempfile.mkdtemp(prefix="hone_container_")
+    folder = disk_folder("hone_container_")
     wrong = 0
     try:
         c = Container(os.path.abspath(options.hone), folder)

@@ -2,6 +2,7 @@
 import glob
 import os
 import socket
+import tempfile
 
 
 class Fault(Exception):
@@ -22,6 +23,11 @@ def clean_environment(home, program, **more):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "HONE_"))}
     return {**kept, "HOME": home, "PATH": os.path.dirname(program) + os.pathsep + os.environ["PATH"], "HF_HUB_OFFLINE": "1",
             "HONE_DRAIN_DELAY": "0", **more}
+
+
+def disk_folder(prefix):
+    """A new folder on a disk, also where TMPDIR is in memory: what is on it is not counted as memory."""
+    return tempfile.mkdtemp(prefix=prefix, dir="/var/tmp")
 
 
 def free_port():
