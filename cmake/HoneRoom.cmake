@@ -173,7 +173,7 @@ ${CALLS}  return shelf;
     list(REMOVE_ITEM TOGETHER ${R_HOT} ${R_ALONE})
   endif()
   set(BYTES ${HONE_UNITY_BYTES})
-  if(R_COLD)
+  if(R_COLD OR CMAKE_BUILD_TYPE STREQUAL "Sanitized")
     set(BYTES ${HONE_UNITY_BYTES_COLD})
   endif()
   hone_together(TOGETHER ${ID} ${BYTES} ${TOGETHER})

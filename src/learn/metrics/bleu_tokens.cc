@@ -166,22 +166,22 @@ std::string tokenize_intl(std::string_view text) {
 constexpr struct {
   BleuTokenizer tokenizer;
   const char* name;
-} kNames[] = {{BleuTokenizer::k13a, "13a"},
-              {BleuTokenizer::kIntl, "intl"},
-              {BleuTokenizer::kZh, "zh"},
-              {BleuTokenizer::kChar, "char"},
-              {BleuTokenizer::kNone, "none"}};
+} kTokenizerNames[] = {{BleuTokenizer::k13a, "13a"},
+                       {BleuTokenizer::kIntl, "intl"},
+                       {BleuTokenizer::kZh, "zh"},
+                       {BleuTokenizer::kChar, "char"},
+                       {BleuTokenizer::kNone, "none"}};
 
 }  // namespace
 
 std::vector<std::string> bleu_tokenizer_names() {
   std::vector<std::string> names;
-  for (const auto& n : kNames) names.emplace_back(n.name);
+  for (const auto& n : kTokenizerNames) names.emplace_back(n.name);
   return names;
 }
 
 const char* name_of(BleuTokenizer t) {
-  for (const auto& n : kNames) {
+  for (const auto& n : kTokenizerNames) {
     if (n.tokenizer == t) return n.name;
   }
   return "";
