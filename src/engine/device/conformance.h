@@ -32,8 +32,9 @@ ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> back
                                   const Backend& oracle, const std::string& folder,
                                   const std::string& only = "");
 
-// Compares each op's gradient with central finite differences of the op, both on the oracle in f64.
+// Compares each op's gradient with central finite differences of the op, both on the oracle in f64, at
+// about `elements` elements of each input.
 ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,
-                                  const std::string& only = "");
+                                  const std::string& only = "", size_t elements = 24);
 
 }  // namespace hone

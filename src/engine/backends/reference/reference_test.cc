@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/core/philox.h"
+#include "base/core/whole_test.h"
 #include "engine/backends/reference/numbers.h"
 #include "engine/device/conformance.h"
 #include "engine/graph/verify.h"
@@ -68,7 +69,7 @@ TEST(Reference, Conformance) {
 }
 
 TEST(Reference, GradientsEqualFiniteDifferences) {
-  ConformanceReport r = check_gradients(reference_backend(), kCases);
+  ConformanceReport r = check_gradients(reference_backend(), kCases, "", tests_whole() ? 24 : 6);
   EXPECT_TRUE(r.failures.empty()) << r.text();
 }
 
