@@ -96,7 +96,8 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
   };
 
   const size_t update = session.program_index("update");
-  for (size_t step = 0; step < golden["losses"].size(); ++step) {
+  const bool sampled = backend_name == "cuda_emulated" && !tests_whole();
+  for (size_t step = 0; step < (sampled ? 3u : golden["losses"].size()); ++step) {
     const size_t k = run("train", golden["steps"][step].get<std::vector<int64_t>>());
     const double want = golden["losses"][step];
     EXPECT_NEAR(session.output<float>(k, "loss")[0], want, 1e-4 * std::max(1.0, want)) << step;
@@ -110,6 +111,7 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
   std::vector<int64_t> all(static_cast<size_t>(rows));
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
   const auto logits = session.output<float>(run("eval", all), "logits");
+  if (sampled) return;  // the golden has the logits after all steps
   const json& want = golden["after"]["logits"];
   const auto labels = static_cast<size_t>(config.labels);
   for (size_t i = 0; i < want.size(); ++i)

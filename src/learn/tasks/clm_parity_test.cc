@@ -191,8 +191,10 @@ TEST_P(ClmParity, StoredActivations) {
   const auto near = kNearTies.find(std::get<0>(GetParam()));
   const double layers =
       0.75 * static_cast<double>(g.config.layers) * (near == kNearTies.end() ? 1 : near->second);
+  const bool odd = std::get<0>(GetParam()).size() % 2 == 1;
   for (const auto& [stored, of_layer] :
        {std::pair{DType::bf16, 1.0 / 16}, {DType::f16, 1.0 / 128}}) {
+    if ((stored == DType::f16) != odd && !tests_whole()) continue;  // a sample has one type a model
     const double bound = of_layer * layers;
     Session s = make_session(g, backend(), shape, {}, 0, {.stored = stored});
     EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), loss, bound * 0.1);

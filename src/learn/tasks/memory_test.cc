@@ -10,6 +10,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/whole_test.h"
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/null/null.h"
@@ -101,7 +102,7 @@ void write_rows(const std::string& path, int64_t rows, int64_t vocab) {
 struct Shape {
   std::string family;  // a golden model, or the text of a config
   bool packing = false;
-  int64_t threads = 1, block = 32, batch = 2, accumulation = 2, steps = 30;
+  int64_t threads = 1, block = 32, batch = 2, accumulation = 2, steps = tests_whole() ? 30 : 10;
   std::string offload = "none";
 };
 

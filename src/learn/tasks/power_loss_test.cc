@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/core/log.h"
+#include "base/core/whole_test.h"
 #include "base/store/temporary_folder.h"
 #include "learn/checkpoint/safetensors/safetensors.h"
 #include "learn/checkpoint/training_checkpoint.h"
@@ -118,7 +119,7 @@ TEST_F(PowerLoss, EveryFolderCanBeReadAndEveryResumeGivesTheSameBits) {
   const char* more = std::getenv("HONE_POWER_LOSSES");
   std::mt19937_64 random(29);
   int64_t losses = 0;
-  while (losses < (more ? std::atoll(more) : 200)) {
+  while (losses < (more ? std::atoll(more) : rounds(200))) {
     SimulatedDisk disk;
     auto store = make_file_store(disk);
     bool ended = false;
