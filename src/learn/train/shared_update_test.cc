@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/core/whole_test.h"
 #include "base/store/temporary_folder.h"
 #include "engine/backends/cpu/backend.h"
 #include "engine/comm/loopback.h"
@@ -650,6 +651,8 @@ TEST(SharedUpdate, UnitsGiveEveryWorldTheSameBits) {
       const std::vector<float> weights = whole_weights(s, one);
       for (const int ranks : {2, 3, 4, 7})
         for (const int stage : {2, 3}) {
+          // A sample has each world with each stage, with clipping or without.
+          if ((ranks + stage + (max_grad_norm > 0)) % 2 != 0 && !tests_whole()) continue;
           SCOPED_TRACE(fmt::format("{} {} ranks, stage {}", optim, ranks, stage));
           s.stage = stage;
           const std::vector<Trained> all = train_ranks(s, ranks);
