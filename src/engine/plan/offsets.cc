@@ -50,7 +50,10 @@ class Timeline {
   }
 
   void clear() {
-    for (size_t s : used_) spans_[s] = {};
+    for (size_t s : used_) {  // their memory is used again
+      spans_[s].always.clear();
+      spans_[s].sometimes.clear();
+    }
     used_.clear();
   }
   void take(const Lifetime& x, Range bytes) {
@@ -60,7 +63,8 @@ class Timeline {
       if (whole) insert(spans_[span].always, bytes);
     });
   }
-  // The ranges taken at any node of x's life, from low to high, with gaps between.
+  // The ranges taken at any node of x's life, from low to high. Some gaps that are too small for x
+  // are in them.
   const std::vector<Range>& taken(const Lifetime& x) {
     found_.clear();
     ends_.assign(1, 0);
@@ -71,34 +75,47 @@ class Timeline {
       ends_.push_back(found_.size());
     });
     looked_at_ += static_cast<int64_t>(found_.size());
-    merge_found();
-    size_t kept = 0;
-    for (const Range& r : found_)
-      if (kept > 0 && r.from <= found_[kept - 1].to)
-        found_[kept - 1].to = std::max(found_[kept - 1].to, r.to);
-      else
-        found_[kept++] = r;
-    found_.resize(kept);
+    merge_found(std::max<int64_t>(x.bytes, 1));
     return found_;
   }
   int64_t looked_at() const { return looked_at_; }  // ranges and spans so far
 
  private:
-  // found_ has sorted parts, which end where ends_ says: merges two and two until there is one.
-  void merge_found() {
+  // found_ has sorted parts, which end where ends_ says: joins two and two until there is one. Gaps
+  // below `least` are closed, so the parts become shorter.
+  void merge_found(int64_t least) {
     merged_.resize(found_.size());
     while (ends_.size() > 2) {
       size_t parts = 1;
+      Range* to = merged_.data();
       for (size_t i = 1; i < ends_.size(); i += 2) {
-        const Range *from = &found_[ends_[i - 1]], *middle = found_.data() + ends_[i];
-        const size_t end = ends_[std::min(i + 1, ends_.size() - 1)];
-        std::merge(from, middle, middle, static_cast<const Range*>(found_.data() + end),
-                   merged_.data() + ends_[i - 1], [](Range a, Range b) { return a.from < b.from; });
-        ends_[parts++] = end;
+        const size_t middle = ends_[i], end = ends_[std::min(i + 1, ends_.size() - 1)];
+        to = join(&found_[ends_[i - 1]], found_.data() + middle, found_.data() + end, least, to);
+        ends_[parts++] = static_cast<size_t>(to - merged_.data());
       }
       ends_.resize(parts);
       found_.swap(merged_);
     }
+    found_.resize(ends_.back());
+  }
+
+  // The ranges of two sorted parts, which end at `middle` and `end`, with gaps of at least `least`
+  // between. Returns the end of the result.
+  static Range* join(const Range* a, const Range* middle, const Range* end, int64_t least,
+                     Range* to) {
+    const Range* b = middle;
+    Range now = b == end || (a != middle && a->from <= b->from) ? *a++ : *b++;
+    while (a != middle || b != end) {
+      const Range& next = b == end || (a != middle && a->from <= b->from) ? *a++ : *b++;
+      if (next.from - now.to < least) {
+        now.to = std::max(now.to, next.to);
+        continue;
+      }
+      *to++ = now;
+      now = next;
+    }
+    *to++ = now;
+    return to;
   }
 
   struct Span {
@@ -184,6 +201,12 @@ class Placed {
   std::vector<int32_t> first_, last_;
 };
 
+// The first buffers of an order, which were placed before: they get the same places.
+struct Known {
+  size_t first = 0;                               // their number
+  const std::vector<int64_t>* offsets = nullptr;  // by buffer
+};
+
 // Places buffers one after the other, each at the smallest gap that fits among those already
 // placed which are alive with it, or, if it hangs, as high as it fits below a ceiling.
 class Placer {
@@ -196,14 +219,17 @@ class Placer {
   }
 
   // False when the region would be larger than `limit`; offsets and top are then of no use.
-  bool place(const Order& order, int64_t limit, const Hanging& hanging = {}, int64_t ceiling = 0) {
+  bool place(const Order& order, int64_t limit, const Known& known = {},
+             const Hanging& hanging = {}, int64_t ceiling = 0) {
     placed_.clear();
     if (timeline_) timeline_->clear();
     top_ = 0;
     int64_t before = 0;
     for (size_t i : order) {
       const Lifetime& x = b_[i];
-      const int64_t offset = !hanging.empty() && hanging[i] ? gap_below(ceiling, x) : gap_for(x);
+      const int64_t offset = static_cast<size_t>(before) < known.first ? (*known.offsets)[i]
+                             : !hanging.empty() && hanging[i]          ? gap_below(ceiling, x)
+                                                                       : gap_for(x);
       work_ += before++;
       offsets_[i] = offset;
       top_ = std::max(top_, offset + x.bytes);
@@ -366,7 +392,9 @@ void improve(const std::vector<Lifetime>& b, const Goals& goals, Placer& placer,
     tried = now.order;
     std::rotate(tried.begin() + to, tried.begin() + static_cast<std::ptrdiff_t>(from),
                 tried.begin() + static_cast<std::ptrdiff_t>(from) + 1);
-    if (!placer.place(tried, now.top + now.top / (int64_t{16} << draw(4)))) continue;
+    if (!placer.place(tried, now.top + now.top / (int64_t{16} << draw(4)),
+                      {static_cast<size_t>(to), &now.offsets}))
+      continue;
     now.order.swap(tried);
     now.offsets = placer.offsets();
     now.top = placer.top();
@@ -414,7 +442,8 @@ void repair(const std::vector<Lifetime>& b, int64_t promised, uint64_t round, Pl
     if (draw(2) == 0) tried_hanging[tried[from]].flip();
     std::rotate(tried.begin() + to, tried.begin() + static_cast<std::ptrdiff_t>(from),
                 tried.begin() + static_cast<std::ptrdiff_t>(from) + 1);
-    if (!placer.place(tried, now.top + now.top / (int64_t{16} << draw(4)), tried_hanging, goal))
+    if (!placer.place(tried, now.top + now.top / (int64_t{16} << draw(4)),
+                      {static_cast<size_t>(to), &now.offsets}, tried_hanging, goal))
       continue;
     now = {tried, placer.offsets(), placer.top()};
     hanging.swap(tried_hanging);

@@ -1,6 +1,7 @@
 // Offset assignment: puts buffers with known lifetimes into one region.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
