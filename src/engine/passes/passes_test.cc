@@ -362,6 +362,36 @@ TEST(Passes, AProgramThatAPassBreaksIsABug) {
                                     return true;
                                   }}};
   EXPECT_THROW((void)run_passes(p, passes, {}), Bug);
+  p = small();
+  EXPECT_THROW((void)run_passes(p, passes, {.checks = PassChecks::last}), Bug);
+}
+
+TEST(Passes, APlacementPassThatChangesNumbersIsABug) {
+  const std::vector<Pass> passes{
+      {"first", PassKind::placement, [](Program&) { return Result(false); }},
+      {"mover", PassKind::placement, [](Program& q) -> Result<bool> {
+         q.outputs[0].name = "z";
+         return true;
+       }}};
+  for (const PassChecks checks : {PassChecks::each, PassChecks::last}) {
+    Program p = small();
+    EXPECT_THROW((void)run_passes(p, passes, {.checks = checks}), Bug);
+  }
+}
+
+TEST(Passes, ProgramsAreTheSameWithFewerChecks) {
+  Program each = parse_program(
+                     "input \"x\" %0 : f32[8]\n  %1 : f32[8] = exp(%0)\n  %2 : f32[8] = exp(%0)\n"
+                     "  %3 : f32[8] = add(%1, %2)\noutput \"y\" = %3\n",
+                     op_table())
+                     .value();
+  Program last = each;
+  const auto one = run_passes(each, forward_pipeline(), {}).value();
+  const auto other = run_passes(last, forward_pipeline(), {.checks = PassChecks::last}).value();
+  EXPECT_EQ(each.nodes.size(), 2u);
+  EXPECT_EQ(print(each), print(last));
+  ASSERT_EQ(one.size(), other.size());
+  for (size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].changed, other[i].changed);
 }
 
 TEST(Passes, RecordsSayWhatChanged) {

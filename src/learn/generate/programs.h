@@ -62,6 +62,7 @@ struct CacheLimits {
   int64_t source_pages() const { return at_most(sources * source_blocks(), most_source_pages); }
   int64_t blocks() const { return (tokens + page - 1) / page; }
   int64_t pages() const { return at_most(rows * blocks(), most_pages); }
+  bool operator==(const CacheLimits&) const = default;
 
  private:
   static int64_t at_most(int64_t all, int64_t most) { return most > 0 && most < all ? most : all; }

@@ -47,6 +47,7 @@ struct BatchGrid {
   static constexpr size_t kMaxShapes = 8;
 
   bool empty() const { return shapes.empty(); }
+  bool operator==(const BatchGrid&) const = default;
   const BatchShape& largest() const { return shapes.back(); }
   // The index of the shape that holds this number of tokens by axis with the least slack.
   size_t index(std::span<const int64_t> tokens) const;

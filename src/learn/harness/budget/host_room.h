@@ -17,6 +17,7 @@ struct HostRoom {
   int64_t host = std::numeric_limits<int64_t>::max();
   int64_t device = 0;
   bool all() const { return host == std::numeric_limits<int64_t>::max(); }
+  bool operator==(const HostRoom&) const = default;
 };
 
 // `update`: the program with all weights and optimizer states, before its passes.

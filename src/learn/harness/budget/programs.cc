@@ -209,7 +209,8 @@ Status add_copies(TrainPasses& how, const TaskModel& m, const RunShapes& shapes,
   Program forward = m.task.program(m.config, train, "weights", true);
   if (resident) {
     if (!how.narrows()) return Ok{};
-    HONE_TRY(run_passes(forward, forward_pipeline(WeightStorage::f32, how), {}));
+    HONE_TRY(run_passes(forward, forward_pipeline(WeightStorage::f32, how),
+                        {.checks = PassChecks::last}));
     how.copies = resident_weights(forward);
     how.resident_copies = true;
     // Averages and texts read whole weights.
@@ -451,12 +452,27 @@ RunProgram traced_program(const TaskModel& m, const BatchShape& shape) {
   return {m.task.program(m.config, shape, "trace", true), train_pipeline(false)};
 }
 
-Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes) {
+PlanMemo::Entry* PlanMemo::find(const RunShapes& shapes) {
+  const auto at = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Entry& e) { return e.shapes == shapes; });
+  return at == entries_.end() ? nullptr : &*at;
+}
+
+PlanMemo::Entry& PlanMemo::keep(const RunShapes& shapes, std::vector<Program> programs) {
+  if (entries_.size() == kMost) entries_.pop_front();
+  return entries_.emplace_back(Entry{shapes, std::move(programs)});
+}
+
+Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes,
+                                          PassChecks checks) {
+  if (m.memo)
+    if (const PlanMemo::Entry* known = m.memo->find(shapes)) return known->programs;
   std::vector<Program> programs;
   for (RunProgram& p : HONE_TRY(list_programs(m, shapes))) {
-    HONE_TRY(run_passes(p.program, p.passes, {}));
+    HONE_TRY(run_passes(p.program, p.passes, {.checks = checks}));
     programs.push_back(std::move(p.program));
   }
+  if (m.memo) m.memo->keep(shapes, programs);
   return programs;
 }
 
@@ -488,8 +504,14 @@ std::string Recomputed::text() const {
 }
 
 Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes) {
+  if (m.memo)
+    if (const PlanMemo::Entry* known = m.memo->find(shapes); known && known->plan)
+      return *known->plan;
   const NullBackend null(&backend);
-  const Session session = HONE_TRY(Session::compile(HONE_TRY(run_programs(m, shapes)), null));
+  const Session session =
+      HONE_TRY(Session::compile(HONE_TRY(run_programs(m, shapes, PassChecks::last)), null));
+  if (m.memo)
+    if (PlanMemo::Entry* known = m.memo->find(shapes)) known->plan = session.plan();
   return session.plan();
 }
 

@@ -2,6 +2,8 @@
 // plan, graph, bench, check and the tracer use it.
 #pragma once
 
+#include <deque>
+
 #include "engine/device/backend.h"
 #include "engine/passes/pipelines.h"
 #include "learn/harness/budget/host_room.h"
@@ -9,6 +11,8 @@
 #include "learn/train/update.h"
 
 namespace hone {
+
+class PlanMemo;
 
 // A task with a model.
 struct TaskModel {
@@ -18,11 +22,12 @@ struct TaskModel {
   HostLane host_lane = HostLane::none;  // of the device of the run or the plan
   bool keeps_narrow = false;            // its kernels read and write 16 bits (narrow_values)
   bool rows_apart = false;              // of its products (divide_rows)
+  PlanMemo* memo = nullptr;             // of its programs and plans; null: none
   // Task and model must outlive it. Errors: those of Task::form.
   static Result<TaskModel> make(const Task& task, const Pretrained& model,
                                 const DeviceSpec& device = {});
   void take(const DeviceSpec& device);
-  // The same model and device for another task, which must outlive it.
+  // The same model and device for another task, which must outlive it; without a memo.
   TaskModel with(const Task& other) const {
     return {other, config, form, host_lane, keeps_narrow, rows_apart};
   }
@@ -35,6 +40,7 @@ struct RunBudgets {
   // recomputed until it does, or none are left.
   int64_t train_bytes = std::numeric_limits<int64_t>::max();
   HostRoom states = {};
+  bool operator==(const RunBudgets&) const = default;
 };
 
 struct RunShapes {
@@ -48,6 +54,25 @@ struct RunShapes {
 
   // The shape of each program; if labels vary, the last one has room for all of them.
   std::vector<BatchShape> train_shapes(const RunForm& form) const;
+  bool operator==(const RunShapes&) const = default;
+};
+
+// The programs and plans that a search for a layout has made. A search asks for the same ones
+// again: for the rows that fit, and for the time of their step. Belongs to one TaskModel and one
+// backend.
+class PlanMemo {
+ public:
+  static constexpr size_t kMost = 4;  // entries; the oldest goes first
+  struct Entry {
+    RunShapes shapes;
+    std::vector<Program> programs;  // after their passes
+    std::optional<RunPlan> plan = {};
+  };
+  Entry* find(const RunShapes& shapes);  // null: not here
+  Entry& keep(const RunShapes& shapes, std::vector<Program> programs);
+
+ private:
+  std::deque<Entry> entries_;
 };
 
 // Shapes of a run before its data are read: `rows` rows in a micro-batch, each with at most
@@ -83,8 +108,10 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
 // The loss of one shape in f32 with the passes that make its gradients, for the tracer, which marks
 // values between two passes.
 RunProgram traced_program(const TaskModel& m, const BatchShape& shape);
-// Every program of the run after its passes.
-Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes);
+// Every program of the run after its passes. Programs that only plan_of() looks at are checked
+// once, after their last pass.
+Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes,
+                                          PassChecks checks = PassChecks::each);
 // "train.512"; for pairs "train.512+128".
 std::string program_name(std::string_view kind, const BatchShape& shape);
 

@@ -67,7 +67,10 @@ class RankPlanner {
         layout_(layout),
         task_(task_of_rank(x, layout)),
         model_(x.model.with(task_)),
-        backend_(x.backend) {}
+        backend_(x.backend) {
+    model_.memo = &memo_;
+  }
+  RankPlanner(const RankPlanner&) = delete;
 
   Result<RankPlan> plan() {
     plan_.layout = layout_;
@@ -202,7 +205,8 @@ class RankPlanner {
   const RankSubject& x_;
   const RankLayout layout_;
   const Task task_;
-  const TaskModel model_;
+  TaskModel model_;
+  PlanMemo memo_;
   const RankBackend backend_;
   std::optional<RowFeed> feed_;
   RankPlan plan_;
