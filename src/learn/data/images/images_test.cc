@@ -211,13 +211,13 @@ TEST_F(Images, TheHashKnowsNamesAndLabels) {
 TEST(ImageLoaderTest, ThreadsMakeEachRowOnce) {
   for (const int threads : {0, 1, 4}) {
     std::atomic<int> made{0};
+    ImageBatch batch, skipped, nothing;  // outlive the loader
     ImageLoader loader(threads, [&](int64_t row, int64_t epoch, LoadedImage& to, LoadMemory&) {
       ++made;
       to.pixels.resize(1, 1);
       to.pixels.pixels[0] = static_cast<uint8_t>(row * 3 + epoch);
       if (row == 7) to.error.emplace(Error(err::kImageFolder, "seven"));
     });
-    ImageBatch batch, skipped, nothing;
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
       loader.start(skipped, epoch, std::vector<int64_t>{1, 2, 3, 4});
       loader.start(nothing, epoch, {});
@@ -233,9 +233,9 @@ TEST(ImageLoaderTest, ThreadsMakeEachRowOnce) {
 }
 
 TEST(ImageLoaderTest, ABugOfAThreadIsThrownByTake) {
+  ImageBatch batch;
   ImageLoader loader(
       2, [](int64_t row, int64_t, LoadedImage&, LoadMemory&) { HONE_BUG_IF(row == 3, "three"); });
-  ImageBatch batch;
   loader.start(batch, 0, std::vector<int64_t>{1, 2, 3});
   EXPECT_THROW(
       {
