@@ -271,12 +271,8 @@ Result<EmbeddingEvalSet> eval_set_of(const TableOfTexts& table, const PromptOf& 
     add_reranking(table, prompts, numbers, set);
     return set;
   }
-  for (size_t c = 0; c < columns; ++c)
-    if (table.has_lists(c))
-      return Error(err::kCellType,
-                   fmt::format("column '{}' holds lists of texts", table.columns[c]))
-          .at(table.places[0])
-          .todo("lists are read in rows of a query, a list of positives and a list of negatives");
+  HONE_TRY(expect_single_texts(
+      table, "lists are read in rows of a query, a list of positives and a list of negatives"));
   if (columns < 2)
     return Error(err::kCellType, fmt::format("the rows have {} column of texts", columns))
         .at(table.places[0])

@@ -73,12 +73,7 @@ Status check_choice(float label, int64_t choices, const std::string& place) {
 Result<TextRows> encode_choices(const ChoiceSettings& s, const Pretrained& model, ThreadPool& pool,
                                 const TableOfTexts& table, bool labelled) {
   const size_t before = s.question_column_name.empty() ? 1 : 2;
-  for (size_t c = 0; c < table.columns.size(); ++c)
-    if (table.has_lists(c))
-      return Error(err::kCellType,
-                   fmt::format("column '{}' holds lists of texts", table.columns[c]))
-          .at(table.places[0])
-          .todo("write one text in each column");
+  HONE_TRY(expect_single_texts(table, "write one text in each column"));
   if (labelled && table.labels_of_row != 1)
     return Error(err::kLabel, fmt::format("the row has {} labels", table.labels_of_row))
         .at(table.places[0])

@@ -192,13 +192,13 @@ Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
   return reader.read(limit);
 }
 
-Status expect_single_texts(const TableOfTexts& table) {
+Status expect_single_texts(const TableOfTexts& table, const char* todo) {
   for (size_t c = 0; c < table.columns.size(); ++c)
     if (table.has_lists(c))
       return Error(err::kCellType,
                    fmt::format("column '{}' holds lists of texts", table.columns[c]))
           .at(table.places[0])
-          .todo("write one text in each column of a training row");
+          .todo(todo);
   return Ok{};
 }
 

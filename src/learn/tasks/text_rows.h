@@ -49,8 +49,9 @@ struct TableOfTexts {
 Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
                                      const RowOptions& options, const TableOfTextsOptions& wanted,
                                      int64_t limit = -1);
-// H2110 a column holds lists of texts.
-Status expect_single_texts(const TableOfTexts& table);
+// H2110 a column holds lists of texts; `todo` says what to do.
+Status expect_single_texts(const TableOfTexts& table,
+                           const char* todo = "write one text in each column of a training row");
 // The names of the columns of texts, from the first row of the files.
 Result<TableOfTexts> peek_text_table(const std::vector<std::string>& files,
                                      const RowOptions& options, const TableOfTextsOptions& wanted);
