@@ -98,6 +98,7 @@ TEST(Backends, EveryDeviceHasItsSheet) {
     const DeviceSpec d = device_spec(name).value();
     EXPECT_GT(d.memory_bytes, int64_t{14} << 30) << name;
     EXPECT_GE(d.bf16_flops, d.f32_flops) << name;
+    EXPECT_GE(d.f16_flops, d.bf16_flops) << name;
     EXPECT_GT(d.bytes_per_second, d.peer_bytes_per_second) << name;
     EXPECT_GE(d.peer_bytes_per_second, d.host_bytes_per_second) << name;
     EXPECT_GT(d.host_bytes_per_second, d.disk_read_bytes_per_second) << name;

@@ -36,7 +36,7 @@ DeviceSpec tpu(const TpuSheet& sheet) {
   s.own_memory = s.multiplies_bf16 = true;
   s.memory_bytes = sheet.gib << 30;
   s.bf16_flops = sheet.bf16_tera * 1e12;
-  s.f32_flops = s.bf16_flops / kProductsOfF32;
+  s.f32_flops = s.f16_flops = s.bf16_flops / kProductsOfF32;
   s.bytes_per_second = sheet.memory_giga * 1e9;
   s.host_bytes_per_second = sheet.host_giga * 1e9;
   s.host_memory_bytes_per_second = kHostMemory;

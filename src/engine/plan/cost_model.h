@@ -9,8 +9,9 @@ class OpSpeeds;
 
 // Speeds of a device per second; 0: unknown.
 struct Speeds {
-  double f32_flops = 0, bf16_flops = 0;  // floating-point operations of a large matrix product
-  double bytes_per_second = 0;           // read and written in its memory
+  // Floating-point operations of a large matrix product, by its operands.
+  double f32_flops = 0, bf16_flops = 0, f16_flops = 0;
+  double bytes_per_second = 0;  // read and written in its memory
   // Copies, in one direction; those of an unknown speed are taken for free.
   double host_bytes_per_second = 0;  // between its memory and the host's
   double peer_bytes_per_second = 0;  // to another device of its kind in the machine
@@ -28,6 +29,7 @@ struct Speeds {
 // operations while it moves a byte, and a disk is far slower.
 inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .bf16_flops = 1e11,
+                                    .f16_flops = 1e11,
                                     .bytes_per_second = 1e10,
                                     .host_bytes_per_second = 5e9,
                                     .disk_read_bytes_per_second = 1e9,

@@ -52,6 +52,23 @@ output "y" = %6
   EXPECT_DOUBLE_EQ(seconds_of(p, s), 1) << "without copies";
 }
 
+TEST(SecondsOf, ProductsHaveTheSpeedOfTheirOperands) {
+  const Speeds s{.f32_flops = 1, .bf16_flops = 2, .f16_flops = 4};
+  const auto seconds = [&](const std::string& type, const std::string& attrs) {
+    return seconds_of(
+        costed(fmt::format("input \"x\" %0 : {0}[8,8]\n  %1 : {0}[8,8] = matmul(%0, %0){1}\n"
+                           "output \"y\" = %1\n",
+                           type, attrs)),
+        s);
+  };
+  const double product = 2.0 * 8 * 8 * 8;
+  EXPECT_DOUBLE_EQ(seconds("f32", ""), product);
+  EXPECT_DOUBLE_EQ(seconds("f32", " {bf16=true}"), product / 2);
+  EXPECT_DOUBLE_EQ(seconds("f32", " {f16=true}"), product / 4);
+  EXPECT_DOUBLE_EQ(seconds("bf16", ""), product / 2);
+  EXPECT_DOUBLE_EQ(seconds("f16", ""), product / 4);
+}
+
 TEST(RunSeconds, ACollectiveTakesTheTimeOfItsLink) {
   const Program p = costed(R"(input "x" %0 : f32[64,64]
   %1 : f32[64,64] = all_reduce(%0) {rank=0, ranks=4} lane comm

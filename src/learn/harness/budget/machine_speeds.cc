@@ -122,7 +122,7 @@ std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const Speeds
   m.ops = std::make_shared<OpSpeeds>(OpSpeeds::from_json(known["ops"]));
   m.speeds = kTypicalCpu;
   m.speeds.ops = m.ops.get();
-  m.speeds.f32_flops = number(known, "f32_flops");
+  m.speeds.f32_flops = m.speeds.f16_flops = number(known, "f32_flops");
   m.speeds.bf16_flops = number(known, "bf16_flops");
   m.speeds.bytes_per_second = number(known, "bytes_per_second");
   m.speeds.host_bytes_per_second = number(known, "host_bytes_per_second");

@@ -90,7 +90,9 @@ std::string no_fit_text(const PlanReport& r) {
 }
 
 std::string speed_text(const PlanReport& r) {
-  const double speed = r.settings->computes_in_bf16() ? r.device.bf16_flops : r.device.f32_flops;
+  const double speed = r.settings->computes_in_bf16() ? r.device.bf16_flops
+                       : r.settings->fp16             ? r.device.f16_flops
+                                                      : r.device.f32_flops;
   if (r.flops <= 0) return "";
   if (r.is_here)
     return fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",

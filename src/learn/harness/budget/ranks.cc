@@ -28,7 +28,7 @@ void add_up(std::initializer_list<double*> speeds, int64_t devices) {
 }
 Speeds speeds_of(const RankSubject& x, const RankLayout& l) {
   Speeds s = x.speeds;
-  add_up({&s.f32_flops, &s.bf16_flops, &s.bytes_per_second, &s.host_bytes_per_second},
+  add_up({&s.f32_flops, &s.bf16_flops, &s.f16_flops, &s.bytes_per_second, &s.host_bytes_per_second},
          l.tensor_by_formula());
   return s;
 }
