@@ -90,11 +90,23 @@ Result<std::string> split_content(const ChosenTask& chosen) {
   return content;
 }
 
+// Files of validation, and those that say what their rows have to find.
+Result<std::vector<std::string>> evaluated_files(const ChosenTask& chosen) {
+  std::vector<std::string> files =
+      HONE_TRY(files_of(chosen.task->settings->validation_file, "validation"));
+  const OrderedJson settings = chosen.schema.dump();
+  for (const char* name : {"corpus_file", "qrels_file"})
+    if (const auto given = settings.find(name); given != settings.end()) {
+      const auto more = HONE_TRY(files_of(given->get<std::vector<std::string>>(), "validation"));
+      files.insert(files.end(), more.begin(), more.end());
+    }
+  return files;
+}
+
 // Hashes the evaluated files; else also how rows are split.
 Result<std::string> data_hash(const ChosenTask& chosen) {
   const TaskSettings& s = *chosen.task->settings;
-  if (!s.validation_file.empty())
-    return hash_files(HONE_TRY(files_of(s.validation_file, "validation")));
+  if (!s.validation_file.empty()) return hash_files(HONE_TRY(evaluated_files(chosen)));
   if (const std::string images = text_at(chosen.schema.dump(), "validation_dir"); !images.empty())
     return hash_files(HONE_TRY(files_of_folder(images)));
   const std::string content = HONE_TRY(split_content(chosen));
