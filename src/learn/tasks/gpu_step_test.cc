@@ -151,12 +151,12 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 TEST(GpuStep, Gpt2) {
   expect_at_most(counts_of_step(12, 768, 12),
-                 {.kernels = 441, .casts = 0, .bytes = 19.6e9, .arena = 3'360 * kMiB});
+                 {.kernels = 445, .casts = 0, .bytes = 19.6e9, .arena = 3'360 * kMiB});
 }
 
 TEST(GpuStep, Gpt2Xl) {
   expect_at_most(counts_of_step(48, 1600, 25),
-                 {.kernels = 1638, .casts = 0, .bytes = 172.1e9, .arena = 30'640 * kMiB});
+                 {.kernels = 1642, .casts = 0, .bytes = 172.1e9, .arena = 30'640 * kMiB});
 }
 
 // The first micro-batch and those that add to its gradients sum biases in the same way.
