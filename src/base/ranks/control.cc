@@ -55,12 +55,13 @@ Control::~Control() {
   server_->wait_for_ranks(kEndSeconds);
 }
 
-Status Control::end(Status status, bool follows) {
+Status Control::end(Status status, Cause cause) {
   if (status.ok()) {
     client_->leave();
     return status;
   }
-  client_->fail(status.error(), follows);
+  client_->fail(status.error(), cause != Cause::own);
+  const bool follows = cause == Cause::follows;
   std::optional<RankFailure> first = client_->first_failure();
   for (const double end = system_clock().seconds() + kHearSeconds;
        follows && !first && system_clock().seconds() < end; first = client_->first_failure())

@@ -28,9 +28,11 @@ class Control {
   const World& world() const { return client_->world(); }
   ControlClient& client() { return *client_; }
 
+  // Origin of an error: this rank, the loss of another rank, or another rank that has told it.
+  enum class Cause { own, follows, told };
   // Reports an error of this rank, or that it has finished. Returns the error, or the first error of
-  // another rank if it is what ended this one.
-  Status end(Status status, bool follows = false);
+  // another rank if this one follows from it.
+  Status end(Status status, Cause cause = Cause::own);
 
  private:
   Control() = default;

@@ -475,11 +475,37 @@ TEST_F(ControlTest, TheErrorOfARankTakesPrecedenceOverThoseThatFollow) {
       const auto control = Control::open(world, {}, 20).value();
       if (rank == 2) system_clock().sleep(0.1);
       const Error own(err::kControlMessage, rank == 2 ? "the disk is full" : "a peer is lost");
-      ends[static_cast<size_t>(rank)] = control->end(own, rank != 2).error().what();
+      ends[static_cast<size_t>(rank)] =
+          control->end(own, rank != 2 ? Control::Cause::follows : Control::Cause::own)
+              .error()
+              .what();
     });
   for (std::thread& t : threads) t.join();
   EXPECT_THAT(ends, ElementsAre(HasSubstr("rank 2 on host h failed first"),
                                 HasSubstr("rank 2 on host h failed first"), "the disk is full"));
+}
+
+// The rank that hears of it may be the first to end.
+TEST_F(ControlTest, AnErrorThatWasToldBelongsToTheRankThatTells) {
+  const int port = listen_at(0, true)->port;
+  std::vector<int> first(2, -1);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      const World world{
+          .rank = rank, .ranks = 2, .host = "h", .address = "localhost", .port = port};
+      const auto control = Control::open(world, {}, 20).value();
+      if (rank == 1) system_clock().sleep(0.1);
+      const Status ended = control->end(Error(err::kControlMessage, "the disk is full"),
+                                        rank == 0 ? Control::Cause::told : Control::Cause::own);
+      EXPECT_EQ(ended.error().what(), std::string("the disk is full"));
+      for (int i = 0; i < 1000 && !control->client().first_failure(); ++i)
+        system_clock().sleep(0.01);
+      if (const auto failure = control->client().first_failure())
+        first[static_cast<size_t>(rank)] = failure->rank;
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_THAT(first, ElementsAre(1, 1));
 }
 
 TEST(LocalKeyValues, WaitsForValues) {

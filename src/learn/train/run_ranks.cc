@@ -125,6 +125,7 @@ Result<Json> RunRanks::decide(std::string_view what, FunctionRef<Result<Json>()>
   if (message.contains("value")) return std::move(message["value"]);
   std::optional<Error> error = reported_error(message["failed"].get<std::string>());
   HONE_BUG_IF(!error, "rank 0 failed in '{}' without an error", what);
+  was_told_error_ = true;
   return std::move(*error);
 }
 
@@ -132,8 +133,10 @@ Status RunRanks::agree(std::string_view what, const Status& mine) {
   const std::string failed = mine.ok() ? "" : report_line(mine.error());
   const std::vector<Json> all = HONE_TRY(gather(what, failed));
   for (const Json& one : all)
-    if (std::optional<Error> error = reported_error(one.get<std::string>()); error)
+    if (std::optional<Error> error = reported_error(one.get<std::string>()); error) {
+      was_told_error_ = mine.ok();
       return std::move(*error);
+    }
   return Ok{};
 }
 

@@ -83,6 +83,8 @@ class RunRanks {
   Result<Json> decide(std::string_view what, FunctionRef<Result<Json>()> make);
   // Returns the first failure by rank on all of them.
   Status agree(std::string_view what, const Status& mine);
+  // The last Error of decide() or agree() was another rank's.
+  bool was_told_error() const { return was_told_error_; }
   // Requests a stop on all ranks if a signal waits on one (base/core/held_stop.h).
   Status share_stops();
 
@@ -104,6 +106,7 @@ class RunRanks {
   KeyValues* messages_ = nullptr;
   Group* group_ = nullptr;
   ControlClient* control_ = nullptr;
+  bool was_told_error_ = false;
   std::unique_ptr<Backend> backend_;
   bool in_one_process_ = false;
   class Watch;

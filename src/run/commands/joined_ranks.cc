@@ -78,10 +78,17 @@ JoinedRanks::~JoinedRanks() { settings_->ranks = std::make_shared<RunRanks>(); }
 
 Result<int> JoinedRanks::end(Result<int> status) {
   if (alone()) return status;
+  if (status.ok()) {
+    HONE_TRY(control_->end(Ok{}));
+    return status;
+  }
   // A rank that lost another one follows it.
-  const bool follows =
-      !status.ok() && (status.error().is(err::kPeerLost) || status.error().is(err::kCommStopped));
-  Status ended = control_->end(status.ok() ? Status(Ok{}) : Status(status.error()), follows);
+  const Error& error = status.error();
+  const Control::Cause cause = error.is(err::kPeerLost) || error.is(err::kCommStopped)
+                                   ? Control::Cause::follows
+                               : settings_->ranks->was_told_error() ? Control::Cause::told
+                                                                    : Control::Cause::own;
+  Status ended = control_->end(error, cause);
   if (!ended.ok()) return std::move(ended.error());
   return status;
 }
