@@ -139,11 +139,10 @@ Result<AwsKeys> AwsCredentials::from_container() {
   std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const std::string path = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !path.empty())
     token = trim(HONE_TRY(read_file(path)));
-  HttpRequest request{
-      .url = url, .is_whole = is_whole_json, .name = "the container's credentials server"};
+  HttpRequest request{.url = url, .name = "the container's credentials server"};
   if (!token.empty()) request.headers["authorization"] = token;
   HttpClient http(options_);
-  return keys_in(HONE_TRY(http.send(request)), "AWS_CONTAINER_CREDENTIALS");
+  return keys_in(HONE_TRY(send_for_json(http, request)), "AWS_CONTAINER_CREDENTIALS");
 }
 
 Result<AwsKeys> AwsCredentials::from_machine() {
@@ -177,7 +176,7 @@ Result<AwsKeys> AwsCredentials::from_machine() {
     return no_keys(source, fmt::format("the server answered with status {}", role.status));
   if (role.status != 200 || trim(role.body).empty()) return AwsKeys{};  // it has no role
   request.url += std::string(trim(split(role.body, '\n')[0]));
-  return keys_in(HONE_TRY(http.send(request)), source);
+  return keys_in(HONE_TRY(send_for_json(http, request)), source);
 }
 
 HttpHeaders sign_aws(const AwsRequest& request, const AwsKeys& keys, double wall_seconds) {

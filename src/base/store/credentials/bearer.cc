@@ -26,9 +26,7 @@ Result<std::string> BearerToken::header(std::string_view refused) {
 
 Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
                                          const std::string& where) {
-  HttpRequest whole = request;
-  whole.is_whole = is_whole_json;
-  return token_in(HONE_TRY(http.send(whole)), where);
+  return token_in(HONE_TRY(send_for_json(http, request)), where);
 }
 
 Result<BearerToken::Token> token_in(const HttpResponse& r, const std::string& where) {

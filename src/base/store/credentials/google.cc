@@ -32,7 +32,7 @@ struct Asker {
                               .headers = kForm,
                               .body = std::as_bytes(std::span(text)),
                               .name = "the token server"};
-    return http->send(request);
+    return send_for_json(*http, request);
   }
   Result<BearerToken::Token> form(const std::string& url, const std::string& text) const {
     return token_in(HONE_TRY(post(url, text)), where);
@@ -124,9 +124,8 @@ Result<BearerToken::Token> impersonated(const Asker& ask, const std::string& url
       .url = url,
       .headers = {{"content-type", "application/json"}, {"authorization", "Bearer " + own_token}},
       .body = std::as_bytes(std::span(body)),
-      .is_whole = is_whole_json,
       .name = "the server that impersonates"};
-  const HttpResponse r = HONE_TRY(ask.http->send(request));
+  const HttpResponse r = HONE_TRY(send_for_json(*ask.http, request));
   const Result<Json> j = parse_json(r.body, "the answer of the token server");
   if (r.status != 200 || !j.ok() || field(*j, "accessToken").empty())
     return unusable(ask.where, fmt::format("impersonation was refused (status {})", r.status));
