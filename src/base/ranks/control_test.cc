@@ -38,6 +38,13 @@ TEST(LocalKeyValues, TheEndOfARankEndsWaits) {
   EXPECT_EQ(keys.get("here").value(), "1") << "values that are set stay";
 }
 
+// Runs f(rank) for each rank, each on a thread.
+void on_threads(int ranks, const std::function<void(int rank)>& f) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&f, rank] { f(rank); });
+  for (std::thread& t : threads) t.join();
+}
+
 class ControlTest : public ::testing::Test {
  protected:
   void serve(int ranks, ControlTimes times = {}) {
@@ -62,18 +69,15 @@ class ControlTest : public ::testing::Test {
     options.heartbeat_s = 0.05;
     return ControlClient::join(world(rank), std::move(options));
   }
-  // Runs a function for each rank, each on a thread.
+  // Runs a function for the client of each rank, each on a thread.
   template <class F>
   void run_ranks(F f) const {
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks_; ++rank)
-      threads.emplace_back([this, rank, &f] {
-        const auto client = join(rank);
-        ASSERT_TRUE(client.ok()) << client.error().text();
-        f(rank, **client);
-        (*client)->leave();
-      });
-    for (std::thread& t : threads) t.join();
+    on_threads(ranks_, [&](int rank) {
+      const auto client = join(rank);
+      ASSERT_TRUE(client.ok()) << client.error().text();
+      f(rank, **client);
+      (*client)->leave();
+    });
   }
   bool said(const std::string& text, double patience_s = 5) {
     for (const double end = system_clock().seconds() + patience_s;
@@ -430,57 +434,49 @@ TEST_F(ControlTest, rule_25_HeartbeatsDoNotNeedTheThreadOfTheRank) {
   client->leave();
 }
 
+// Runs f(world) on a thread for each rank of one host but the last `absent`. Their control plane is at the port.
+void on_ranks(int ranks, int port, const std::function<void(const World&)>& f, int absent = 0) {
+  on_threads(ranks - absent, [&](int rank) {
+    f({.rank = rank, .ranks = ranks, .host = "h", .address = "localhost", .port = port});
+  });
+}
+
 // Nothing is known of a process that died before it joined.
 TEST_F(ControlTest, ARankThatDoesNotJoinInTimeIsNamed) {
   const int port = listen_at(0, true)->port;
   std::vector<std::string> errors(3);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 2; ++rank)
-    threads.emplace_back([&, rank] {
-      const World world{
-          .rank = rank, .ranks = 3, .host = "h", .address = "localhost", .port = port};
-      const auto control = Control::open(world, {{"program", "p"}}, 2);
-      ASSERT_FALSE(control.ok());
-      errors[static_cast<size_t>(rank)] = control.error().what();
-    });
-  for (std::thread& t : threads) t.join();
+  const auto join = [&](const World& world) {
+    const auto control = Control::open(world, {{"program", "p"}}, 2);
+    ASSERT_FALSE(control.ok());
+    errors[static_cast<size_t>(world.rank)] = control.error().what();
+  };
+  on_ranks(3, port, join, 1);
   EXPECT_THAT(errors, ::testing::Contains(HasSubstr("1 of 3 ranks have not joined within")));
   EXPECT_THAT(errors, ::testing::Contains(HasSubstr("rank 2: has not joined")));
 }
 
 TEST_F(ControlTest, RankZeroServesWithoutALauncher) {
   const int port = listen_at(0, true)->port;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 3; ++rank)
-    threads.emplace_back([&, rank] {
-      const World world{
-          .rank = rank, .ranks = 3, .host = "h", .address = "localhost", .port = port};
-      const auto control = Control::open(world, {{"program", "p"}}, 20);
-      ASSERT_TRUE(control.ok()) << control.error().text();
-      EXPECT_EQ((*control)->client().gather("x", std::to_string(rank)).value(),
-                (std::vector<std::string>{"0", "1", "2"}));
-      EXPECT_TRUE((*control)->end(Ok{}).ok());
-    });
-  for (std::thread& t : threads) t.join();
+  on_ranks(3, port, [&](const World& world) {
+    const auto control = Control::open(world, {{"program", "p"}}, 20);
+    ASSERT_TRUE(control.ok()) << control.error().text();
+    EXPECT_EQ((*control)->client().gather("x", std::to_string(world.rank)).value(),
+              (std::vector<std::string>{"0", "1", "2"}));
+    EXPECT_TRUE((*control)->end(Ok{}).ok());
+  });
 }
 
 TEST_F(ControlTest, TheErrorOfARankTakesPrecedenceOverThoseThatFollow) {
   const int port = listen_at(0, true)->port;
   std::vector<std::string> ends(3);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 3; ++rank)
-    threads.emplace_back([&, rank] {
-      const World world{
-          .rank = rank, .ranks = 3, .host = "h", .address = "localhost", .port = port};
-      const auto control = Control::open(world, {}, 20).value();
-      if (rank == 2) system_clock().sleep(0.1);
-      const Error own(err::kControlMessage, rank == 2 ? "the disk is full" : "a peer is lost");
-      ends[static_cast<size_t>(rank)] =
-          control->end(own, rank != 2 ? Control::Cause::follows : Control::Cause::own)
-              .error()
-              .what();
-    });
-  for (std::thread& t : threads) t.join();
+  on_ranks(3, port, [&](const World& world) {
+    const int rank = world.rank;
+    const auto control = Control::open(world, {}, 20).value();
+    if (rank == 2) system_clock().sleep(0.1);
+    const Error own(err::kControlMessage, rank == 2 ? "the disk is full" : "a peer is lost");
+    ends[static_cast<size_t>(rank)] =
+        control->end(own, rank != 2 ? Control::Cause::follows : Control::Cause::own).error().what();
+  });
   EXPECT_THAT(ends, ElementsAre(HasSubstr("rank 2 on host h failed first"),
                                 HasSubstr("rank 2 on host h failed first"), "the disk is full"));
 }
@@ -489,22 +485,17 @@ TEST_F(ControlTest, TheErrorOfARankTakesPrecedenceOverThoseThatFollow) {
 TEST_F(ControlTest, AnErrorThatWasToldBelongsToTheRankThatTells) {
   const int port = listen_at(0, true)->port;
   std::vector<int> first(2, -1);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < 2; ++rank)
-    threads.emplace_back([&, rank] {
-      const World world{
-          .rank = rank, .ranks = 2, .host = "h", .address = "localhost", .port = port};
-      const auto control = Control::open(world, {}, 20).value();
-      if (rank == 1) system_clock().sleep(0.1);
-      const Status ended = control->end(Error(err::kControlMessage, "the disk is full"),
-                                        rank == 0 ? Control::Cause::told : Control::Cause::own);
-      EXPECT_EQ(ended.error().what(), std::string("the disk is full"));
-      for (int i = 0; i < 1000 && !control->client().first_failure(); ++i)
-        system_clock().sleep(0.01);
-      if (const auto failure = control->client().first_failure())
-        first[static_cast<size_t>(rank)] = failure->rank;
-    });
-  for (std::thread& t : threads) t.join();
+  on_ranks(2, port, [&](const World& world) {
+    const int rank = world.rank;
+    const auto control = Control::open(world, {}, 20).value();
+    if (rank == 1) system_clock().sleep(0.1);
+    const Status ended = control->end(Error(err::kControlMessage, "the disk is full"),
+                                      rank == 0 ? Control::Cause::told : Control::Cause::own);
+    EXPECT_EQ(ended.error().what(), std::string("the disk is full"));
+    for (int i = 0; i < 1000 && !control->client().first_failure(); ++i) system_clock().sleep(0.01);
+    if (const auto failure = control->client().first_failure())
+      first[static_cast<size_t>(rank)] = failure->rank;
+  });
   EXPECT_THAT(first, ElementsAre(1, 1));
 }
 

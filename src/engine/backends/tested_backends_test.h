@@ -50,7 +50,7 @@ inline std::vector<BackendCase> cases_on_backends(const std::vector<std::string>
 }
 // Whether a backend makes check `number` of many: the emulated GPU makes every `every`-th, all when run
 // whole.
-inline bool makes_check(const std::string& backend, size_t number, size_t every) {
+inline bool makes_check(std::string_view backend, size_t number, size_t every) {
   return backend != "cuda_emulated" || tests_whole() || number % every == 0;
 }
 inline std::string name_of_case(const BackendCase& c) {

@@ -60,11 +60,7 @@ void on_each_backend(Test test) {
   for (const std::string& name : tested_backends(portable_backend_names())) {
     SCOPED_TRACE(name);
     const auto backend = open_backend(name, {.threads = 2}).value();
-    if (!backend->computes()) continue;
-    if constexpr (std::is_invocable_v<Test, const Backend&>)
-      test(*backend);
-    else
-      test(*backend, name);
+    if (backend->computes()) test(*backend);
   }
 }
 
@@ -270,7 +266,7 @@ void expect_same_bits_in_parts(
     const std::string& optimizer,
     const std::map<int64_t, std::map<std::string, int>>& parts_of_bytes) {
   const TemporaryFolder folder;
-  on_each_backend([&](const Backend& backend, const std::string& name) {
+  on_each_backend([&](const Backend& backend) {
     SCOPED_TRACE(optimizer);
     TrainSettings s;
     s.optim = optimizer;
@@ -281,7 +277,7 @@ void expect_same_bits_in_parts(
     size_t number = 0;  // of a check
     for (const auto& [bytes, parts] : parts_of_bytes)
       for (const Space home : {Space::device, Space::host, Space::disk}) {
-        if (!makes_check(name, number++, 4)) continue;
+        if (!makes_check(backend.name(), number++, 4)) continue;
         EXPECT_EQ(bytes_after_three_steps(backend, options, bytes, home, folder.path, parts), whole)
             << bytes << " bytes, " << name_of(home);
       }
