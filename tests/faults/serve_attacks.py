@@ -9,6 +9,7 @@ connections share one bound. Where memory ends, requests have status 503 and the
 /readyz nor anybody else waiting. One request may have 1,024 texts, however few may wait.
 """
 import argparse
+import gzip
 import http.client
 import json
 import os
@@ -149,26 +150,46 @@ def bodies(hone, folder):
         return f"150 without a key: {grown:.0f} MiB more; of 40 with one {taken} at a time"
 
 
+def statuses(server, *request):
+    """Of 12 requests at once; 0: the connection ended."""
+    seen = []
+
+    def send():
+        try:
+            seen.append(ask(server.port, *request)[0])
+        except (OSError, http.client.HTTPException):
+            seen.append(0)
+
+    threads = [threading.Thread(target=send) for _ in range(12)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return seen
+
+
 def memory(hone, folder):
     body = json.dumps({"instances": ["a" * (15 * MIB)]}).encode()
     for limit in 400, 600:
         with Server(hone, folder, limits=[(resource.RLIMIT_AS, limit * MIB)]) as server:
-            seen = []
-
-            def send():
-                try:
-                    seen.append(ask(server.port, "POST", "/v1/models/tiny:predict", body)[0])
-                except (OSError, http.client.HTTPException):
-                    seen.append(0)
-
-            threads = [threading.Thread(target=send) for _ in range(12)]
-            for t in threads:
-                t.start()
-            for t in threads:
-                t.join()
+            seen = statuses(server, "POST", "/v1/models/tiny:predict", body)
             demand(set(seen) <= {0, 400, 413, 500, 503}, f"statuses {seen}")
             server.alive()
     return "12 requests of 15 MiB in 400 and 600 MiB of addresses: the server goes on"
+
+
+def pages_memory(hone, folder):
+    with gzip.open(os.path.join(folder, "rows.parquet.gz"), "wb", compresslevel=1) as f:
+        f.write(bytes(100 * MIB))  # read whole, then found to be no Parquet
+    refused = 0
+    for limit in 800, 1500:
+        with Pages(hone, folder, limits=[(resource.RLIMIT_AS, limit * MIB)]) as server:
+            seen = statuses(server, "GET", "/api/data?file=rows.parquet.gz")
+            demand(set(seen) <= {0, 400, 503}, f"statuses {seen}")
+            refused += seen.count(503)
+            server.alive()
+    demand(refused > 0, "no request was refused")
+    return f"12 requests for a file of 100 MiB in 800 and 1,500 MiB of addresses: {refused} refused, hone ui goes on"
 
 
 def long_texts(hone, folder):
@@ -208,7 +229,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="hone_serve_attacks_")
     wrong = 0
     try:
-        for what in descriptors, bodies, memory, long_texts, many_texts:
+        for what in descriptors, bodies, memory, pages_memory, long_texts, many_texts:
             if options.only not in (None, what.__name__):
                 continue
             try:

@@ -13,6 +13,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/log_thrown.h"
 #include "operate/http/errors.h"
 #include "operate/http/wire.h"
 
@@ -160,23 +161,15 @@ struct HttpServer::Impl {
 
   // A failed allocation costs one connection.
   void run() {
-    for (;;) try {
-        context.run();
-        return;
-      } catch (const std::exception& e) {
-        log_warning("a connection ended in an error: {}", e.what());
-      }
+    while (!log_if_thrown("a connection", [this] { context.run(); })) {
+    }
   }
 
   void accept() {
     acceptor.async_accept([this](beast::error_code failed, tcp::socket socket) {
       if (!acceptor.is_open()) return;
       if (lacks_descriptor(failed)) return refuse_one();
-      try {
-        if (!failed) greet(std::move(socket));
-      } catch (const std::bad_alloc&) {
-        log_warning("no memory for another connection");
-      }
+      if (!failed) log_if_thrown("a new connection", [&] { greet(std::move(socket)); });
       accept();
     });
   }

@@ -5,6 +5,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/log_thrown.h"
 #include "learn/train/best_model.h"
 #include "learn/train/errors.h"
 #include "learn/train/run_ranks.h"
@@ -232,12 +233,16 @@ void Monitor::sample_until_end() {
       std::unique_lock lock(mutex_);
       if (changed_.wait_for(lock, kBetweenReadings, [this] { return stop_; })) return;
     }
-    sample();
-    if (readings % kReadingsPerLine == 0)
-      log_->add_event("usage", usage_json(usage()), run_metrics_->step_now());
-    if (readings < kReadingsPerLine || readings % kReadingsPerLine == 0) log_progress();
-    tell_trouble();
+    log_if_thrown("a reading of the machine", [&] { take_reading(readings); });
   }
+}
+
+void Monitor::take_reading(int number) {
+  sample();
+  if (number % kReadingsPerLine == 0)
+    log_->add_event("usage", usage_json(usage()), run_metrics_->step_now());
+  if (number < kReadingsPerLine || number % kReadingsPerLine == 0) log_progress();
+  tell_trouble();
 }
 
 void Monitor::log_progress() {

@@ -48,6 +48,7 @@ class Monitor {
   Status open();
   void sample();  // one reading
   void sample_until_end();
+  void take_reading(int number);
   void log_progress();  // steps, tokens and time; nothing before training starts
   void tell_trouble();
 

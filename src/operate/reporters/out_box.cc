@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/core/log.h"
+#include "base/core/log_thrown.h"
 
 namespace hone {
 
@@ -50,12 +51,16 @@ void OutBox::work() {
     jobs_.pop_front();
     busy_ = true;
     lock.unlock();
-    const Status sent = job();
-    if (!sent.ok() && !std::exchange(told, true))
-      log_warning("{} cannot be reached, training continues: {}", name_, sent.error().text());
+    bool sent = false;
+    log_if_thrown(name_, [&] {
+      const Status s = job();
+      sent = s.ok();
+      if (!sent && !std::exchange(told, true))
+        log_warning("{} cannot be reached, training continues: {}", name_, s.error().text());
+    });
     lock.lock();
     busy_ = false;
-    if (!sent.ok()) ++lost_;
+    if (!sent) ++lost_;
     changed_.notify_all();
   }
 }

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/core/log_thrown.h"
+
 namespace hone {
 
 Ticker::Ticker(double seconds, std::function<void()> tick) {
@@ -10,7 +12,7 @@ Ticker::Ticker(double seconds, std::function<void()> tick) {
         std::unique_lock lock(mutex_);
         while (!changed_.wait_for(lock, pause, [this] { return stop_; })) {
           lock.unlock();
-          tick();
+          log_if_thrown("a report", tick);
           lock.lock();
         }
       });

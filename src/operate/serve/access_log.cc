@@ -15,6 +15,7 @@
 #include "base/core/clock.h"
 #include "base/core/json.h"
 #include "base/core/log.h"
+#include "base/core/log_thrown.h"
 #include "base/core/redact.h"
 #include "base/core/text.h"
 #include "operate/serve/errors.h"
@@ -186,10 +187,12 @@ void AccessLog::run() {
       lines.swap(waiting_);
       lost = lost_;
     }
-    if (lost > std::exchange(told, lost))
-      log_warning("the access log {} takes lines too slowly: {} are lost", path_, lost);
-    if (is_file_) reopen_moved_file();
-    write(lines);
+    log_if_thrown("the access log", [&] {
+      if (lost > std::exchange(told, lost))
+        log_warning("the access log {} takes lines too slowly: {} are lost", path_, lost);
+      if (is_file_) reopen_moved_file();
+      write(lines);
+    });
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/log_thrown.h"
 #include "base/core/process.h"
 #include "base/core/process_id.h"
 #include "base/store/http.h"
@@ -150,20 +151,26 @@ Status EndpointClaim::take(const std::string& url, int port,
   return Ok{};
 }
 
+std::string EndpointClaim::why_lost() {
+  const auto now = registry_->endpoint(seen_.id);
+  if (!now.ok())  // a registry that cannot be read now says nothing
+    return now.error().is(err::kNotRegistered) ? "the endpoint was removed from the registry" : "";
+  if (now->server.is(own_)) return "";
+  return now->server.pid == 0 ? "the endpoint was stopped"
+                              : "another server has taken the endpoint";
+}
+
 void EndpointClaim::watch() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(options_.watch_seconds),
                          [&] { return ends_; })) {
     lock.unlock();
-    const auto now = registry_->endpoint(seen_.id);
+    std::string lost;
+    log_if_thrown("a look at the registry", [&] { lost = why_lost(); });
     lock.lock();
-    const bool gone = !now.ok() && now.error().is(err::kNotRegistered);
-    // A registry that cannot be read now says nothing.
-    if (!gone && (!now.ok() || now->server.is(own_))) continue;
+    if (lost.empty()) continue;
     if (ends_) return;
-    return on_lost_(gone                   ? "the endpoint was removed from the registry"
-                    : now->server.pid == 0 ? "the endpoint was stopped"
-                                           : "another server has taken the endpoint");
+    return on_lost_(lost);
   }
 }
 

@@ -57,6 +57,7 @@ class EndpointClaim {
  private:
   explicit EndpointClaim(ClaimOptions options) : options_(std::move(options)) {}
   void watch();
+  std::string why_lost();  // "" : the endpoint is still this server's
 
   ClaimOptions options_;
   std::optional<Registry> registry_;

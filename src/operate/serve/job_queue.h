@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/core/log_thrown.h"
 #include "learn/generate/errors.h"
 #include "operate/serve/engine.h"
 
@@ -160,30 +161,35 @@ class BatchEngine : public QueuedEngine<Job> {
   // Computes the jobs that take() returns, until stop(); they are not broken off.
   template <class Take, class Compute>
   void compute_until_stop(const Take& take, const Compute& compute) {
-    while (this->queue_.wait(false)) {
-      (void)this->queue_.take_cancelled();
-      this->queue_.end_late(this->clock_.seconds());
-      std::vector<typename JobQueue<Job>::Waiting> jobs = take();
-      if (jobs.empty()) continue;
-      for (const auto& w : jobs)
-        if (w.job.begins) w.job.begins();
-      load_.running = load_.used_rows = std::ssize(jobs);
-      this->queue_.tell(load_);
-      const double start = this->clock_.seconds();
-      try {
-        compute(jobs);
-      } catch (const std::bad_alloc&) {
-        for (auto& w : jobs)
-          if (w.job.done) w.job.done(no_memory());
-      }
-      load_.seconds += this->clock_.seconds() - start;
-      load_.requests += std::ssize(jobs);
-      load_.running = load_.used_rows = 0;
-      this->queue_.tell(load_);
-    }
+    while (this->queue_.wait(false)) log_if_thrown("a batch", [&] { compute_once(take, compute); });
     this->queue_.end_all();
   }
 
+ private:
+  template <class Take, class Compute>
+  void compute_once(const Take& take, const Compute& compute) {
+    (void)this->queue_.take_cancelled();
+    this->queue_.end_late(this->clock_.seconds());
+    std::vector<typename JobQueue<Job>::Waiting> jobs = take();
+    if (jobs.empty()) return;
+    for (const auto& w : jobs)
+      if (w.job.begins) w.job.begins();
+    load_.running = load_.used_rows = std::ssize(jobs);
+    this->queue_.tell(load_);
+    const double start = this->clock_.seconds();
+    try {
+      compute(jobs);
+    } catch (const std::bad_alloc&) {
+      for (auto& w : jobs)
+        if (w.job.done) log_if_thrown("a refusal", [&] { w.job.done(no_memory()); });
+    }
+    load_.seconds += this->clock_.seconds() - start;
+    load_.requests += std::ssize(jobs);
+    load_.running = load_.used_rows = 0;
+    this->queue_.tell(load_);
+  }
+
+ protected:
   EngineLoad load_;  // of the engine's thread, which tells the queue
 };
 

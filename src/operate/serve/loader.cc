@@ -1,6 +1,8 @@
 #include "operate/serve/loader.h"
 
-#include "base/core/log.h"
+#include <new>
+
+#include "base/core/log_thrown.h"
 #include "operate/serve/engine.h"
 #include "operate/serve/errors.h"
 
@@ -29,6 +31,14 @@ void Loader::stop() {
   });
 }
 
+Status Loader::loaded(const Job& job) {
+  try {
+    return job.load();
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
+}
+
 void Loader::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -38,12 +48,10 @@ void Loader::run() {
     waiting_.pop_front();
     const bool ends = stopped_;
     lock.unlock();
-    try {
-      job.done(ends ? Status(server_ends()) : job.load());
-    } catch (const std::exception& e) {
-      log_warning("a load of a model ended in a bug of hone: {}", e.what());
-    }
-    job = {};  // a reply without an answer sends status 500
+    // A reply without an answer sends status 500.
+    log_if_thrown("a load of a model",
+                  [&] { job.done(ends ? Status(server_ends()) : loaded(job)); });
+    job = {};
     lock.lock();
   }
 }

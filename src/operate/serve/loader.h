@@ -31,6 +31,7 @@ class Loader {
     OnDone done;
   };
   void run();
+  static Status loaded(const Job& job);  // without memory for it: H3419
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,5 +1,6 @@
 #include "operate/serve/text_engine.h"
 
+#include "base/core/log_thrown.h"
 #include "operate/serve/errors.h"
 
 namespace hone {
@@ -113,7 +114,7 @@ void TextEngine::run() {
     try {
       step();
     } catch (const std::bad_alloc&) {
-      end_running(no_memory());
+      log_if_thrown("a refusal", [this] { end_running(no_memory()); });
     }
     if (running_.empty()) tell_load();  // no other call reports until the next request
   }
@@ -124,7 +125,7 @@ void TextEngine::run() {
 void TextEngine::end_running(const Error& why) {
   batcher_->clear();
   const auto running = std::exchange(running_, {});
-  for (const auto& [ticket, r] : running) r.done(why);
+  for (const auto& [ticket, r] : running) log_if_thrown("an answer", [&, &d = r.done] { d(why); });
 }
 
 }  // namespace hone

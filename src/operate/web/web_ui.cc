@@ -4,9 +4,10 @@
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
+#include <new>
 #include <thread>
 
-#include "base/core/log.h"
+#include "base/core/log_thrown.h"
 #include "base/core/loopback.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
@@ -55,6 +56,10 @@ std::string_view host_of(std::string_view authority) {
 }  // namespace
 
 struct WebUi::Impl {
+  struct Waiting {
+    WebRequest request;
+    std::shared_ptr<WebReply> reply;
+  };
   Impl(const WebUiOptions& o, EndpointProxy p)
       : options(o),
         proxy(std::move(p)),
@@ -105,19 +110,23 @@ struct WebUi::Impl {
     {
       std::lock_guard lock(mutex);
       if (!ends && waiting.size() < kMostWaiting) {
-        waiting.push_back([this, r = std::move(request), reply] { route(r, *reply); });
+        waiting.push_back({std::move(request), std::move(reply)});
         changed.notify_one();
         return;
       }
     }
-    WebAnswer busy = web_error(503, "too many requests wait");
+    send(*reply, too_busy("too many requests wait"));
+  }
+
+  static WebAnswer too_busy(const std::string& why) {
+    WebAnswer busy = web_error(503, why);
     busy.headers.emplace_back("retry-after", "1");
-    send(*reply, std::move(busy));
+    return busy;
   }
 
   void work() {
     for (;;) {
-      std::function<void()> next;
+      Waiting next;
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [this] { return ends || !waiting.empty(); });
@@ -125,12 +134,15 @@ struct WebUi::Impl {
         next = std::move(waiting.front());
         waiting.pop_front();
       }
-      try {
-        next();
-      } catch (const std::exception& e) {
-        log_warning("a request ended in an error: {}", e.what());
-      }
-      next = nullptr;  // a reply without an answer sends status 500
+      // A reply without an answer sends status 500.
+      log_if_thrown("a request", [&] {
+        try {
+          route(next.request, *next.reply);
+        } catch (const std::bad_alloc&) {
+          next.request = {};
+          send(*next.reply, too_busy("there is no memory for this request"));
+        }
+      });
     }
   }
 
@@ -216,7 +228,7 @@ struct WebUi::Impl {
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> ends = false;
-  std::deque<std::function<void()>> waiting;
+  std::deque<Waiting> waiting;
   std::vector<std::thread> workers;
 };
 
