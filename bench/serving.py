@@ -121,12 +121,14 @@ def start(command, port, path):
         try:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             connection.request("GET", path)
-            connection.getresponse().read()
-            return process
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status != 503:  # it loads
+                return process
         except OSError:
             if process.poll() is not None:
                 break
-            time.sleep(0.1)
+        time.sleep(0.1)
     sys.exit(f"{command[0]} did not start")
 
 
