@@ -1,115 +1,40 @@
 #include "learn/tasks/qa_answers.h"
 
-#include <cmath>
-#include <numeric>
-
 #include "base/store/store.h"
+#include "learn/answers/extracted_answer.h"
 #include "learn/harness/sample_project.h"
 #include "learn/metrics/answers.h"
 
 namespace hone {
 namespace {
 
-struct AnswerCandidate {
-  size_t from = 0, to = 0;  // bytes of the context; both 0: no answer
-  float score = 0, begin = 0, end = 0;
-};
-
-// Numbers of the largest, best first; of equal ones the last first, as reading numpy's argsort backwards.
-std::vector<size_t> largest(const std::vector<float>& scores, int64_t count) {
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return scores[a] < scores[b]; });
-  std::reverse(order.begin(), order.end());
-  order.resize(std::min(order.size(), static_cast<size_t>(count)));
-  return order;
-}
-
-void add_candidates(const QaSettings& s, const QaPart& part, const QaScores& scores,
-                    std::vector<AnswerCandidate>& to) {
-  const auto span_of = [&](size_t token) -> const std::pair<size_t, size_t>* {
-    const auto context = static_cast<size_t>(part.context);
-    if (token < context || token - context >= part.spans.size()) return nullptr;
-    return &part.spans[token - context];
-  };
-  const std::vector<size_t> ends = largest(scores.end, s.n_best_size);
-  for (const size_t begin : largest(scores.begin, s.n_best_size))
-    for (const size_t end : ends) {
-      const auto *first = span_of(begin), *last = span_of(end);
-      if (first == nullptr || last == nullptr || end < begin ||
-          static_cast<int64_t>(end - begin) + 1 > s.max_answer_length)
-        continue;
-      to.push_back({first->first, last->second, scores.begin[begin] + scores.end[end],
-                    scores.begin[begin], scores.end[end]});
-    }
-}
-
-OrderedJson entry_of(const std::string& text, const AnswerCandidate& c, double probability) {
+OrderedJson entry_of(const AnswerCandidate& c) {
   return {{"start_logit", static_cast<double>(c.begin)},
           {"end_logit", static_cast<double>(c.end)},
-          {"text", text},
-          {"probability", probability}};
-}
-
-bool is_null(const AnswerCandidate& c) { return c.from == 0 && c.to == 0; }
-
-// The answers of one question, best first; `null_score` is of no answer.
-std::vector<std::pair<std::string, AnswerCandidate>> answers_of(const QaSettings& s,
-                                                                const std::string& context,
-                                                                std::vector<AnswerCandidate> all,
-                                                                const AnswerCandidate& none) {
-  if (s.version_2_with_negative) all.push_back(none);
-  std::stable_sort(all.begin(), all.end(), [](const AnswerCandidate& a, const AnswerCandidate& b) {
-    return a.score > b.score;
-  });
-  all.resize(std::min(all.size(), static_cast<size_t>(s.n_best_size)));
-  if (s.version_2_with_negative && std::none_of(all.begin(), all.end(), is_null))
-    all.push_back(none);
-  std::vector<std::pair<std::string, AnswerCandidate>> out;
-  for (const AnswerCandidate& c : all)
-    out.emplace_back(c.to > c.from ? context.substr(c.from, c.to - c.from) : "", c);
-  if (out.empty() || (out.size() == 1 && out[0].first.empty()))
-    out.insert(out.begin(), {"empty", AnswerCandidate()});
-  return out;
+          {"text", c.text},
+          {"probability", c.probability}};
 }
 
 }  // namespace
 
 QaAnswers find_answers(const QaSettings& s, const QaSplit& split,
                        std::span<const QaScores> scores) {
+  const AnswerRules rules{s.n_best_size, s.max_answer_length, s.version_2_with_negative,
+                          s.null_score_diff_threshold};
   QaAnswers out;
   size_t row = 0;
   for (size_t e = 0; e < split.examples.size(); ++e) {
     const QaExample& example = split.examples[e];
-    std::vector<AnswerCandidate> all;
-    std::optional<AnswerCandidate> none;
-    for (; row < split.parts.size() && split.parts[row].example == static_cast<int64_t>(e); ++row) {
-      const float begin = scores[row].begin[0], end = scores[row].end[0];
-      if (!none || none->score > begin + end) none = AnswerCandidate{0, 0, begin + end, begin, end};
-      add_candidates(s, split.parts[row], scores[row], all);
-    }
-    const auto best =
-        answers_of(s, example.context, std::move(all), none.value_or(AnswerCandidate()));
-    double sum = 0;
-    float most = best[0].second.score;
-    for (const auto& [text, c] : best) most = std::max(most, c.score);
-    for (const auto& [text, c] : best) sum += std::exp(static_cast<double>(c.score - most));
+    std::vector<ScoredPart> parts;
+    for (; row < split.parts.size() && split.parts[row].example == static_cast<int64_t>(e); ++row)
+      parts.push_back(
+          {split.parts[row].context, split.parts[row].spans, scores[row].begin, scores[row].end});
+    ExtractedAnswer answer = extract_answer(rules, example.context, parts);
     OrderedJson list = OrderedJson::array();
-    for (const auto& [text, c] : best)
-      list.push_back(entry_of(text, c, std::exp(static_cast<double>(c.score - most)) / sum));
+    for (const AnswerCandidate& c : answer.best) list.push_back(entry_of(c));
     out.nbest[example.id] = std::move(list);
-    std::string answer = best[0].first;
-    if (s.version_2_with_negative) {
-      const auto first = std::find_if(best.begin(), best.end(),
-                                      [](const auto& one) { return !one.first.empty(); });
-      const AnswerCandidate& c = first == best.end() ? best[0].second : first->second;
-      const double odds = static_cast<double>(none->score) - static_cast<double>(c.begin) -
-                          static_cast<double>(c.end);
-      out.null_odds[example.id] = odds;
-      answer = odds > s.null_score_diff_threshold || first == best.end() ? "" : first->first;
-    }
-    out.texts.push_back(std::move(answer));
+    if (answer.null_odds) out.null_odds[example.id] = *answer.null_odds;
+    out.texts.push_back(std::move(answer.text));
   }
   return out;
 }

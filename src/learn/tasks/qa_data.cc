@@ -7,72 +7,42 @@
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
-#include "learn/tokenizers/token_spans.h"
 
 namespace hone {
 namespace {
 
-// Cuts the context of a question into parts that share `stride` tokens, and finds the answer in each.
-class QaEncoder {
- public:
-  QaEncoder(const Tokenizer& tokenizer, int64_t most, int64_t stride)
-      : tokenizer_(tokenizer), most_(most), stride_(stride) {
-    constexpr int32_t kMark = -1;
-    const std::vector<int32_t> mark{kMark};
-    const Encoding marked = tokenizer_.with_special_tokens({}, mark);
-    before_ = std::find(marked.ids.begin(), marked.ids.end(), kMark) - marked.ids.begin();
-  }
+// As run_qa: the last token that begins at or before the answer, and the first that ends at or after it; an
+// answer that is not whole in the part is at the first token.
+void find_answer(size_t begin, size_t end, QaPart& part) {
+  const auto& spans = part.spans;
+  if (spans.empty() || spans.front().first > begin || spans.back().second < end) return;
+  size_t from = 0, to = spans.size() - 1;
+  while (from < spans.size() && spans[from].first <= begin) ++from;
+  while (to > 0 && spans[to - 1].second >= end) --to;
+  part.begin = part.context + static_cast<int32_t>(from) - 1;
+  part.end = part.context + static_cast<int32_t>(to);
+}
 
-  Status add(const QaQuestion& q, int64_t example, QaSplit& out, RowOrigin place) const {
-    std::string_view text = q.question;
-    while (!text.empty() && std::string_view(" \t\r\n").find(text[0]) != text.npos)
-      text.remove_prefix(1);
-    const EncodeOptions bare{.add_special_tokens = false};
-    const std::vector<int32_t> question = tokenizer_.encode(text, bare),
-                               context = tokenizer_.encode(q.example.context, bare);
-    const std::vector<TokenSpan> spans = token_spans(tokenizer_, q.example.context, context);
-    const int64_t room = most_ - std::ssize(question) - tokenizer_.special_token_count(true);
-    if (room <= stride_)
-      return Error(err::kEmptyField,
-                   fmt::format("a question of {} leaves room for {} of its context",
-                               count_of(std::ssize(question), "token"), count_of(room, "token")))
-          .at(q.where)
-          .todo("raise --max_seq_length, or lower --doc_stride");
-    const int64_t all = std::ssize(context);
-    for (int64_t begin = 0;; begin += room - stride_) {
-      const int64_t end = std::min(begin + room, all);
-      const auto first = static_cast<size_t>(begin), count = static_cast<size_t>(end - begin);
-      const Encoding row =
-          tokenizer_.with_special_tokens(question, std::span(context).subspan(first, count));
-      QaPart part{.example = example};
-      part.context = static_cast<int32_t>(before_ + std::ssize(question));
-      for (size_t i = first; i < first + count; ++i)
-        part.spans.emplace_back(spans[i].begin, spans[i].end);
-      if (q.answer_begin)
-        find_answer(*q.answer_begin, *q.answer_begin + q.example.answers[0].size(), part);
-      out.rows.add(row.ids, place);
-      out.types.insert(out.types.end(), row.type_ids.begin(), row.type_ids.end());
-      out.parts.push_back(std::move(part));
-      if (end == all) return Ok{};
-    }
+// Adds the rows of a question, and finds the answer in each.
+Status add_question(const ContextCutter& cutter, const QaQuestion& q, int64_t example, QaSplit& out,
+                    RowOrigin place) {
+  CutContext cut = cutter.cut(q.question, q.example.context);
+  if (cut.parts.empty())
+    return Error(err::kEmptyField,
+                 fmt::format("a question of {} leaves room for {} of its context",
+                             count_of(cut.question_tokens, "token"), count_of(cut.room, "token")))
+        .at(q.where)
+        .todo("raise --max_seq_length, or lower --doc_stride");
+  for (ContextPart& p : cut.parts) {
+    QaPart part{.example = example, .context = p.context, .spans = std::move(p.spans)};
+    if (q.answer_begin)
+      find_answer(*q.answer_begin, *q.answer_begin + q.example.answers[0].size(), part);
+    out.rows.add(p.row.ids, place);
+    out.types.insert(out.types.end(), p.row.type_ids.begin(), p.row.type_ids.end());
+    out.parts.push_back(std::move(part));
   }
-
- private:
-  // As run_qa: the last token that begins at or before the answer, and the first that ends at or after
-  // it; an answer that is not whole in the part is at the first token.
-  static void find_answer(size_t begin, size_t end, QaPart& part) {
-    const auto& spans = part.spans;
-    if (spans.empty() || spans.front().first > begin || spans.back().second < end) return;
-    size_t from = 0, to = spans.size() - 1;
-    while (from < spans.size() && spans[from].first <= begin) ++from;
-    while (to > 0 && spans[to - 1].second >= end) --to;
-    part.begin = part.context + static_cast<int32_t>(from) - 1;
-    part.end = part.context + static_cast<int32_t>(to);
-  }
-
-  const Tokenizer& tokenizer_;
-  int64_t most_, stride_, before_ = 0;
-};
+  return Ok{};
+}
 
 constexpr const char *kQaTypes = "token_type_ids", *kQaSpans = "spans", *kQaPlace = "place";
 
@@ -185,7 +155,8 @@ Result<QaSplit> read_qa_split(const QaSettings& s, const Pretrained& model,
   options.format = s.data_format;
   options.encoding = HONE_TRY(encoding_of(s.encoding));
   QaReader reader = HONE_TRY(QaReader::open(HONE_TRY(expand_files(patterns, split)), options));
-  const QaEncoder encoder(*HONE_TRY(tokenizer_of(model)), s.row_tokens(model.config), s.doc_stride);
+  const ContextCutter cutter(*HONE_TRY(tokenizer_of(model)), s.row_tokens(model.config),
+                             s.doc_stride);
   QaSplit out;
   std::vector<QaQuestion> questions;
   for (bool more = true; more;) {
@@ -195,8 +166,8 @@ Result<QaSplit> read_qa_split(const QaSettings& s, const Pretrained& model,
       ++rows_read;
       if (most_rows >= 0 && std::ssize(out.examples) >= most_rows) continue;
       const Row& row = reader.row();
-      HONE_TRY(encoder.add(q, std::ssize(out.examples), out,
-                           out.rows.place_in(row.file, row.line, row.line_is_row)));
+      HONE_TRY(add_question(cutter, q, std::ssize(out.examples), out,
+                            out.rows.place_in(row.file, row.line, row.line_is_row)));
       out.examples.push_back(std::move(q.example));
     }
   }

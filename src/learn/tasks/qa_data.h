@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "learn/answers/context_parts.h"
 #include "learn/data/rows/token_rows.h"
 #include "learn/harness/prepared_source.h"
 #include "learn/harness/task.h"
@@ -26,7 +27,7 @@ struct QaPart {
   int64_t example = 0;
   int32_t begin = 0, end = 0;  // tokens of the answer; those of the first token: it is elsewhere
   int32_t context = 0;         // the first token of the context
-  std::vector<std::pair<size_t, size_t>> spans = {};  // bytes of the context, by its tokens
+  ContextSpans spans = {};
 };
 
 struct QaSplit {

@@ -8,6 +8,8 @@ Json example_instance(const ServedModel& model) {
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAA"
       "AACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg==";
   if (model.task() == ServedTask::image_classification) return {{"b64", kPixel}};
+  if (model.task() == ServedTask::question_answering)
+    return {{"question", "Where is the cup?"}, {"context", "The cup is on the table."}};
   if (model.task() != ServedTask::fill_mask) return "a text";
   const int32_t mask = model.tokenizer().mask_id().value_or(0);  // a masked model has one
   return "a " + model.tokenizer().decode(std::span(&mask, 1)) + " text";

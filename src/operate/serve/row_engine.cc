@@ -13,7 +13,7 @@ namespace {
 
 // Inputs of token_graph.h without labels; token_types i32[T] for models with token types;
 // label_rows i32[S] (-1: none) for masked language models; segments i32[T] (-1: none) for embeddings. Output logits:
-// [S, labels], [S, V], or the embeddings [S, E].
+// [S, labels], [T, labels] of tokens, [S, V], or the embeddings [S, E].
 Result<Program> row_program(const ModelConfig& config, const RowLimits& limits, int64_t tokens,
                             const std::string& name) {
   Program p(op_table(), name);
@@ -150,10 +150,12 @@ void RowEngine::answer(const Bound& b, std::span<Waiting> jobs) {
   }
   const bool masks = !b.inputs.get_if<int32_t>("label_rows").empty();
   const auto logits = b.outputs.get<const float>("logits");
-  const size_t width = logits.size() / static_cast<size_t>(limits_.rows);
+  const bool tokens =
+      config_.head == Head::token_classification || config_.head == Head::question_answering;
+  const size_t width = logits.size() / static_cast<size_t>(tokens ? b.tokens : limits_.rows);
   size_t row = 0;
   for (Waiting& w : jobs) {
-    const size_t own_rows = masks ? w.job.places.size() : 1;
+    const size_t own_rows = tokens ? w.job.ids.size() : masks ? w.job.places.size() : 1;
     BatchEngine::answer(w, logits.subspan(row * width, own_rows * width), "text");
     row += own_rows;
   }

@@ -1,4 +1,4 @@
-// A model without a cache: classifiers, masked language models and embeddings. Waiting texts are packed into
+// A model without a cache: classifiers, of tokens too, masked language models and embeddings. Waiting texts are packed into
 // one run, on a thread of its own.
 #pragma once
 
@@ -24,8 +24,8 @@ struct RowJob {
   std::vector<int32_t> places;  // masked language models: the tokens whose logits are wanted
   Deadline deadline = kNoDeadline;
   bool follows = false;  // another job of its request
-  // On the engine's thread: when the job no longer waits, and once f32[labels] of a classifier,
-  // [places, V] of a masked language model, [E] of an embedding. Errors: H2505, H3411, H3412.
+  // On the engine's thread: when the job no longer waits, and once f32[labels] of a classifier, [ids, labels] of one of
+  // tokens, [places, V] of a masked language model, [E] of an embedding. Errors: H2505, H3411, H3412.
   std::function<void()> begins = {};
   std::function<void(Result<std::vector<float>>)> done;
 };

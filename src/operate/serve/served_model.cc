@@ -22,6 +22,7 @@ namespace {
 
 constexpr int64_t kLongest = 2048;  // default number of tokens of a sequence
 constexpr int64_t kLongestRow = 512;
+constexpr int64_t kContextRow = 384;        // run_qa's default
 constexpr size_t kMostTextBytes = 1 << 20;  // or 64 for each token of the longest sequence, if more
 
 // The wanted limits, within a quarter of the device's memory unless another size is given.
@@ -115,6 +116,10 @@ std::optional<ServedTask> served_task(Head head) {
       return ServedTask::fill_mask;
     case Head::image_classification:
       return ServedTask::image_classification;
+    case Head::token_classification:
+      return ServedTask::token_classification;
+    case Head::question_answering:
+      return ServedTask::question_answering;
     default:
       return {};
   }
@@ -134,6 +139,10 @@ std::string name_of(ServedTask task) {
       return "feature-extraction";
     case ServedTask::image_classification:
       return "image-classification";
+    case ServedTask::token_classification:
+      return "token-classification";
+    case ServedTask::question_answering:
+      return "question-answering";
   }
   return "";
 }
@@ -192,13 +201,22 @@ Status ServedModel::open(const std::string& source, const ServedOptions& o) {
                  fmt::format("a model with the head {} is not served", name_of(c.head)))
         .at(source)
         .todo(
-            "serve a causal, masked or encoder-decoder language model, a classifier of texts or "
-            "images, or a folder of sentence-transformers with its modules.json");
+            "serve a causal, masked or encoder-decoder language model, a classifier of texts, "
+            "tokens or images, a model that answers from a context, or a folder of "
+            "sentence-transformers with its modules.json");
   task_ = *task;
   int64_t usual = writes_text(task_) ? kLongest : kLongestRow;
-  // Rows of a classifier are cut where those of its training were.
+  const bool of_tokens =
+      task_ == ServedTask::token_classification || task_ == ServedTask::question_answering;
+  if (of_tokens && o.prefix && !o.prefix->empty())
+    return Error(err::kServeFlag, "a model that looks at tokens reads its texts without a prefix")
+        .at("--prefix")
+        .todo("leave it out");
+  // Rows of a classifier are cut where those of its training were, and so are contexts.
+  if (task_ == ServedTask::question_answering) usual = kContextRow;
   if (const int64_t trained = model_.trained.number("max_seq_length");
-      trained > 0 && task_ == ServedTask::classification)
+      trained > 0 &&
+      (task_ == ServedTask::classification || task_ == ServedTask::question_answering))
     usual = trained;
   if (task_ == ServedTask::embedding) usual = c.embedding->longest;
   if (scores_pairs()) sigmoid_score_ = HONE_TRY(score_activation(c)) == "sigmoid";
@@ -261,9 +279,14 @@ Status ServedModel::load_rows(const ServedOptions& o) {
   const RowLimits limits{.rows = o.batch_size,
                          .tokens = std::max(longest_, kLongestRow),
                          .weights = storage_of(model_, o, *backend_)};
+  if (task_ == ServedTask::token_classification) label_names_ = label_names(model_.config);
   auto engine = HONE_TRY(RowEngine::make(model_, limits, *backend_, engine_options(o)));
   ask_ = [this, &e = *engine](TextQuery query, const OnPiece&, OnDone on_done) -> Result<uint64_t> {
     HONE_TRY(check_bytes(query));
+    if (task_ == ServedTask::token_classification)
+      return ask_entities(e, std::move(query), std::move(on_done));
+    if (task_ == ServedTask::question_answering)
+      return ask_answer(e, std::move(query), std::move(on_done));
     return ask_rows(e, std::move(query), std::move(on_done));
   };
   engine_ = std::move(engine);
@@ -277,7 +300,7 @@ Status ServedModel::load_images(const ServedOptions& o) {
         .at(model_.name)
         .todo("leave --dtype and quantization out");
   images_ = HONE_TRY(ServedImages::make(model_));
-  image_names_ = label_names(model_.config);
+  label_names_ = label_names(model_.config);
   auto engine = HONE_TRY(
       ImageEngine::make(model_, images_->processor(), o.batch_size, *backend_, engine_options(o)));
   ask_ = [this, &e = *engine](const TextQuery& query, const OnPiece&,
@@ -519,8 +542,8 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
       const double p = std::exp(static_cast<double>(row[static_cast<size_t>(*i)]) - most) / sum;
       if (masks)
         best.push_back({tokenizer().decode(std::span(&*i, 1)), p, *i});
-      else if (!image_names_.empty())
-        best.push_back({image_names_[static_cast<size_t>(*i)], p});
+      else if (!label_names_.empty())
+        best.push_back({label_names_[static_cast<size_t>(*i)], p});
       else
         best.push_back({text_at(names, std::to_string(*i).c_str()), p});
     }

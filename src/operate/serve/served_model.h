@@ -1,13 +1,18 @@
-// A model as requests see it: texts or images go in; texts, labels, words for a mask or embeddings come out.
+// A model as requests see it: texts or images go in; texts, labels, words for a mask, names in a text, parts of a
+// context or embeddings come out.
 //
 //   auto model = HONE_TRY(ServedModel::load("t5", "1", "folder", options));
 //   auto ticket = model->ask({.text = "..."}, on_piece, on_done);
 #pragma once
 
+#include <map>
+
 #include "base/core/json.h"
+#include "learn/answers/extracted_answer.h"
 #include "learn/chat/chat_template.h"
 #include "learn/grammar/token_masks.h"
 #include "learn/pretrained/sentence_modules.h"
+#include "operate/serve/entities.h"
 #include "operate/serve/image_engine.h"
 #include "operate/serve/row_engine.h"
 #include "operate/serve/served_image.h"
@@ -39,7 +44,9 @@ enum class ServedTask {
   classification,
   fill_mask,
   embedding,
-  image_classification
+  image_classification,
+  token_classification,
+  question_answering
 };
 // The task of models with this head; nullopt: they are not served.
 std::optional<ServedTask> served_task(Head head);
@@ -57,11 +64,12 @@ struct AnswerForm {
 // One text of a request.
 struct TextQuery {
   std::string text;
-  std::optional<std::string> pair = {};  // classification of pairs
+  std::optional<std::string> pair = {};  // classification of pairs; the context of a question
   std::vector<int32_t> tokens = {};      // replaces the text
   std::string image = {};  // bytes of a file, for a classifier of images; replaces the text
-  // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}. The
-  // texts of a request share them. Null: none.
+  // For generation keys of generation_config.json; for names in a text those of entity_rules(), for answers from
+  // a context {"top_k", "max_answer_len", "handle_impossible_answer"}; the other tasks: {"top_k": labels or words}.
+  // The texts of a request share them. Null: none.
   std::shared_ptr<const Json> settings = {};
   // For generation; shared as `settings` is, which it needs.
   std::shared_ptr<const AnswerForm> form = {};
@@ -83,6 +91,12 @@ struct Scored {
   double score = 0;
   int32_t token = -1;  // fill-mask
 };
+// A part of a context that answers a question.
+struct Extracted {
+  std::string text;           // "": the context has no answer
+  double score = 0;           // among the answers that were looked at
+  size_t begin = 0, end = 0;  // characters of the context
+};
 struct TextAnswer {
   int64_t prompt_tokens = 0, new_tokens = 0;
   std::vector<Written> texts;   // of generation
@@ -90,11 +104,13 @@ struct TextAnswer {
   std::vector<TokenLogprobs> prompt_logprobs;  // of its tokens after the first
   std::vector<std::vector<Scored>> labels;     // best first, for each mask
   std::vector<float> embedding;                // of an embedding model
+  std::vector<Entity> entities;                // of token classification
+  std::vector<Extracted> answers;              // of question answering: top_k, the answer first
 };
 
 class ServedModel : public std::enable_shared_from_this<ServedModel> {
  public:
-  // H3401: this kind of model cannot be served. H3412: it was cancelled. Errors of models and devices.
+  // H3401: this kind of model cannot be served. H3402: a prefix that it does not take. H3412: it was cancelled. Errors of models and devices.
   static Result<std::shared_ptr<ServedModel>> load(const std::string& name,
                                                    const std::string& version,
                                                    const std::string& source,
@@ -126,7 +142,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
     return ask_(std::move(query), std::move(on_piece), std::move(on_done));
   }
-  void cancel(uint64_t ticket) { engine_->cancel(ticket); }
+  void cancel(uint64_t ticket);
   // Ends every request with H3412. Later ones are refused with it.
   void stop() { engine_->stop(); }
   // Stops, and waits for the running step; no callback runs afterwards. May be called repeatedly,
@@ -136,6 +152,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
  private:
   class Pieces;
   struct Settings;
+  struct Question;
   ServedModel() = default;
   static void unload(ServedModel* m);
   Status open(const std::string& source, const ServedOptions& options);
@@ -150,6 +167,10 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   Status check_bytes(const TextQuery& query) const;  // H2503
   Result<uint64_t> ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece, OnDone on_done);
   Result<uint64_t> ask_rows(RowEngine& engine, TextQuery query, OnDone on_done);
+  Result<uint64_t> ask_entities(RowEngine& engine, TextQuery query, OnDone on_done);
+  Result<uint64_t> ask_answer(RowEngine& engine, TextQuery query, OnDone on_done);
+  RowJob part_of(const std::shared_ptr<Question>& question, size_t i, const TextQuery& query);
+  AnswerRules answer_rules() const;
   Result<uint64_t> ask_images(ImageEngine& engine, const TextQuery& query, OnDone on_done);
   std::vector<std::vector<Scored>> best_of(std::span<const float> logits, int64_t count) const;
 
@@ -162,7 +183,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   int32_t mask_ = -1;
   bool sigmoid_score_ = true;             // of a model that scores pairs
   std::unique_ptr<ServedImages> images_;  // of a classifier of images
-  std::vector<std::string> image_names_;  // of its classes
+  std::vector<std::string> label_names_;  // of the classes of images and tokens
   std::optional<Result<ChatTemplate>> chat_, tool_chat_;
   GenerationConfig defaults_;
   std::mutex settings_mutex_;
@@ -175,6 +196,9 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   ModelStatistics statistics_;
   std::unique_ptr<Engine> engine_;
   std::function<Result<uint64_t>(TextQuery, OnPiece, OnDone)> ask_;  // by the kind of engine_
+  std::mutex questions_mutex_;
+  std::map<uint64_t, std::vector<uint64_t>>
+      questions_;  // tickets of all parts by that of the first
 };
 
 // Waits until all unreferenced models are destroyed. Call before exit.

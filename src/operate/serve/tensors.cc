@@ -5,6 +5,7 @@
 
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
+#include "operate/serve/token_answers.h"
 
 namespace hone {
 
@@ -14,6 +15,9 @@ std::string input_name_of(const ServedModel& model) {
 
 std::vector<TensorForm> outputs_of(const ServedModel& model) {
   if (writes_text(model.task())) return {{"text_output", "BYTES"}};
+  if (model.task() == ServedTask::token_classification) return {{"entities", "BYTES"}};
+  if (model.task() == ServedTask::question_answering)
+    return {{"answer", "BYTES"}, {"score", "FP32"}};
   if (const int64_t width = model.embedding_width(); width > 0)
     return {{"embedding", "FP32", width}};
   return {{"label", "BYTES"}, {"score", "FP32"}};
@@ -72,6 +76,14 @@ Result<std::vector<TextQuery>> queries_of(const ServedModel& model, const InferT
   std::vector<TextQuery> queries;
   const bool images = model.task() == ServedTask::image_classification;
   for (const std::string& t : text.texts) {
+    if (model.task() == ServedTask::question_answering) {
+      Json instance;
+      if (parse_json(t, {}, instance)) instance = Json();
+      queries.push_back(HONE_TRY(question_of(instance)));
+      queries.back().settings = shared;
+      queries.back().deadline = deadline;
+      continue;
+    }
     queries.push_back({.text = images ? "" : t, .settings = shared, .deadline = deadline});
     if (images) queries.back().image = HONE_TRY(image_bytes_of(t));
   }
@@ -93,6 +105,12 @@ Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
         t.texts.push_back(a.texts[0].text);
       else if (form.name == "label")
         t.texts.push_back(a.labels[0][0].label);
+      else if (form.name == "entities")
+        t.texts.push_back(dump_json(entities_json(a)));
+      else if (form.name == "answer")
+        t.texts.push_back(a.answers[0].text);
+      else if (!a.answers.empty())
+        t.floats.push_back(static_cast<float>(a.answers[0].score));
       else if (form.name == "embedding")
         t.floats.insert(t.floats.end(), a.embedding.begin(), a.embedding.end());
       else

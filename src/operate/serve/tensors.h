@@ -7,7 +7,9 @@
 namespace hone {
 
 // Inputs and outputs of a model: text_input BYTES [-1], or image BYTES [-1] of a classifier of images (files, or base64 in
-// JSON); text_output BYTES [-1] of those that write, label BYTES [-1] and score FP32 [-1] of classifiers and masked language models, embedding FP32 [-1,E].
+// JSON); text_output BYTES [-1] of those that write, label BYTES [-1] and score FP32 [-1] of classifiers and masked language models,
+// embedding FP32 [-1,E]. Models that look at tokens: entities BYTES [-1], a JSON list each; for a text_input of
+// {"question", "context"} answer BYTES [-1] and score FP32 [-1].
 struct TensorForm {
   std::string name, datatype;
   int64_t width = 1;  // values for each text

@@ -9,6 +9,7 @@
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
 #include "operate/serve/route.h"
+#include "operate/serve/token_answers.h"
 
 namespace hone {
 namespace {
@@ -30,6 +31,8 @@ Result<TextQuery> query_of(const Json& instance, size_t i) {
     return q;
   }
   if (!instance.is_object()) return bad_instance(i, "an instance is neither a text nor an object");
+  if (const auto question = instance.find("question"); question != instance.end())
+    return question_of(instance);
   for (const char* key : kTextKeys)
     if (const auto it = instance.find(key); it != instance.end() && it->is_string()) {
       q.text = it->get<std::string>();
@@ -108,6 +111,8 @@ OrderedJson prediction_of(const TextAnswer& a, ServedTask task) {
     for (const Written& w : a.texts) all.push_back(w.text);
     return all;
   }
+  if (task == ServedTask::token_classification) return entities_json(a);
+  if (task == ServedTask::question_answering) return answers_json(a);
   if (task == ServedTask::embedding) return {{"embeddings", {{"values", a.embedding}}}};
   const bool mask = task == ServedTask::fill_mask;
   OrderedJson all = OrderedJson::array();

@@ -4,9 +4,9 @@ import {COMPLETION_TOKENS, FORM_NAMES, curlLine, events, formsOf, refusal, reque
 
 const answer = byId('answer'), timing = byId('timing'), messages = byId('messages');
 const NUMBERS = ['max_tokens', 'temperature', 'top_p', 'top_k'];
-const PARTS = {system: ['chat'], pair: ['classify'], max_tokens: ['chat', 'complete', 'rewrite'], temperature: ['chat', 'complete'], top_p: ['chat', 'complete'],
-  top_k: ['classify', 'fill', 'picture'], picture: ['picture'], prompt: ['chat', 'complete', 'rewrite', 'classify', 'fill'], probabilities: ['chat', 'complete']};
-const PROMPTS = {chat: 'Your message', complete: 'Text to continue', rewrite: 'Text', classify: 'Text', fill: 'Text with the mask token of the model, such as [MASK] or <mask>'};
+const PARTS = {system: ['chat'], pair: ['classify', 'ask'], max_tokens: ['chat', 'complete', 'rewrite'], temperature: ['chat', 'complete'], top_p: ['chat', 'complete'],
+  top_k: ['classify', 'fill', 'picture', 'ask'], picture: ['picture'], prompt: ['chat', 'complete', 'rewrite', 'classify', 'fill', 'label', 'ask'], probabilities: ['chat', 'complete']};
+const PROMPTS = {chat: 'Your message', complete: 'Text to continue', rewrite: 'Text', classify: 'Text', fill: 'Text with the mask token of the model, such as [MASK] or <mask>', ask: 'Question'};
 const FLAG = '--endpoint_url';  // no endpoint of the registry has such a name
 const state = {picture: '', endpoints: [], models: [], earlier: [], stopping: null, needsKey: false, note: ''};
 
@@ -36,6 +36,8 @@ function fit() {
   byId('max_tokens').placeholder = kind() === 'complete' ? COMPLETION_TOKENS : "the model's";
   byId('prompt').required = kind() !== 'picture', byId('file').required = kind() === 'picture';
   byId('prompt-label').textContent = PROMPTS[kind()] || 'Text';
+  byId('pair-label').textContent = kind() === 'ask' ? 'Context' : 'Second text, for classifiers of pairs';
+  byId('pair').required = kind() === 'ask';
   const {example} = state.models.find((m) => m.id === byId('model').value) || {};
   byId('prompt').placeholder = kind() === 'fill' && typeof example === 'string' ? example : '';
   byId('talk').hidden = !chat || !messages.children.length;
@@ -91,14 +93,20 @@ function probabilities(tokens) {
       tokens.map((t) => [blank(t.token), percent(t.p), t.top.filter(([o]) => o !== t.token).map(([o, p]) => [el('code', null, blank(o)), ` ${percent(p)}  `])]))));
 }
 
-// Labels or words with scores.
+// What a score is of: [column, name].
+function scored(s) {
+  if (s.answer !== undefined) return ['Answer', s.answer || 'no answer'];
+  if (s.entity_group !== undefined) return ['Name', `${s.word} (${s.entity_group})`];
+  return s.label !== undefined ? ['Label', s.label] : ['Word', s.token_str ?? s.token];
+}
 function scores(list) {
-  return table('Scores', [[list[0].label !== undefined ? 'Label' : 'Word', 'name'], ['Score', 'number'], ['Share', 'text']],
-    list.map((s) => [s.label ?? s.token_str ?? s.token, percent(s.score), el('meter', {min: 0, max: 1, value: s.score, 'aria-label': `score of ${s.label ?? s.token_str ?? s.token}`})]), 'scores');
+  return table('Scores', [[scored(list[0])[0], 'name'], ['Score', 'number'], ['Share', 'text']],
+    list.map((s) => [scored(s)[1], percent(s.score), el('meter', {min: 0, max: 1, value: s.score, 'aria-label': `score of ${scored(s)[1]}`})]), 'scores');
 }
 function prediction(p) {
   if (typeof p === 'string') return el('p', null, p);
   const list = Array.isArray(p) ? p : [p];
+  if (!list.length) return el('p', null, 'No names');
   if (list.every((s) => s && typeof s.score === 'number')) return scores(list);
   if (list.every(Array.isArray)) return list.map(prediction);
   return values(p);

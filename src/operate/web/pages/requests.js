@@ -5,9 +5,10 @@ const TOP = 5;  // alternatives of a token
 export const COMPLETION_TOKENS = 64;  // OpenAI's own default is 16
 
 // The forms that fit what a model does, the best first; `task` and `chat` come from GET /v1/models.
-const FORMS = {'text2text-generation': ['rewrite'], 'text-classification': ['classify'], 'fill-mask': ['fill'], 'image-classification': ['picture']};
+const FORMS = {'text2text-generation': ['rewrite'], 'text-classification': ['classify'], 'fill-mask': ['fill'], 'image-classification': ['picture'],
+  'token-classification': ['label'], 'question-answering': ['ask']};
 export const formsOf = (model) => FORMS[model.task] || (model.chat === false ? ['complete'] : model.chat === true ? ['chat', 'complete'] : ['complete', 'chat']);
-export const FORM_NAMES = {chat: 'Chat', complete: 'Complete a text', rewrite: 'Summarise, translate, rewrite', classify: 'Classify', fill: 'Fill the mask', picture: 'Classify an image'};
+export const FORM_NAMES = {chat: 'Chat', complete: 'Complete a text', rewrite: 'Summarise, translate, rewrite', classify: 'Classify', fill: 'Fill the mask', picture: 'Classify an image', label: 'Find names', ask: 'Answer from a context'};
 
 const given = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''));
 
@@ -21,8 +22,8 @@ export function requestOf(kind, x, earlier) {
   if (kind === 'complete')
     return ['v1/completions', {model: x.model, prompt: x.prompt, stream: true, max_tokens: COMPLETION_TOKENS, ...sampling, ...(x.probabilities ? {logprobs: TOP} : {})}];
   // The settings of the model's task hold unless others are given.
-  const parameters = kind === 'rewrite' ? given({max_new_tokens: x.max_tokens}) : {top_k: x.top_k};
-  const instance = kind === 'picture' ? {b64: x.picture} : kind === 'classify' && x.pair ? {text: x.prompt, text_pair: x.pair} : x.prompt;
+  const parameters = kind === 'rewrite' ? given({max_new_tokens: x.max_tokens}) : kind === 'label' ? {} : {top_k: x.top_k};
+  const instance = kind === 'picture' ? {b64: x.picture} : kind === 'ask' ? {question: x.prompt, context: x.pair} : kind === 'classify' && x.pair ? {text: x.prompt, text_pair: x.pair} : x.prompt;
   return [`v1/models/${encodeURIComponent(x.model)}:predict`, {instances: [instance], ...(Object.keys(parameters).length ? {parameters} : {})}];
 }
 
