@@ -53,6 +53,23 @@ def miniature(folder):
     archive(os.path.join(folder, "boxes.tgz"), [(f"val/{n}.xml", xml.format(rng.choice(IDS)).encode()) for n in names], "w:gz")
 
 
+def killed(start, rng, seconds, most):
+    """Starts the program until it ends by itself, and kills it before at most `most` times: the number, and what went wrong."""
+    kills = 0
+    while True:
+        run = start()
+        soft = rng.random() < 0.33
+        try:
+            _, log = run.communicate(timeout=rng.random() * seconds if kills < most else 120)
+        except subprocess.TimeoutExpired:
+            run.send_signal(signal.SIGTERM if soft else signal.SIGKILL)
+            _, log = run.communicate()
+            kills += 1
+            if run.returncode == (128 + signal.SIGTERM if soft else -signal.SIGKILL) or run.returncode == -signal.SIGTERM:
+                continue
+        return kills, "" if run.returncode == 0 else f"status {run.returncode}: {log[-2000:]}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone", required=True)
@@ -78,31 +95,18 @@ def main():
         if alone.communicate()[0] or alone.returncode != 0:
             print("the run alone has status", alone.returncode)
             return 1
-        seconds, kills = time.monotonic() - began, 0
-        while True:
-            run = start(place + "killed_" + form, form)
-            soft = rng.random() < 0.33
-            try:
-                _, log = run.communicate(timeout=rng.random() * seconds if kills < options.kills else 120)
-                if run.returncode == 0:
-                    break
-            except subprocess.TimeoutExpired:
-                run.send_signal(signal.SIGTERM if soft else signal.SIGKILL)
-                _, log = run.communicate()
-                kills += 1
-                if run.returncode == 0:
-                    break
-                if run.returncode == (128 + signal.SIGTERM if soft else -signal.SIGKILL) or run.returncode == -signal.SIGTERM:
-                    continue
-            print(f"{form}, {kills} kills: status {run.returncode}: {log[-2000:]}")
-            return 1
-        if place:
-            subprocess.run([hone, "store", "cp", "-r", place + "killed_" + form, "."], cwd=folder, check=True, stderr=subprocess.DEVNULL)
-        wrong = differences(os.path.join(folder, "alone_" + form), os.path.join(folder, "killed_" + form))
-        if wrong:
-            print(f"{form}, {kills} kills: {', '.join(wrong[:10])}")
-            return 1
-        print(f"{form}: {kills} kills, equal bytes")
+        seconds, kills, runs = time.monotonic() - began, 0, 0
+        while kills < options.kills:
+            out, runs = f"killed_{form}_{runs}", runs + 1
+            more, wrong = killed(lambda: start(place + out, form), rng, seconds, options.kills - kills)
+            kills += more
+            if not wrong and place:
+                subprocess.run([hone, "store", "cp", "-r", place + out, "."], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+            wrong = wrong or ", ".join(differences(os.path.join(folder, "alone_" + form), os.path.join(folder, out))[:10])
+            if wrong:
+                print(f"{form}, {kills} kills: {wrong}")
+                return 1
+        print(f"{form}: {kills} kills of {runs} runs, equal bytes")
     return 0
 
 
