@@ -18,11 +18,13 @@ from web_runs import expect
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOLDENS = os.path.join(ROOT, "tests", "goldens")
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}"
-MODELS = {"talker": "tiny_text_gpt2", "labels": "classification/bert", "masked": "mlm/bert_tiny", "writer": "pairs/t5"}
+MODELS = {"talker": "tiny_text_gpt2", "labels": "classification/bert", "masked": "mlm/bert_tiny", "writer": "pairs/t5", "names": "ner/bert",
+          "reader": "qa/bert"}
 # The parts of the form that are seen.
 PARTS = "[...document.querySelectorAll('[id$=-part]')].filter(e => !e.hidden && e.checkVisibility()).map(e => e.id.slice(0, -5)).sort().join(' ')"
 FORMS = {"talker": ("chat", "max_tokens probabilities prompt system temperature top_p"),
-         "labels": ("classify", "answer pair prompt top_k"), "masked": ("fill", "answer prompt top_k"), "writer": ("rewrite", "answer max_tokens prompt")}
+         "labels": ("classify", "answer pair prompt top_k"), "masked": ("fill", "answer prompt top_k"), "writer": ("rewrite", "answer max_tokens prompt"),
+         "names": ("label", "answer prompt"), "reader": ("ask", "answer pair prompt top_k")}
 WATCH = """window.sent = []; const real = window.fetch;
   window.fetch = (url, options) => { if (options && options.body) sent.push([String(url), JSON.parse(options.body)]); return real(url, options); }"""
 
@@ -92,11 +94,19 @@ def check_playground(browser, url, pictures):
     expect("[MASK]" in example, f"the example is {example!r}")
     ask(browser, prompt=example)
     expect(browser.run("document.querySelectorAll('#answer .scores tbody tr').length") == 5, "no words are shown")
+    choose(browser, "names")
+    ask(browser, prompt="The ferry to the old town leaves at nine.")
+    expect(browser.run("document.querySelectorAll('#answer .scores tbody tr').length") > 1, "no names are shown")
+    choose(browser, "reader")
+    expect(browser.run("document.getElementById('pair-label').textContent") == "Context", "the context has another label")
+    ask(browser, prompt="When?", pair="The ferry leaves at nine.")
+    expect(browser.run("sent.at(-1)")[1]["instances"] == [{"question": "When?", "context": "The ferry leaves at nine."}], "the context is not sent")
+    expect(browser.run("document.querySelector('#answer .scores th').textContent") == "Answer", "no answer is shown")
     choose(browser, "writer")
     ask(browser, prompt="The ferry leaves at nine.")
     address = browser.run("location.href")
     browser.open(address, "document.getElementById('kind').value === 'rewrite'")
-    print("playground: a form for each of four endpoints, a conversation with a system prompt, tokens with probabilities, all in the address")
+    print("playground: a form for each of six endpoints, a conversation with a system prompt, tokens with probabilities, all in the address")
 
 
 def check_stopped(browser, url, hone, folder, env):
