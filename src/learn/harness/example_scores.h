@@ -8,6 +8,10 @@
 
 namespace hone {
 
+// A member with the number of the row in its data, if that is not its number in the evaluation: --max_eval_samples may
+// draw rows.
+inline constexpr const char* kExampleNumber = "number";
+
 class ExampleScores {
  public:
   // Adds members to row `row` of the evaluation, counted from 0; "scores" is one of them. Later

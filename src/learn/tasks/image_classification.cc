@@ -157,7 +157,8 @@ class ImageEvaluation : public EvalMetrics {
     ExampleScores* examples = run_->s->example_scores.get();
     if (!examples) return;
     examples->add(
-        row, {{"image", run_->pixels->eval().name(row)},
+        row, {{kExampleNumber, run_->pixels->eval().number(row)},
+              {"image", run_->pixels->eval().name(row)},
               {"prediction", run_->names[static_cast<size_t>(best)]},
               {"probability", std::exp(-nll(logits, best))},
               {"reference", run_->names[static_cast<size_t>(label)]},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -152,11 +153,16 @@ std::string differing_rows(const Evaluation& version, const Evaluation& against)
 ParityCheck check_parity(const Evaluation& recorded, const Evaluation& now,
                          const DecisionPolicy& policy) {
   const size_t rows = std::min(recorded.rows.size(), now.rows.size());
+  // The rows of `now` may be drawn from those of `recorded`; ids of texts depend on all rows, and are then new.
+  std::map<std::string_view, const EvaluatedRow*> by_id;
+  for (const EvaluatedRow& row : recorded.rows) by_id[row.id] = &row;
   size_t same = 0;
   double largest = 0;
   std::string worst;
   for (size_t i = 0; i < rows; ++i) {
-    const EvaluatedRow &a = recorded.rows[i], &b = now.rows[i];
+    const auto drawn = by_id.find(now.rows[i].id);
+    const EvaluatedRow &a = drawn == by_id.end() ? recorded.rows[i] : *drawn->second,
+                       &b = now.rows[i];
     const bool equal = a.prediction == b.prediction;
     same += equal ? 1 : 0;
     if (!equal && worst.empty()) worst = a.id;

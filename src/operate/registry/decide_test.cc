@@ -210,6 +210,10 @@ TEST_F(DecideTest, ChecksParity) {
   EXPECT_TRUE(
       check_parity(recorded, now, policy(R"({"metric": "loss", "parity": {"same_texts": 0.5}})"))
           .passed);
+  now = recorded;
+  now.rows.erase(now.rows.begin());
+  EXPECT_TRUE(check_parity(recorded, now, policy(R"({"metric": "loss"})")).passed)
+      << "rows that were drawn, with their ids";
   now.rows.clear();
   EXPECT_FALSE(check_parity(recorded, now, policy(R"({"metric": "loss"})")).passed);
   DecisionInput input{.version = new_};

@@ -143,8 +143,10 @@ Status save_examples(const ChosenTask& chosen, const TaskRun& run, const Example
       read_slices(*chosen.task, slice_columns, run.examples().eval->axes[0], scores.rows().size()));
   std::string lines;
   for (size_t i = 0; i < scores.rows().size(); ++i) {
-    OrderedJson line = {{"id", fmt::format("{}-{}", prefix, i)}};
-    if (scores.rows()[i].is_object()) line.update(scores.rows()[i]);
+    OrderedJson row = scores.rows()[i].is_object() ? scores.rows()[i] : OrderedJson::object();
+    OrderedJson line = {{"id", fmt::format("{}-{}", prefix, row.value(kExampleNumber, i))}};
+    row.erase(kExampleNumber);
+    line.update(row);
     if (!slices.empty()) line["slices"] = slices[i];
     lines += dump_json(line) + "\n";
   }

@@ -48,7 +48,10 @@ void ImageRows::append(const ImageRows& other, int64_t rows) {
 ImageRows ImageRows::picked(const std::vector<int64_t>& rows) const {
   ImageRows out;
   out.folders_ = folders_;
-  for (const int64_t i : rows) out.add_row_of(*this, i, 0);
+  for (const int64_t i : rows) {
+    out.add_row_of(*this, i, 0);
+    out.rows_.back().number = number(i);
+  }
   return out;
 }
 

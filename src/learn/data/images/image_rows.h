@@ -30,9 +30,14 @@ class ImageRows {
   }
   // Adds the first `rows` rows of `other`.
   void append(const ImageRows& other, int64_t rows);
-  // These rows, in this order.
+  // These rows, in this order; number() remains.
   ImageRows picked(const std::vector<int64_t>& rows) const;
 
+  // The place of a row among those that it was picked from first.
+  int64_t number(int64_t row) const {
+    const int64_t number = rows_[static_cast<size_t>(row)].number;
+    return number < 0 ? row : number;
+  }
   int32_t label(int64_t row) const { return rows_[static_cast<size_t>(row)].label; }
   // The path, or the file and row that it comes from.
   std::string name(int64_t row) const;
@@ -53,6 +58,7 @@ class ImageRows {
     int32_t name_size = 0;
     int32_t folder = 0;
     int32_t label = kNoLabel;
+    int64_t number = -1;  // -1: its own place
   };
   void add_row_of(const ImageRows& other, int64_t i, int32_t first_folder);
   std::string_view name_of(const Row& row) const {
