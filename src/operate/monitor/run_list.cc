@@ -17,7 +17,7 @@ namespace hone {
 namespace {
 
 constexpr double kLostSeconds = 120;  // usage is written every 30
-constexpr int kMostLevels = 3;
+constexpr int kMostLevels = 4;        // PROJECT/runs/RUN/train
 
 double number_at(const OrderedJson& j, const char* key, double otherwise = -1) {
   const auto it = j.is_object() ? j.find(key) : j.end();

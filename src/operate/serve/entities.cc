@@ -18,9 +18,8 @@ constexpr std::pair<std::string_view, EntityStrategy> kStrategies[] = {
 Error bad_rule(const std::string& what) {
   return Error(err::kServeRequest, what)
       .at("parameters")
-      .todo(
-          "give {\"aggregation_strategy\": \"none\", \"simple\", \"first\", \"average\" or "
-          "\"max\", \"ignore_labels\": [\"O\"]}, or nothing");
+      .todo(R"(give {"aggregation_strategy": "first", "ignore_labels": ["O"]}, or nothing; the )"
+            "strategies are none, simple, first, average and max");
 }
 
 // A token, or the tokens of a word.
@@ -51,6 +50,11 @@ class WordParts {
         marked_(t.tokenizer.parts().stages_json.decoder.find("\"WordPiece\"") !=
                 std::string::npos) {}
   bool continues(size_t i) const {
+    if (i > 0) {
+      const TokenSpan before = t_.spans[i - 1], own = t_.spans[i];
+      if (own.begin < before.end) return true;  // another part of a character
+      if (before.begin == before.end && own.begin == before.begin) return true;  // a space's token
+    }
     if (t_.tokenizer.unk_id() == t_.ids[i]) return false;
     if (marked_) return t_.tokenizer.token_of(t_.ids[i]).value_or("").starts_with("##");
     const size_t begin = t_.spans[i].begin;
@@ -171,7 +175,8 @@ Result<EntityRules> entity_rules(const Json& parameters) {
       const auto at = std::find_if(
           std::begin(kStrategies), std::end(kStrategies),
           [&, &v = value](const auto& s) { return v.is_string() && v == std::string(s.first); });
-      if (at == std::end(kStrategies)) return bad_rule("there is no such aggregation_strategy");
+      if (at == std::end(kStrategies))
+        return bad_rule(fmt::format("there is no aggregation_strategy {}", dump_json(value)));
       rules.strategy = at->second;
     } else if (key == "ignore_labels") {
       if (!value.is_array()) return bad_rule("ignore_labels is not a list of texts");

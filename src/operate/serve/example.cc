@@ -9,10 +9,11 @@ Json example_instance(const ServedModel& model) {
       "AACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg==";
   if (model.task() == ServedTask::image_classification) return {{"b64", kPixel}};
   if (model.task() == ServedTask::question_answering)
-    return {{"question", "Where is the cup?"}, {"context", "The cup is on the table."}};
-  if (model.task() != ServedTask::fill_mask) return "a text";
+    return {{"question", "When does the ferry leave?"},
+            {"context", "The ferry to Oslo leaves at nine."}};
+  if (model.task() != ServedTask::fill_mask) return "The ferry to Oslo leaves at nine.";
   const int32_t mask = model.tokenizer().mask_id().value_or(0);  // a masked model has one
-  return "a " + model.tokenizer().decode(std::span(&mask, 1)) + " text";
+  return "The " + model.tokenizer().decode(std::span(&mask, 1)) + " leaves at nine.";
 }
 
 }  // namespace hone

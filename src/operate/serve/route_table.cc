@@ -63,11 +63,16 @@ RouteTable::RouteTable(const std::vector<Api>& apis, const ServeContext& server)
 std::optional<RouteTable::Match> RouteTable::find(const std::string& method,
                                                   const std::vector<std::string>& path,
                                                   bool open_alone) const {
+  // A path with an action, such as models/a:predict, is not the name "a:predict" of another pattern.
+  bool acts = false;
+  for (const Entry& e : entries_)
+    for (const PathPattern& p : e.patterns) acts = acts || (p.has_action() && p.match(path));
   std::optional<Match> other;  // of another method
   std::set<std::string> methods;
   for (const Entry& e : entries_) {
     if (open_alone && !e.open) continue;
     for (const PathPattern& p : e.patterns) {
+      if (acts && !p.has_action()) continue;
       auto names = p.match(path);
       if (!names) continue;
       if (takes(e.route, method)) return Match{&e.api, &e.route, std::move(*names)};

@@ -12,6 +12,8 @@ class PathPattern {
   static std::vector<PathPattern> all_of(const std::string& pattern);
   // The values of the pattern's names in a path; nullopt if the path does not match.
   std::optional<PathNames> match(const std::vector<std::string>& path) const;
+  // Whether its last part ends after a name: {model}:predict.
+  bool has_action() const { return !parts_.back().after.empty(); }
 
  private:
   explicit PathPattern(const std::string& plain);

@@ -118,7 +118,7 @@ AnswerRules ServedModel::answer_rules() const {
 
 Result<uint64_t> ServedModel::ask_answer(RowEngine& engine, TextQuery query, OnDone on_done) {
   if (!query.pair)
-    return Error(err::kServeRequest, "the question has no context")
+    return Error(err::kServeRequest, "the instance is a text without a question and its context")
         .todo(R"(give {"question": "...", "context": "..."})");
   const AnswerSettings settings = HONE_TRY(answer_settings(parameters_of(query), answer_rules()));
   const Json& stride = value_at(model_.trained.settings, "doc_stride");

@@ -78,7 +78,9 @@ Result<std::vector<TextQuery>> queries_of(const ServedModel& model, const InferT
   for (const std::string& t : text.texts) {
     if (model.task() == ServedTask::question_answering) {
       Json instance;
-      if (parse_json(t, {}, instance)) instance = Json();
+      if (parse_json(t, {}, instance) || !instance.is_object())
+        return Error(err::kServeRequest, "a text of text_input is not a JSON object")
+            .todo(R"(give a text such as "{\"question\": \"...\", \"context\": \"...\"}")");
       queries.push_back(HONE_TRY(question_of(instance)));
       queries.back().settings = shared;
       queries.back().deadline = deadline;

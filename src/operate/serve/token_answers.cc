@@ -7,9 +7,11 @@ namespace hone {
 Result<TextQuery> question_of(const Json& instance) {
   TextQuery q;
   const Json &question = value_at(instance, "question"), &context = value_at(instance, "context");
-  if (!question.is_string() || !context.is_string())
-    return Error(err::kServeRequest, "a question or its context is not a text")
-        .todo(R"(give {"question": "...", "context": "..."})");
+  for (const auto& [name, value] : {std::pair("question", &question), {"context", &context}})
+    if (!value->is_string() ||
+        value->get<std::string>().find_first_not_of(" \t\r\n") == std::string::npos)
+      return Error(err::kServeRequest, fmt::format("the instance has no text \"{}\"", name))
+          .todo(R"(give {"question": "...", "context": "..."})");
   q.text = question.get<std::string>();
   q.pair = context.get<std::string>();
   return q;

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostListed = 500, kMostSets = 100;
-constexpr int kFolderLevels = 3, kSetLevels = 2;
+constexpr int kFolderLevels = 4, kSetLevels = 2;
 constexpr int64_t kMostManifestBytes = 16 << 20;
 
 // Parts of names of files that hone and Transformers write beside data.

@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-constexpr int kMostFolders = 3;  // levels below the folder
+constexpr int kMostFolders = 4;  // levels below the folder
 constexpr int64_t kMostLogTail = 64 << 10, kMostResultBytes = 1 << 20,
                   kMostEvaluationBytes = 64 << 20;
 constexpr size_t kMostCounted = 100;  // runs whose steps are counted in the list

@@ -155,8 +155,10 @@ Result<int> compile_for_engine(PipelineCommandSettings& s) {
   return write_compiled(s.to, HONE_TRY(compile_pipeline(s.to, p, options)), s.output);
 }
 
-// The folder with the state of the runs.
+// The folder with the state of the runs; in the folder of a project that of its pipeline.
 Result<std::string> state_folder(PipelineCommandSettings& s) {
+  if (s.pipeline_root + s.work_dir + s.pipeline == "" && !path_exists("pipeline_runs"))
+    s.pipeline = path_exists("pipeline.json") ? "pipeline.json" : "";
   if (s.pipeline_root.empty() && !s.pipeline.empty()) HONE_TRY(pipeline_of(s));
   if (s.pipeline_root.empty()) s.pipeline_root = "pipeline_runs";
   return folder_of_runs(s);

@@ -158,7 +158,7 @@ Result<int> run_runs(const std::vector<std::string>& given) {
   s.bind(schema);
   for (const char* name : {"verb", "run"}) schema.positional(name);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
-  if (s.verb == "table") {
+  if (s.verb == "table" || s.verb == "list") {
     if (!s.run.empty()) s.folder = s.run;  // hone runs table FOLDER
     return list_runs(s);
   }

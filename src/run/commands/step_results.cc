@@ -97,6 +97,20 @@ std::vector<std::string> results_of_decision(const OrderedJson& decision) {
   return lines;
 }
 
+// The command that deploys a version which the verdict keeps from the endpoint.
+std::vector<std::string> lines_without_endpoint(const OrderedJson& outcome) {
+  const std::string verdict = text_at(outcome, "verdict");
+  if (verdict.empty() || verdict == "promote") return {};
+  for (const OrderedJson& step : outcome.value("steps", OrderedJson::array())) {
+    const OrderedJson result = step.value("result", OrderedJson());
+    if (text_at(step, "name") != "register" || !result.contains("version")) continue;
+    return {
+        fmt::format("{:<11} the endpoint stays as it is; to serve this version: hone deploy {}:{}",
+                    verdict, text_at(result, "name"), dump_json(result.at("version")))};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> step_results(const std::string& metric, const PipelineStep& step,
@@ -123,7 +137,7 @@ std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
   const std::string url = text_at(outcome, "url"), name = text_at(outcome, "endpoint_name"),
                     model = text_at(outcome, "model");
   std::vector<std::string> lines;
-  if (url.empty()) return lines;
+  if (url.empty()) return lines_without_endpoint(outcome);
   lines.push_back(fmt::format("{:<11} {}", "url", url));
   if (!model.empty()) {
     // The shell fills in the key; a body that curl sends is a POST.
@@ -131,7 +145,7 @@ std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
                                 ? ""
                                 : " \\\n  -H \"Authorization: Bearer $HONE_API_KEY\"";
     OrderedJson instances = OrderedJson::array();
-    instances.push_back(outcome.value("example", OrderedJson("a text")));
+    instances.push_back(outcome.value("example", OrderedJson("The ferry to Oslo leaves at nine.")));
     lines.push_back(fmt::format("{:<11} curl {}/v1/models/{}:predict{} \\\n  -d {}", "ask", url,
                                 model, key,
                                 shell_word(dump_json(OrderedJson{{"instances", instances}}))));

@@ -16,7 +16,7 @@ std::string rows(const ProjectOf& project, int begin, int end) {
 OrderedJson pipeline_config(const ProjectOf& project) {
   OrderedJson j = {{"dataset", "data"},      {"model_checkpoint", "model"},
                    {"task", project.task},   {"model_display_name", project.name},
-                   {"batch_size", 8},        {"epochs", 2},
+                   {"batch_size", 8},        {"epochs", 30},
                    {"pipeline_root", "runs"}};
   j.update(project.keys);
   OrderedJson train = {{"learning_rate", 1e-3}};

@@ -6,6 +6,7 @@
 #include "base/core/hash.h"
 #include "operate/serve/error_shape.h"
 #include "operate/serve/errors.h"
+#include "operate/serve/example.h"
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
 #include "operate/serve/route.h"
@@ -142,7 +143,7 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
   const auto instances = body.find("instances");
   if (instances == body.end() || !instances->is_array())
     return Error(err::kServeRequest, "the body has no list \"instances\"")
-        .todo("send {\"instances\": [\"a text\"]}");
+        .todo("send " + dump_json(Json{{"instances", Json::array({example_instance(*model)})}}));
   HONE_TRY(check_keys(body, {"instances", "parameters", "signature_name"}));
   HONE_TRY(check_text_count(instances->size()));
   const auto settings =
