@@ -18,7 +18,7 @@ std::vector<size_t> largest(std::span<const float> scores, int64_t count) {
   return order;
 }
 
-void add_candidates(const AnswerRules& rules, std::string_view context, const ScoredPart& part,
+void add_candidates(const AnswerRules& rules, const ScoredPart& part,
                     std::vector<AnswerCandidate>& to) {
   const auto span_of = [&](size_t token) -> const std::pair<size_t, size_t>* {
     const auto first = static_cast<size_t>(part.context);
@@ -32,23 +32,29 @@ void add_candidates(const AnswerRules& rules, std::string_view context, const Sc
       if (first == nullptr || last == nullptr || end < begin ||
           static_cast<int64_t>(end - begin) + 1 > rules.most_tokens)
         continue;
-      const size_t from = first->first, until = last->second;
-      to.push_back({until > from ? std::string(context.substr(from, until - from)) : "", from,
-                    until, part.begin[begin] + part.end[end], part.begin[begin], part.end[end]});
+      to.push_back({"", first->first, last->second, part.begin[begin] + part.end[end],
+                    part.begin[begin], part.end[end]});
     }
 }
 
 bool is_null(const AnswerCandidate& c) { return c.from == 0 && c.to == 0; }
 
-// Keeps the best, best first.
-void keep_best(const AnswerRules& rules, const AnswerCandidate& none,
-               std::vector<AnswerCandidate>& all) {
-  if (rules.may_lack) all.push_back(none);
+// Of equal ones the first stay.
+void keep_best(int64_t count, std::vector<AnswerCandidate>& all) {
   std::stable_sort(all.begin(), all.end(), [](const AnswerCandidate& a, const AnswerCandidate& b) {
     return a.score > b.score;
   });
-  all.resize(std::min(all.size(), static_cast<size_t>(rules.n_best)));
+  all.resize(std::min(all.size(), static_cast<size_t>(count)));
+}
+
+// Keeps the best, best first, and gives them their texts.
+void finish(const AnswerRules& rules, std::string_view context, const AnswerCandidate& none,
+            std::vector<AnswerCandidate>& all) {
+  if (rules.may_lack) all.push_back(none);
+  keep_best(rules.n_best, all);
   if (rules.may_lack && std::none_of(all.begin(), all.end(), is_null)) all.push_back(none);
+  for (AnswerCandidate& c : all)
+    if (c.to > c.from) c.text = context.substr(c.from, c.to - c.from);
   if (all.empty() || (all.size() == 1 && all[0].text.empty()))
     all.insert(all.begin(), {.text = "empty"});
 }
@@ -73,9 +79,10 @@ ExtractedAnswer extract_answer(const AnswerRules& rules, std::string_view contex
     const float begin = part.begin[0], end = part.end[0];
     if (!std::exchange(has_none, true) || none.score > begin + end)
       none = {"", 0, 0, begin + end, begin, end};
-    add_candidates(rules, context, part, out.best);
+    add_candidates(rules, part, out.best);
+    keep_best(rules.n_best, out.best);
   }
-  keep_best(rules, none, out.best);
+  finish(rules, context, none, out.best);
   add_probabilities(out.best);
   out.chosen = 0;
   if (rules.may_lack) {

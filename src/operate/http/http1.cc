@@ -310,6 +310,7 @@ class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this
   }
 
   void send(WebAnswer a) override {
+    if (begun_) return;
     done_ = true;
     post([this, a = std::move(a)]() mutable {
       connection_->send(std::move(a), version_, no_body_);

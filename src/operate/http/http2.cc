@@ -402,6 +402,7 @@ class Http2::Reply : public ConnectionReply, public std::enable_shared_from_this
   }
 
   void send(WebAnswer a) override {
+    if (begun_) return;
     done_ = true;
     post([this, a = std::move(a)](Stream& s) mutable {
       std::string body = std::move(a.body);

@@ -59,7 +59,7 @@ class WebClient {
 // request. If it is destroyed without an answer, the client gets status 500.
 class WebReply : public WebClient {
  public:
-  // A whole answer, once.
+  // A whole answer, once. After begin() it is too late for one: the pieces then end without an end.
   virtual void send(WebAnswer answer) = 0;
   // Sends an answer in pieces instead: begin() with status and headers, then any number of write(),
   // then end().

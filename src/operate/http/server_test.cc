@@ -47,6 +47,21 @@ TEST(HttpServer, SendsPiecesAsTheyCome) {
   EXPECT_EQ(c.read("0\r\n\r\n"), "3\r\ntwo\r\n0\r\n\r\n");
 }
 
+// An error in the middle of an answer is no second answer: the client sees that the first is incomplete.
+TEST(HttpServer, EndsPiecesThatAreFollowedByAWholeAnswer) {
+  const auto server = started({}, [&](WebRequest, std::shared_ptr<WebReply> reply) {
+    LateAnswers::begin([reply] {
+      reply->begin({200, "", "text/event-stream"});
+      reply->write("one");
+      reply->send(web_error(503, "too late"));
+    });
+  });
+  Client c(server->port());
+  c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string all = c.read();
+  EXPECT_TRUE(all.ends_with("3\r\none\r\n")) << all;
+}
+
 TEST(HttpServer, RefusesWhatIsTooLongOrNoRequest) {
   HttpOptions o;
   o.most_body_bytes = 100;

@@ -1,6 +1,8 @@
 // A served model through requests, and the parts of the server that need no model.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <thread>
@@ -466,9 +468,19 @@ TEST(Loader, LoadsOnAfterABug) {
 }
 
 TEST(ServedModelTest, RefusesModelsThatAreNotServed) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_no_head_{}", getpid());
+  fs::copy(HONE_SOURCE_DIR "/tests/goldens/embedding/folders/mean_normalize", folder,
+           fs::copy_options::recursive);
+  fs::remove(folder / "modules.json");  // what is left is a body without a head
+  std::ofstream(folder / "vocab.txt") << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n";
+  const auto body = ServedModel::load("body", "1", folder.string(), {});
+  ASSERT_FALSE(body.ok());
+  EXPECT_EQ(std::string(body.error().code()), err::kServeModel.id) << body.error().text();
+  fs::remove_all(folder);
   const std::string tags = std::string(HONE_SOURCE_DIR) + "/tests/goldens/ner/bert";
-  EXPECT_EQ(std::string(ServedModel::load("tags", "1", tags, {}).error().code()),
-            err::kServeModel.id);
+  EXPECT_EQ(std::string(ServedModel::load("tags", "1", tags, {.prefix = "a "}).error().code()),
+            err::kServeFlag.id);
 }
 
 TEST(ModelSet, SharesRequestsAndRemovesVersions) {

@@ -16,6 +16,9 @@ const Json& parameters_of(const TextQuery& query) {
   return query.settings ? *query.settings : none;
 }
 
+constexpr int64_t kMostAnswers =
+    100;  // pairs of so many beginnings and ends are looked at in each part
+
 struct AnswerSettings {
   AnswerRules rules;
   size_t count = 1;
@@ -37,7 +40,8 @@ Result<AnswerSettings> answer_settings(const Json& parameters, AnswerRules train
   for (const auto& [key, value] : parameters.items()) {
     const bool counts = value.is_number_integer() && value.get<int64_t>() >= 1;
     if (key == "top_k") {
-      if (!counts) return wrong("top_k is not a positive whole number");
+      if (!counts || value.get<int64_t>() > kMostAnswers)
+        return wrong(fmt::format("top_k is not a whole number from 1 to {}", kMostAnswers));
       out.count = value.get<size_t>();
     } else if (key == "max_answer_len") {
       if (!counts) return wrong("max_answer_len is not a positive whole number");
