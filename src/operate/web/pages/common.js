@@ -5,7 +5,7 @@ function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? '' : String(value));
+    else node.setAttribute(name, value === true && !name.startsWith('aria-') ? '' : String(value));  // aria attributes are words
   }
   for (const child of children.flat(Infinity))
     if (child !== null && child !== undefined && child !== false)
