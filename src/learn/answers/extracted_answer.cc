@@ -39,7 +39,7 @@ void add_candidates(const AnswerRules& rules, const ScoredPart& part,
 
 bool is_null(const AnswerCandidate& c) { return c.from == 0 && c.to == 0; }
 
-// Of equal ones the first stay.
+// The first of equal ones stay.
 void keep_best(int64_t count, std::vector<AnswerCandidate>& all) {
   std::stable_sort(all.begin(), all.end(), [](const AnswerCandidate& a, const AnswerCandidate& b) {
     return a.score > b.score;

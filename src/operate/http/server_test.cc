@@ -47,7 +47,7 @@ TEST(HttpServer, SendsPiecesAsTheyCome) {
   EXPECT_EQ(c.read("0\r\n\r\n"), "3\r\ntwo\r\n0\r\n\r\n");
 }
 
-// An error in the middle of an answer is no second answer: the client sees that the first is incomplete.
+// After an error in the middle of an answer the client sees that it is incomplete, and no other one.
 TEST(HttpServer, EndsPiecesThatAreFollowedByAWholeAnswer) {
   const auto server = started({}, [&](WebRequest, std::shared_ptr<WebReply> reply) {
     LateAnswers::begin([reply] {

@@ -17,7 +17,7 @@ const Json& parameters_of(const TextQuery& query) {
 }
 
 constexpr int64_t kMostAnswers =
-    100;  // pairs of so many beginnings and ends are looked at in each part
+    100;  // each part gives pairs of this number of beginnings and ends
 
 struct AnswerSettings {
   AnswerRules rules;

@@ -29,11 +29,20 @@ Result<ComparedVersion> compared_version(Registry& registry, const std::string& 
 
 std::string signed_text(double value) { return (value > 0 ? "+" : "") + metric_text(value); }
 
+// Times and memory of a run, which say nothing of its model: tables that are not `whole` leave them out.
+bool is_cost(const std::string& metric) {
+  return metric.starts_with("memory_") || metric == "total_flos" ||
+         metric.find("_runtime") != std::string::npos ||
+         metric.find("_per_second") != std::string::npos ||
+         metric.find("_seconds") != std::string::npos || metric.ends_with("_step_s");
+}
+
 // The metrics of both, the one that decides first; the better value has a mark.
 std::vector<ComparedLine> metric_lines(const VersionDifference& d, const std::string& first,
                                        bool whole) {
   std::vector<ComparedLine> lines;
   for (const auto& [key, values] : d.metrics.items()) {
+    if (!whole && is_cost(key)) continue;
     const bool numbers = values[0].is_number() && values[1].is_number();
     const auto text = [&](const OrderedJson& value) {
       if (value.is_null()) return std::string();
