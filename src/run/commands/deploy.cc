@@ -104,6 +104,13 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
       .todo("see its log; if the model is only slow to load, give more time with --wait");
 }
 
+void tell_other_champion(Registry& registry, const ModelVersion& v) {
+  const auto champion = resolve_model(registry, v.model + "@" + kChampion);
+  if (champion.ok() && champion->number != v.number)
+    log_info("{:<11} is still {}; to change it: hone models promote {}:{}", kChampion,
+             champion->reference(), v.model, v.number);
+}
+
 Result<int> run_deploy(const std::vector<std::string>& args) {
   DeploySettings s;
   Schema schema("hone deploy", "answer requests at an endpoint with a registered model");
@@ -158,6 +165,7 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
     return kExitDone;
   }
   for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
+  tell_other_champion(registry, v);
   print_out(fmt::format("{}:{} answers at {}\nendpoint={}\n", v.model, v.number, e.address, e.id));
   return kExitDone;
 }
