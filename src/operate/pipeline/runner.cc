@@ -226,8 +226,11 @@ class PipelineRunner {
     if (!step.when.empty()) {
       const StepCondition c = HONE_TRY(parse_condition(step.when));
       const std::string left = HONE_TRY(record_->member_of(c.left));
-      if (!HONE_TRY(condition_holds(c, left)))
-        return skip(step, fmt::format("{} says {} is {}", c.left.name, c.left.member, left));
+      if (!HONE_TRY(condition_holds(c, left))) {
+        const std::string reason = text_at(record_->rows.at(c.left.name).result, "reason");
+        return skip(step, fmt::format("{} says {} is {}{}", c.left.name, c.left.member, left,
+                                      reason.empty() ? "" : ": " + reason));
+      }
     }
     const std::string key = HONE_TRY(key_of(step));
     const std::string final = record_->place(step.name), done = record_->place(step.name, ".done"),
