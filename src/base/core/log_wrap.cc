@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "base/core/characters.h"
+
 namespace hone {
 namespace {
 
-size_t columns_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
+size_t columns_of(std::string_view text) { return static_cast<size_t>(count_characters(text)); }
 
 bool may_be_copied(std::string_view line) {
   return line.find_first_of("\"'{\n") != line.npos || line.find(" --") != line.npos;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/core/characters.h"
+
 namespace hone::chat {
 namespace {
 
@@ -46,9 +48,7 @@ bool is_space(uint32_t code) {
                      : (class_of(char_classes(), code) & kSpace) != 0;
 }
 
-int64_t length_of(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
-}
+int64_t length_of(std::string_view text) { return count_characters(text); }
 
 size_t byte_of(std::string_view text, int64_t at) {
   size_t i = 0;

@@ -17,7 +17,6 @@ namespace hone {
 namespace {
 
 constexpr double kLostSeconds = 120;  // usage is written every 30
-constexpr int kMostLevels = 4;        // PROJECT/runs/RUN/train
 
 double number_at(const OrderedJson& j, const char* key, double otherwise = -1) {
   const auto it = j.is_object() ? j.find(key) : j.end();
@@ -151,7 +150,7 @@ Status tag_run(const RunRow& row, const std::vector<std::string>& tags) {
 Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders) {
   std::vector<std::string> logs;
   for (const std::string& folder : folders)
-    HONE_TRY(find_logs(without_end_slash(folder), kMostLevels, logs));
+    HONE_TRY(find_logs(without_end_slash(folder), kSearchedLevels, logs));
   return logs;
 }
 

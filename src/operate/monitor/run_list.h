@@ -37,8 +37,9 @@ void add_log_lines(std::string_view text, const std::string& name, std::vector<R
 // Gives a run these tags instead of the former ones, as a line of its log. Errors: those of the store.
 Status tag_run(const RunRow& row, const std::vector<std::string>& tags);
 
-// Finds the logs in these folders and below them, four levels deep; URLs too. Errors: those of the
-// store.
+// Levels below a folder that are searched: PROJECT/runs/RUN/train.
+inline constexpr int kSearchedLevels = 4;
+// Finds the logs in these folders and below them; URLs too. Errors: those of the store.
 Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders);
 // All runs of these logs. Errors: those of the store.
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);

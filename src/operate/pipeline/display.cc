@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/core/characters.h"
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
@@ -21,11 +22,7 @@ size_t terminal_columns() {
 }
 
 // Characters of UTF-8.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
+size_t width_of(std::string_view text) { return static_cast<size_t>(count_characters(text)); }
 
 // The rows of a terminal that these lines take.
 size_t rows_of(const std::string& lines, size_t columns) {

@@ -154,7 +154,7 @@ ParityCheck check_parity(const Evaluation& recorded, const Evaluation& now,
                          const DecisionPolicy& policy) {
   const size_t rows = std::min(recorded.rows.size(), now.rows.size());
   // The rows of `now` may be drawn from those of `recorded`; ids of texts depend on all rows, and are then new.
-  std::map<std::string_view, const EvaluatedRow*> by_id;
+  std::unordered_map<std::string_view, const EvaluatedRow*> by_id;
   for (const EvaluatedRow& row : recorded.rows) by_id[row.id] = &row;
   size_t same = 0;
   double largest = 0;

@@ -1,8 +1,9 @@
 #include "operate/serve/entities.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/core/characters.h"
+#include "operate/serve/probabilities.h"
 #include "operate/serve/protocol/errors.h"
 
 namespace hone {
@@ -28,15 +29,6 @@ struct Tagged {
   std::vector<double> scores;  // of the labels, of the first token; then of the word
   size_t label = 0;
 };
-
-std::vector<double> softmax_of(std::span<const float> logits) {
-  const auto most = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-  std::vector<double> out;
-  double sum = 0;
-  for (const float x : logits) sum += out.emplace_back(std::exp(static_cast<double>(x) - most));
-  for (double& x : out) x /= sum;
-  return out;
-}
 
 size_t best_of(const std::vector<double>& scores) {
   return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
@@ -108,13 +100,14 @@ std::string text_of(const TokenLabels& t, size_t first, size_t last) {
   return std::string(t.text.substr(begin, t.spans[last].end - begin));
 }
 
-// Puts bytes in place of characters, from one end of the text to the other.
+// Characters in front of bytes, counted from the byte before.
 class Characters {
  public:
   explicit Characters(std::string_view text) : text_(text) {}
   size_t before(size_t byte) {
     if (byte < byte_) byte_ = count_ = 0;
-    for (; byte_ < byte; ++byte_) count_ += (text_[byte_] & 0xC0) != 0x80;
+    count_ += static_cast<size_t>(count_characters(text_.substr(byte_, byte - byte_)));
+    byte_ = byte;
     return count_;
   }
 
@@ -162,10 +155,6 @@ std::vector<Entity> entities_of_groups(const TokenLabels& t, const std::vector<T
 
 }  // namespace
 
-size_t characters_before(std::string_view text, size_t byte) {
-  return Characters(text).before(byte);
-}
-
 Result<EntityRules> entity_rules(const Json& parameters) {
   EntityRules rules;
   if (parameters.is_null()) return rules;
@@ -197,7 +186,7 @@ std::vector<Entity> find_entities(const TokenLabels& t, const EntityRules& rules
   std::vector<Tagged> tagged;
   for (size_t i = 0; i < t.ids.size(); ++i) {
     Tagged& one =
-        tagged.emplace_back(Tagged{i, i, softmax_of(t.logits.subspan(i * labels, labels))});
+        tagged.emplace_back(Tagged{i, i, probabilities_of(t.logits.subspan(i * labels, labels))});
     one.label = best_of(one.scores);
   }
   if (rules.strategy > EntityStrategy::simple) tagged = words_of(t, rules.strategy, tagged);

@@ -44,7 +44,4 @@ struct TokenLabels {
 };
 std::vector<Entity> find_entities(const TokenLabels& t, const EntityRules& rules);
 
-// Characters of the text in front of a byte.
-size_t characters_before(std::string_view text, size_t byte);
-
 }  // namespace hone

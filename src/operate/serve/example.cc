@@ -9,9 +9,8 @@ Json example_instance(const ServedModel& model) {
       "AACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg==";
   if (model.task() == ServedTask::image_classification) return {{"b64", kPixel}};
   if (model.task() == ServedTask::question_answering)
-    return {{"question", "When does the ferry leave?"},
-            {"context", "The ferry to Oslo leaves at nine."}};
-  if (model.task() != ServedTask::fill_mask) return "The ferry to Oslo leaves at nine.";
+    return {{"question", "When does the ferry leave?"}, {"context", kExampleText}};
+  if (model.task() != ServedTask::fill_mask) return kExampleText;
   const int32_t mask = model.tokenizer().mask_id().value_or(0);  // a masked model has one
   return "The " + model.tokenizer().decode(std::span(&mask, 1)) + " leaves at nine.";
 }

@@ -5,6 +5,9 @@
 
 namespace hone {
 
+// A text for a model of any task.
+inline constexpr const char* kExampleText = "The ferry to Oslo leaves at nine.";
+
 // An instance that `:predict` answers for this model: a text (with a mask for a masked model), a
 // question with its context, or a very small image as {"b64": "..."}.
 Json example_instance(const ServedModel& model);

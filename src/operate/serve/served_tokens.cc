@@ -1,6 +1,7 @@
 // Answers by the scores of tokens: names in a text, and answers that are parts of a context.
 #include <algorithm>
 
+#include "base/core/characters.h"
 #include "learn/answers/extracted_answer.h"
 #include "learn/generate/errors.h"
 #include "operate/serve/answer_watch.h"
@@ -63,8 +64,10 @@ std::vector<Extracted> answers_of(const ExtractedAnswer& found, std::string_view
   std::vector<Extracted> out;
   const auto add = [&](const AnswerCandidate& c) {
     const bool none = c.to <= c.from;
-    out.push_back({none ? "" : c.text, c.probability, none ? 0 : characters_before(context, c.from),
-                   none ? 0 : characters_before(context, c.to)});
+    const auto characters = [&](size_t byte) {
+      return none ? 0 : static_cast<size_t>(count_characters(context.substr(0, byte)));
+    };
+    out.push_back({none ? "" : c.text, c.probability, characters(c.from), characters(c.to)});
   };
   size_t first = found.best.size();
   if (found.chosen) first = *found.chosen;

@@ -9,6 +9,7 @@
 #include "learn/data/rows/files.h"
 #include "learn/data/shards/shard_names.h"
 #include "learn/data/shards/shards.h"
+#include "operate/monitor/run_list.h"
 #include "operate/web/image_folders.h"
 
 namespace hone {
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostListed = 500, kMostSets = 100;
-constexpr int kFolderLevels = 4, kSetLevels = 2;
+constexpr int kSetLevels = 2;
 constexpr int64_t kMostManifestBytes = 16 << 20;
 
 // Parts of names of files that hone and Transformers write beside data.
@@ -215,9 +216,9 @@ OrderedJson DataPlaces::row_settings_of(const RunRow& run) const {
 
 OrderedJson data_listing(const DataPlaces& places, const std::vector<RunRow>& runs) {
   Listing all;
-  if (const auto root = path_below(places.folder, ".")) list_below(*root, kFolderLevels, all);
+  if (const auto root = path_below(places.folder, ".")) list_below(*root, kSearchedLevels, all);
   for (const std::string& more : places.more)
-    if (const auto root = path_below(more, ".")) list_below(*root, kFolderLevels, all);
+    if (const auto root = path_below(more, ".")) list_below(*root, kSearchedLevels, all);
   return {{"sets", sets_json(places, runs)},
           {"files", names_of(places, all.files)},
           {"models", names_of(places, all.models)}};

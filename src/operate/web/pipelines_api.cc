@@ -6,6 +6,7 @@
 #include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "operate/monitor/run_list.h"
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/state.h"
@@ -16,7 +17,6 @@
 namespace hone {
 namespace {
 
-constexpr int kMostFolders = 4;  // levels below the folder
 constexpr int64_t kMostLogTail = 64 << 10, kMostResultBytes = 1 << 20,
                   kMostEvaluationBytes = 64 << 20;
 constexpr size_t kMostCounted = 100;  // runs whose steps are counted in the list
@@ -62,7 +62,7 @@ Error no_pipeline_run(const std::string& id, const std::string& folder) {
 
 Result<FoundPipeline> find_pipeline(const std::string& id, const std::string& folder) {
   std::vector<std::string> roots;
-  find_roots(folder, kMostFolders, roots);
+  find_roots(folder, kSearchedLevels, roots);
   for (const std::string& root : roots) {
     auto state = PipelineState::read(root + "/pipeline.db");
     if (!state.ok()) continue;
@@ -235,7 +235,7 @@ WebAnswer PipelinesApi::answer(const ApiRequest& request) {
       return step_log_answer(HONE_TRY(find_pipeline(request.parts[0], folder_)), request.parts[1]);
     }
     std::vector<std::string> roots;
-    find_roots(folder_, kMostFolders, roots);
+    find_roots(folder_, kSearchedLevels, roots);
     std::vector<OrderedJson> runs;
     for (const std::string& root : roots) {
       const auto state = PipelineState::read(root + "/pipeline.db");

@@ -5,6 +5,7 @@
 #include "base/store/store.h"
 #include "operate/registry/metric_interval.h"
 #include "operate/registry/policy.h"
+#include "operate/serve/example.h"
 
 namespace hone {
 namespace {
@@ -145,7 +146,7 @@ std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
                                 ? ""
                                 : " \\\n  -H \"Authorization: Bearer $HONE_API_KEY\"";
     OrderedJson instances = OrderedJson::array();
-    instances.push_back(outcome.value("example", OrderedJson("The ferry to Oslo leaves at nine.")));
+    instances.push_back(outcome.value("example", OrderedJson(kExampleText)));
     lines.push_back(fmt::format("{:<11} curl {}/v1/models/{}:predict{} \\\n  -d {}", "ask", url,
                                 model, key,
                                 shell_word(dump_json(OrderedJson{{"instances", instances}}))));

@@ -29,23 +29,19 @@ bool has_content(const std::string& place) {
   return info.ok() ? info->exists : is_url(place);
 }
 
-// Paths are those of the folder where hone was started. H3161: what they name is beside the recipe instead.
-Status check_paths(const RecipeReader& reader, const Recipe& r) {
+// Paths are those of the folder where hone was started. H3161: what they name is beside the recipe's file instead.
+Status check_paths(const RecipeReader& reader, const Recipe& r, const std::string& file) {
+  const size_t slash = file.rfind('/');
+  if (slash == std::string::npos || is_url(file)) return Ok{};
+  const std::string folder = file.substr(0, slash);
   for (const auto& [key, value] :
-       {std::pair("model_checkpoint", r.model_checkpoint), {"dataset", r.dataset}}) {
-    const std::string place = reader.place(key);  // FILE:LINE:COLUMN
-    const size_t column = place.rfind(':'), line = place.rfind(':', column - 1);
-    const std::string file = place.substr(0, line);
-    const size_t slash = file.rfind('/');
-    if (slash == std::string::npos || is_url(file) || is_url(value) || has_content(value) ||
-        !has_content(file.substr(0, slash + 1) + value))
-      continue;
-    return Error(err::kPipelineFile,
-                 fmt::format("there is no '{}' here, but beside the pipeline's file", value))
-        .at(place)
-        .todo(fmt::format("run it there: cd {} && hone pipeline run {}", file.substr(0, slash),
-                          file.substr(slash + 1)));
-  }
+       {std::pair("model_checkpoint", r.model_checkpoint), {"dataset", r.dataset}})
+    if (!is_url(value) && !has_content(value) && has_content(folder + "/" + value))
+      return Error(err::kPipelineFile,
+                   fmt::format("there is no '{}' here, but beside the pipeline's file", value))
+          .at(reader.place(key))
+          .todo(fmt::format("run it there: cd {} && hone pipeline run {}", folder,
+                            file.substr(slash + 1)));
   return Ok{};
 }
 
@@ -340,7 +336,7 @@ Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& f
   RecipeReader reader(tree);
   RecipeParts parts;
   parts.recipe = HONE_TRY(reader.read());
-  HONE_TRY(check_paths(reader, parts.recipe));
+  HONE_TRY(check_paths(reader, parts.recipe, tree.name));
   Result<RecipeTask> task = find_task(parts.recipe.task);
   if (!task.ok()) return std::move(task.error().at(reader.place("task")));
   parts.task = std::move(*task);

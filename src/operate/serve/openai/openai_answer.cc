@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "base/core/characters.h"
+
 namespace hone {
 namespace {
 
@@ -85,7 +87,7 @@ ChoiceText whole_choice(const OpenaiAsked& a, const std::string& prompt, const T
     logprobs.add_first(answer.prompt[0]);
     for (const TokenLogprobs& one : answer.prompt_logprobs) logprobs.add(one);
   }
-  if (s.echo) logprobs.set_offset(count_chars(prompt));
+  if (s.echo) logprobs.set_offset(count_characters(prompt));
   ChoiceText c;
   c.text = prompt;
   if (s.only_prompt) {
@@ -97,7 +99,7 @@ ChoiceText whole_choice(const OpenaiAsked& a, const std::string& prompt, const T
   const std::string text = cut_text(s.stops, w.text, stopped);
   ToolAnswer said = a.tools.empty() ? ToolAnswer{text, {}} : tool_answer(text, a.tools);
   for (const TokenLogprobs& one : w.logprobs) logprobs.add(one);
-  if (stopped) logprobs.cut(count_chars(prompt) + count_chars(text));
+  if (stopped) logprobs.cut(count_characters(prompt) + count_characters(text));
   c.reason = reason_of(w, said);
   c.text += said.content;
   c.calls = std::move(said.calls);
@@ -149,7 +151,7 @@ class ChoiceStream {
 
   void give(size_t i, std::string text) {
     Choice& c = choices_[i];
-    c.chars += count_chars(text);
+    c.chars += count_characters(text);
     if (c.cut.stopped()) c.logprobs.cut(c.chars);
     if (!std::exchange(c.started, true) && !a_->prompts.empty()) text = a_->prompts[0] + text;
     if (text.empty()) return;

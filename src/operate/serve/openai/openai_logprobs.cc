@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/characters.h"
 #include "base/unicode/unicode.h"
 
 namespace hone {
@@ -22,10 +23,6 @@ OrderedJson logprob_json(const Tokenizer& tokenizer, int32_t id, float logprob) 
 }
 
 }  // namespace
-
-int64_t count_chars(std::string_view bytes) {
-  return std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
 
 std::string token_text(const Tokenizer& tokenizer, int32_t id) {
   const std::string bytes = bytes_within(tokenizer, id);
@@ -48,7 +45,7 @@ void AnswerLogprobs::add_entry(Entry entry) {
   const bool special = tokenizer_->is_special(id);
   if (special && form_ == Form::tokens) return;
   entries_.push_back(std::move(entry));
-  if (!special) offset_ += count_chars(bytes_within(*tokenizer_, id));
+  if (!special) offset_ += count_characters(bytes_within(*tokenizer_, id));
 }
 
 void AnswerLogprobs::add_first(int32_t id) { add_entry({offset_, {id}, false}); }

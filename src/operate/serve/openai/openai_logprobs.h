@@ -51,7 +51,4 @@ class AnswerLogprobs {
   std::vector<Entry> entries_;
 };
 
-// Characters that begin in these bytes.
-int64_t count_chars(std::string_view bytes);
-
 }  // namespace hone

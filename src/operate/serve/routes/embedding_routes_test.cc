@@ -1,5 +1,4 @@
 // Embeddings and rerankers over HTTP, by tiny models of tests/goldens/embedding.
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -7,10 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/store/http.h"
 #include "base/unicode/base64.h"
-#include "operate/serve/inference_server.h"
-#include "operate/serve/routes/routes.h"
+#include "operate/serve/routes/asked_server_test.h"
 
 namespace hone {
 namespace {
@@ -18,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 const std::string kGoldenFolder = HONE_SOURCE_DIR "/tests/goldens/embedding/";
 
-class EmbeddingRoutes : public testing::Test {
+class EmbeddingRoutes : public AskedServer {
  protected:
   // The folder of a golden, with a tokenizer of the words w0 to w34.
   static std::string with_tokenizer(const std::string& golden) {
@@ -34,47 +31,16 @@ class EmbeddingRoutes : public testing::Test {
     return folder.string();
   }
   static void SetUpTestSuite() {
-    const ServedOptions o{.threads = 1, .batch_size = 4};
-    context_ = new ServeContext();
+    begin();
     for (const auto& [name, golden] :
          {std::pair("e", "folders/mean_normalize"), {"r", "rerank/1"}, {"c", "rerank/2"}}) {
       const std::string folder = with_tokenizer(golden);
-      auto model = ServedModel::load(name, "1", folder, o);
-      ASSERT_TRUE(model.ok()) << model.error().text();
-      context_->models.add(*model);
+      add(name, folder);
       fs::remove_all(folder);
     }
-    context_->ready = true;
-    server_ = std::move(InferenceServer::start({}, all_serve_api(), *context_).value()).release();
+    serve();
   }
-  static void TearDownTestSuite() {
-    delete server_;
-    delete context_;
-  }
-  HttpResponse post(const std::string& path, const Json& body) {
-    const std::string text = body.dump();
-    return http_
-        .send({.method = "POST",
-               .url = server_->url() + "/" + path,
-               .body = std::as_bytes(std::span(text))})
-        .value();
-  }
-  Json ask(const std::string& path, const Json& body) {
-    const HttpResponse r = post(path, body);
-    EXPECT_EQ(r.status, 200) << r.body;
-    return Json::parse(r.body, nullptr, false);
-  }
-  std::string refused(const std::string& path, const Json& body) {
-    const HttpResponse r = post(path, body);
-    EXPECT_EQ(r.status, 400) << r.body;
-    return r.body;
-  }
-  static ServeContext* context_;
-  static InferenceServer* server_;
-  HttpClient http_{{.retries = 0}};
 };
-ServeContext* EmbeddingRoutes::context_ = nullptr;
-InferenceServer* EmbeddingRoutes::server_ = nullptr;
 
 TEST_F(EmbeddingRoutes, GivesTheEmbeddingsOfSentenceTransformers) {
   const Json golden =

@@ -1,14 +1,11 @@
 // Names in texts and answers from contexts over HTTP, by the tiny models of tests/goldens/ner and tests/goldens/qa.
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 
-#include "base/store/http.h"
-#include "operate/serve/inference_server.h"
-#include "operate/serve/routes/routes.h"
+#include "operate/serve/routes/asked_server_test.h"
 
 namespace hone {
 namespace {
@@ -21,7 +18,7 @@ Json token_golden(const std::string& file) {
   return Json::parse(in, nullptr, false);
 }
 
-class TokenRoutes : public testing::Test {
+class TokenRoutes : public AskedServer {
  protected:
   // The folder of a golden as a training with these settings leaves it.
   static std::string trained(const std::string& golden, const Json& settings) {
@@ -32,13 +29,8 @@ class TokenRoutes : public testing::Test {
     std::ofstream(folder / "hone_task.json") << Json{{"task", "qa"}, {"settings", settings}};
     return folder.string();
   }
-  static void add(const std::string& name, const std::string& folder) {
-    auto model = ServedModel::load(name, "1", folder, {.threads = 1, .batch_size = 4});
-    ASSERT_TRUE(model.ok()) << model.error().text();
-    context_->models.add(*model);
-  }
   static void SetUpTestSuite() {
-    context_ = new ServeContext();
+    begin();
     Json settings{
         {"max_seq_length", 36}, {"doc_stride", 6}, {"n_best_size", 5}, {"max_answer_length", 6}};
     for (const std::string name : {"bert", "roberta"}) {
@@ -47,39 +39,17 @@ class TokenRoutes : public testing::Test {
       Json negative = settings;
       negative["version_2_with_negative"] = true;
       negative["null_score_diff_threshold"] = 0.5;
-      add("some_" + name, trained("qa/" + name, negative));
-      fs::remove_all(trained("qa/" + name, settings));
+      const std::string folder = trained("qa/" + name, negative);  // replaces the one before
+      add("some_" + name, folder);
+      fs::remove_all(folder);
     }
-    context_->ready = true;
-    server_ = std::move(InferenceServer::start({}, all_serve_api(), *context_).value()).release();
-  }
-  static void TearDownTestSuite() {
-    delete server_;
-    delete context_;
-  }
-  HttpResponse post(const std::string& path, const Json& body) {
-    const std::string text = body.dump();
-    return http_
-        .send({.method = "POST",
-               .url = server_->url() + "/" + path,
-               .body = std::as_bytes(std::span(text))})
-        .value();
-  }
-  Json ask(const std::string& path, const Json& body) {
-    const HttpResponse r = post(path, body);
-    EXPECT_EQ(r.status, 200) << r.body;
-    return Json::parse(r.body, nullptr, false);
+    serve();
   }
   Json predict(const std::string& model, const Json& instances, const Json& parameters) {
     return ask("v1/models/" + model + ":predict",
                {{"instances", instances}, {"parameters", parameters}})["predictions"];
   }
-  static ServeContext* context_;
-  static InferenceServer* server_;
-  HttpClient http_{{.retries = 0}};
 };
-ServeContext* TokenRoutes::context_ = nullptr;
-InferenceServer* TokenRoutes::server_ = nullptr;
 
 Json tensor_of(const std::string& text) {
   const Json input{{"name", "text_input"},
@@ -201,13 +171,10 @@ TEST_F(TokenRoutes, EveryModelAnswersItsExample) {
 }
 
 TEST_F(TokenRoutes, RefusesWhatIsNoQuestion) {
-  const auto refused = [&](const std::string& model, const Json& instance,
-                           const Json& parameters = {}) {
-    const HttpResponse r =
-        post("v1/models/" + model + ":predict",
-             {{"instances", Json::array({instance})}, {"parameters", parameters}});
-    EXPECT_EQ(r.status, 400) << r.body;
-    return r.body;
+  const auto refused_by = [&](const std::string& model, const Json& instance,
+                              const Json& parameters = {}) {
+    return refused("v1/models/" + model + ":predict",
+                   {{"instances", Json::array({instance})}, {"parameters", parameters}});
   };
   const auto has = [](const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
@@ -216,16 +183,17 @@ TEST_F(TokenRoutes, RefusesWhatIsNoQuestion) {
   std::string many;
   for (int i = 0; i < 40; ++i) many += "a b ";
   const Json long_question{{"question", many}, {"context", "b"}};
-  EXPECT_TRUE(has(refused("all_bert", "a text"), "a text without a question"));
-  EXPECT_TRUE(has(refused("all_bert", {{"question", "a"}}), "no text \\\"context\\\""));
-  EXPECT_TRUE(has(refused("all_bert", {{"question", "a"}, {"context", " "}}), "no text"));
-  EXPECT_TRUE(has(refused("all_bert", question, {{"top_k", 0}}), "top_k"));
-  EXPECT_TRUE(has(refused("all_bert", question, {{"doc_stride", 1}}), "no parameter 'doc_stride'"));
-  EXPECT_TRUE(has(refused("all_bert", long_question), "leaves room for"));
-  EXPECT_TRUE(has(refused("ner_bert", "a", {{"aggregation_strategy", "best"}}),
+  EXPECT_TRUE(has(refused_by("all_bert", "a text"), "a text without a question"));
+  EXPECT_TRUE(has(refused_by("all_bert", {{"question", "a"}}), "no text \\\"context\\\""));
+  EXPECT_TRUE(has(refused_by("all_bert", {{"question", "a"}, {"context", " "}}), "no text"));
+  EXPECT_TRUE(has(refused_by("all_bert", question, {{"top_k", 0}}), "top_k"));
+  EXPECT_TRUE(
+      has(refused_by("all_bert", question, {{"doc_stride", 1}}), "no parameter 'doc_stride'"));
+  EXPECT_TRUE(has(refused_by("all_bert", long_question), "leaves room for"));
+  EXPECT_TRUE(has(refused_by("ner_bert", "a", {{"aggregation_strategy", "best"}}),
                   "there is no aggregation_strategy"));
-  EXPECT_TRUE(has(refused("ner_bert", question), "labels one text"));
-  EXPECT_TRUE(has(refused("ner_bert", many + many), "the server takes"));
+  EXPECT_TRUE(has(refused_by("ner_bert", question), "labels one text"));
+  EXPECT_TRUE(has(refused_by("ner_bert", many + many), "the server takes"));
 }
 
 }  // namespace
