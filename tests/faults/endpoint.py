@@ -275,6 +275,15 @@ def check_aliases(hone, e):
     assert done.returncode == 0 and "t5:2 answers at" in done.stdout, done
     assert [d["version"] for d in e.show()["deployed"]] == [2]
     assert "endpoint    t5 answers with t5:2" in hone("models", "promote", "t5:2")
+    hone("models", "promote", "t5:1")
+    hone("models", "promote", "t5:2")
+    text = hone("models", "rollback", "t5")
+    assert "t5@champion is t5:1" in text and "still answers with t5:2 (100 %)" in text and "hone deploy t5:1" in text, text
+    hone("models", "promote", "t5:2")
+    done = subprocess.run([hone.program, "models", "rollback", "t5", "--deploy"], cwd=hone.folder, env=hone.environment,
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "t5:1 answers at" in done.stdout, done
+    assert [d["version"] for d in e.show()["deployed"]] == [1]
     assert "still" not in hone("models", "promote", "t5:1", "--alias", "staging")
 
 
