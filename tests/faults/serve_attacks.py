@@ -193,13 +193,14 @@ def statuses(server, *request):
 
 
 def memory(hone, folder):
-    body = json.dumps({"instances": ["a" * (15 * MIB)]}).encode()
-    for limit in 250, 600:
+    text = json.dumps({"instances": ["a" * (15 * MIB)]}).encode()
+    values = b'{"instances": [' + b'{"a": 1}, ' * (3 * MIB // 2) + b"1]}"
+    for body, limit in (text, 250), (text, 600), (values, 250), (values, 600):
         with Server(hone, folder, limits=[(resource.RLIMIT_AS, limit * MIB)]) as server:
             seen = statuses(server, "POST", "/v1/models/tiny:predict", body)
             demand(set(seen) <= {0, 400, 413, 500, 503}, f"statuses {seen}")
             server.alive()
-    return "12 requests of 15 MiB in 250 and 600 MiB of addresses: the server goes on"
+    return "12 requests of 15 MiB, one text or 1,500,000 values, in 250 and 600 MiB of addresses: the server goes on"
 
 
 def pages_memory(hone, folder):

@@ -25,14 +25,25 @@
 
 // Members that most files use are compiled once, in json_library.cc. (The whole class would include
 // CBOR, BSON and other formats.)
+#define HONE_JSON_PARSER(EXTERN, J, INPUT)                 \
+  EXTERN template class nlohmann::detail::lexer<J, INPUT>; \
+  EXTERN template class nlohmann::detail::parser<J, INPUT>;
 #define HONE_JSON_MEMBERS(EXTERN, J)                                                             \
   EXTERN template J::basic_json(const J&);                                                       \
   EXTERN template J::basic_json(J::initializer_list_t, bool, nlohmann::detail::value_t);         \
-  EXTERN template void J::json_value::destroy(nlohmann::detail::value_t);                        \
   EXTERN template J::json_value::json_value(nlohmann::detail::value_t);                          \
   EXTERN template std::string J::dump(int, char, bool, nlohmann::detail::error_handler_t) const; \
   EXTERN template J::reference J::operator[](std::string);                                       \
-  EXTERN template class nlohmann::detail::serializer<J>;
+  EXTERN template class nlohmann::detail::serializer<J>;                                         \
+  HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::input_stream_adapter)                            \
+  HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::iterator_input_adapter<const char*>)             \
+  HONE_JSON_PARSER(EXTERN, J, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>)
+// The library's own takes memory, for values of any depth: without memory it would end the program. hone's
+// values are at most kJsonMaxDepth deep.
+template <>
+void nlohmann::json::json_value::destroy(nlohmann::detail::value_t);
+template <>
+void nlohmann::ordered_json::json_value::destroy(nlohmann::detail::value_t);
 HONE_JSON_MEMBERS(extern, nlohmann::json)
 HONE_JSON_MEMBERS(extern, nlohmann::ordered_json)
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/core/json.h"
 #include "engine/backends/backends.h"
 #include "engine/device/interpret.h"
 #include "engine/ops/ops.h"
