@@ -7,14 +7,19 @@
 
 namespace hone {
 namespace {
+// The first of the sorted attributes that is not before `name`.
+auto place_of(auto& list, std::string_view name) {
+  return std::find_if(list.begin(), list.end(),
+                      [&](const Attrs::Named& a) { return a.first >= name; });
+}
 template <class T>
-T attr_or(const std::map<std::string, Attr, std::less<>>& map, std::string_view name, T otherwise) {
-  auto it = map.find(name);
-  if (it == map.end()) return otherwise;
+T attr_or(const Attrs& attrs, std::string_view name, T otherwise) {
+  const Attr* const found = attrs.find(name);
+  if (!found) return otherwise;
   if constexpr (std::is_same_v<T, double>) {
-    if (auto* i = std::get_if<int64_t>(&it->second)) return static_cast<double>(*i);
+    if (auto* i = std::get_if<int64_t>(found)) return static_cast<double>(*i);
   }
-  const T* value = std::get_if<T>(&it->second);
+  const T* value = std::get_if<T>(found);
   HONE_BUG_IF(!value, "attribute '{}' has another type", name);
   return *value;
 }
@@ -23,14 +28,33 @@ constexpr std::array<std::string_view, 6> kRoles{"param", "grad",     "moment",
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "update"};
 }  // namespace
 
-bool Attrs::flag(std::string_view n, bool o) const { return attr_or<bool>(map_, n, o); }
-int64_t Attrs::integer(std::string_view n, int64_t o) const { return attr_or<int64_t>(map_, n, o); }
-double Attrs::real(std::string_view n, double o) const { return attr_or<double>(map_, n, o); }
+const Attr* Attrs::find(std::string_view name) const {
+  for (const Named& a : list_)
+    if (a.first == name) return &a.second;
+  return nullptr;
+}
+void Attrs::set(std::string_view name, Attr value) {
+  const auto at = place_of(list_, name);
+  if (at != list_.end() && at->first == name)
+    at->second = std::move(value);
+  else
+    list_.insert(at, {std::string(name), std::move(value)});
+}
+void Attrs::erase(std::string_view name) {
+  const auto at = place_of(list_, name);
+  if (at != list_.end() && at->first == name) list_.erase(at);
+}
+
+bool Attrs::flag(std::string_view n, bool o) const { return attr_or<bool>(*this, n, o); }
+int64_t Attrs::integer(std::string_view n, int64_t o) const {
+  return attr_or<int64_t>(*this, n, o);
+}
+double Attrs::real(std::string_view n, double o) const { return attr_or<double>(*this, n, o); }
 std::string Attrs::text(std::string_view n, std::string o) const {
-  return attr_or<std::string>(map_, n, std::move(o));
+  return attr_or<std::string>(*this, n, std::move(o));
 }
 std::vector<int64_t> Attrs::integers(std::string_view n) const {
-  return attr_or<std::vector<int64_t>>(map_, n, {});
+  return attr_or<std::vector<int64_t>>(*this, n, {});
 }
 
 std::string_view name_of(Role r) { return kRoles[static_cast<size_t>(r)]; }

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,24 +25,29 @@ inline constexpr ValueId kNoValue = -1;
 
 using Attr = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
 
-// Attributes of one operation, sorted by name. `get` returns the default where absent.
+// Attributes of one operation, sorted by name. The getters return the default where absent. Programs are
+// copied by planning and passes, so they are in one vector: one allocation instead of one for each.
 class Attrs {
  public:
+  using Named = std::pair<std::string, Attr>;
   Attrs() = default;
-  Attrs(std::initializer_list<std::pair<const std::string, Attr>> list) : map_(list) {}
-  bool has(std::string_view name) const { return map_.find(name) != map_.end(); }
+  Attrs(std::initializer_list<Named> list) {
+    for (const Named& n : list) set(n.first, n.second);
+  }
+  const Attr* find(std::string_view name) const;  // null where absent
+  bool has(std::string_view name) const { return find(name) != nullptr; }
   bool flag(std::string_view name, bool otherwise = false) const;
   int64_t integer(std::string_view name, int64_t otherwise = 0) const;
   double real(std::string_view name, double otherwise = 0) const;
   std::string text(std::string_view name, std::string otherwise = "") const;
   std::vector<int64_t> integers(std::string_view name) const;
-  void set(const std::string& name, Attr value) { map_[name] = std::move(value); }
-  void erase(const std::string& name) { map_.erase(name); }
-  const std::map<std::string, Attr, std::less<>>& all() const { return map_; }
+  void set(std::string_view name, Attr value);
+  void erase(std::string_view name);
+  const std::vector<Named>& all() const { return list_; }
   bool operator==(const Attrs&) const = default;
 
  private:
-  std::map<std::string, Attr, std::less<>> map_;
+  std::vector<Named> list_;
 };
 
 struct Op;      // op.h

@@ -54,9 +54,8 @@ template <class T>
 const T& value_of(const NodeView& n, std::string_view name) {
   const AttrSpec* spec = n.node.op->attr(name);
   HONE_BUG_IF(!spec, "{} has no attribute '{}'", n.node.op->name, name);
-  const auto& all = n.attrs().all();
-  const auto found = all.find(name);
-  const T* value = std::get_if<T>(found == all.end() ? &spec->value : &found->second);
+  const Attr* const found = n.attrs().find(name);
+  const T* value = std::get_if<T>(found ? found : &spec->value);
   HONE_BUG_IF(!value, "{}: attribute '{}' has another type", n.node.op->name, name);
   return *value;
 }
@@ -134,10 +133,8 @@ Status check_attrs(const NodeView& n) {
 bool NodeView::flag(std::string_view attr) const { return value_of<bool>(*this, attr); }
 int64_t NodeView::integer(std::string_view attr) const { return value_of<int64_t>(*this, attr); }
 double NodeView::real(std::string_view attr) const {
-  const auto found = attrs().all().find(attr);
-  if (found != attrs().all().end())
-    if (const auto* whole = std::get_if<int64_t>(&found->second))
-      return static_cast<double>(*whole);
+  if (const Attr* const found = attrs().find(attr))
+    if (const auto* whole = std::get_if<int64_t>(found)) return static_cast<double>(*whole);
   return value_of<double>(*this, attr);
 }
 const std::string& NodeView::text(std::string_view attr) const {

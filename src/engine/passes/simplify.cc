@@ -51,9 +51,8 @@ const double* constant_of(const Program& p, ValueId v) {
   if (v == kNoValue) return nullptr;
   int32_t at = p.values[static_cast<size_t>(v)].node;
   if (at < 0 || p.nodes[static_cast<size_t>(at)].op->name != "constant") return nullptr;
-  const auto& all = p.nodes[static_cast<size_t>(at)].attrs.all();
-  auto it = all.find("value");
-  return it == all.end() ? nullptr : std::get_if<double>(&it->second);
+  const Attr* const value = p.nodes[static_cast<size_t>(at)].attrs.find("value");
+  return value ? std::get_if<double>(value) : nullptr;
 }
 
 // A value equal to the node's output 0, which replaces the node, or kNoValue.
