@@ -21,15 +21,14 @@ Result<std::string> pattern_of_format(const SchemaPart& part) {
   const std::string byte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
   const std::string label = "[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?";
   const std::string domain = label + "(\\." + label + "){1,4}";
-  if (format == "date") return std::string("^") + kDate + "$";
-  if (format == "time") return std::string("^") + kTime + "$";
-  if (format == "date-time") return std::string("^") + kDate + "T" + kTime + "$";
-  if (format == "uuid")
-    return std::string("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$");
-  if (format == "ipv4") return "^(" + byte + "\\.){3}" + byte + "$";
-  if (format == "hostname") return "^" + domain + "$";
+  if (format == "date") return fmt::format("^{}$", kDate);
+  if (format == "time") return fmt::format("^{}$", kTime);
+  if (format == "date-time") return fmt::format("^{}T{}$", kDate, kTime);
+  if (format == "uuid") return "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
+  if (format == "ipv4") return fmt::format("^({0}\\.){{3}}{0}$", byte);
+  if (format == "hostname") return fmt::format("^{}$", domain);
   if (format == "email")
-    return "^[A-Za-z0-9_+-]{1,32}(\\.[A-Za-z0-9_+-]{1,16}){0,2}@" + domain + "$";
+    return fmt::format("^[A-Za-z0-9_+-]{{1,32}}(\\.[A-Za-z0-9_+-]{{1,16}}){{0,2}}@{}$", domain);
   return schema_refused(part, fmt::format("the format '{}' is not supported", format));
 }
 
