@@ -255,9 +255,12 @@ def check_keys(hone, e):
     """An endpoint that had keys is never opened by a start without them; the key itself is not in the registry."""
     hone("endpoints", "stop", "t5")
     hone.environment["HONE_API_KEY"] = "word-of-the-test"
-    hone("deploy", "t5:1", "--json")
-    os.kill(e.pid(), signal.SIGKILL)
+    line = [l for l in hone("deploy", "t5:1").splitlines() if "Authorization" in l]
+    assert line and '-H "Authorization: Bearer $HONE_API_KEY"' in line[0], "the line to paste lets the shell fill in the key"
     del hone.environment["HONE_API_KEY"]
+    text = hone("deploy", "t5:2", status=1)
+    assert "asks for a key, and none is given" in text and "set HONE_API_KEY" in text, text
+    os.kill(e.pid(), signal.SIGKILL)
     text = hone("deploy", "t5:1", status=1)
     assert "asks for a key" in text, text
     with open(os.path.join(hone.folder, "registry.db"), "rb") as f:

@@ -132,6 +132,14 @@ size_t end_of_quoted(const std::string& text, size_t begin) {
   return std::min(end, text.size());
 }
 
+// $HONE_API_KEY: a shell fills in the secret, so a line to paste keeps it. Only names of secrets in capitals:
+// a password may begin with '$' too.
+bool is_variable_of_a_secret(const std::string& word) {
+  constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return word.size() > 1 && word[0] == '$' && word.find_first_not_of(kName, 1) == word.npos &&
+         names_a_secret(word.substr(1));
+}
+
 bool is_scheme_of_authorization(const std::string& word) {
   return word == "Bearer" || word == "bearer" || word == "Basic" || word == "basic";
 }
@@ -161,7 +169,8 @@ std::string redact_text(const std::string& text) {
     const size_t end = secret_value ? end_of_quoted(text, begin)
                                     : std::min(text.find_first_of(" \n\t\"'", begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    redacted += (next_is_secret || secret_value) && !word.empty() ? kRedacted : redacted_word(word);
+    const bool secret = (next_is_secret || secret_value) && !word.empty();
+    redacted += secret && !is_variable_of_a_secret(word) ? kRedacted : redacted_word(word);
     if (!word.empty()) {
       next_member_is = word == ":" && before_quoted && names_a_secret(before);
       const bool flag = word.starts_with("--") && word.find('=') == std::string::npos;

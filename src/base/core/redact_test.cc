@@ -18,6 +18,11 @@ TEST(Redact, KnowsFlagsVariablesAndHeaders) {
             "env HF_TOKEN=*** python x.py --hub_token *** --api-key=*** --seed 3");
   EXPECT_EQ(redact_text("curl -H 'Authorization: Bearer abc' http://h/"),
             "curl -H 'Authorization: Bearer ***' http://h/");
+  // A line to paste, whose secret the shell fills in.
+  const std::string paste = R"(-H "Authorization: Bearer $HONE_API_KEY")";
+  EXPECT_EQ(redact_text(paste), paste);
+  EXPECT_EQ(redact_text("Authorization: Bearer $ecret"), "Authorization: Bearer ***");
+  EXPECT_EQ(redact_text("Authorization: Bearer $SECRET!"), "Authorization: Bearer ***");
   EXPECT_EQ(redact_text("x=hf_abcdefghijklmnopqrstuvwxyz y:hf_abcdefghijklmnopqrstuvwxyz"),
             "x=*** y:***");
   // Nothing of these is secret.

@@ -28,6 +28,13 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
   HttpClient http({.stall_timeout_seconds = 3600, .least_rate = 0, .retries = 0});
   const HttpResponse answer = HONE_TRY(http.send(request));
   if (answer.status == 200) return Ok{};
+  if (answer.status == 401)
+    return Error(err::kDeployRefused,
+                 fmt::format("the endpoint's server asks for a key, and {}",
+                             environment("HONE_API_KEY").empty() ? "none is given"
+                                                                 : "the one given is not its key"))
+        .at(endpoint.address)
+        .todo("set HONE_API_KEY to the key that the server was started with");
   Json json;
   const bool said = !parse_json(answer.body, JsonRules{}, json) && !text_at(json, "error").empty();
   return Error(err::kDeployRefused,

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/core/clock.h"
+#include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/ranks/world.h"
 #include "learn/train/run_ranks.h"
@@ -19,13 +20,15 @@ RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& sc
   std::error_code unknown;
   info.folder = std::filesystem::current_path(unknown).string();
   info.task = task;
-  info.model = s.model_name_or_path.empty() ? s.config_name + s.model_type : s.model_name_or_path;
+  // Reporters and pages show what is here.
+  info.model = redact_text(s.model_name_or_path.empty() ? s.config_name + s.model_type
+                                                        : s.model_name_or_path);
   info.output_dir = s.output_dir;
   info.device = s.device_here();
   info.devices = s.ranks->share().ranks;
   info.batch_size = s.per_device_train_batch_size;
   info.gradient_accumulation_steps = s.gradient_accumulation_steps;
-  info.settings = schema.dump();
+  info.settings = redact_secrets(schema.dump());
   info.machine = this_machine();
   info.begun_s = system_clock().wall_seconds();
   return info;
