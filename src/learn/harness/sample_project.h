@@ -12,7 +12,7 @@ namespace hone {
 struct SampleSentence {
   std::string place, time, weather;
   std::string text() const;
-  bool is_good() const;  // of the weather
+  bool is_good() const;  // of the weather: half of them
 };
 SampleSentence sample_sentence(int i);
 

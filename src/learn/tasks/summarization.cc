@@ -46,14 +46,16 @@ PairColumnOptions summarization_wanted(const SummarizationSettings& s) {
 }
 
 SampleProject summarization_sample() {
-  return {.model = tiny_encoder_decoder(),
-          .row = [](int i) -> OrderedJson {
-            const SampleSentence s = sample_sentence(i);
-            return {{"document", s.text()},
-                    {"summary", fmt::format("A ferry to {} at {}.", s.place, s.time)}};
-          },
-          .keys = {{"document_column", "document"}, {"summary_column", "summary"}},
-          .flags = {{"max_source_length", 128}, {"max_target_length", 32}}};
+  return {
+      .model = tiny_encoder_decoder(),
+      .row = [](int i) -> OrderedJson {
+        const SampleSentence s = sample_sentence(i);
+        return {{"document", fmt::format("The ferry to {} leaves at {}.", s.place, s.time)},
+                {"summary", fmt::format("A ferry to {} at {}.", s.place, s.time)}};
+      },
+      // To copy what it reads, so small a model needs more steps than to name it.
+      .keys = {{"epochs", 100}, {"document_column", "document"}, {"summary_column", "summary"}},
+      .flags = {{"learning_rate", 0.005}, {"max_source_length", 64}, {"max_target_length", 48}}};
 }
 
 }  // namespace

@@ -69,6 +69,11 @@ void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& r
                  "--num_train_epochs");
 }
 
+// Models of less than a million parameters learn at larger rates than those that are fine-tuned.
+double largest_rate(const ModelConfig& config, const UsualRates& usual) {
+  return (parameter_count(config) < 1'000'000 ? 200 : 10) * usual.most;
+}
+
 void check_settings(const TaskSettings& s, const Schema& given, const RowLimit& limit,
                     const Pretrained& model, Findings& findings) {
   if (!s.do_eval && s.eval_strategy != "no")
@@ -85,7 +90,7 @@ void check_settings(const TaskSettings& s, const Schema& given, const RowLimit& 
   if (s.learning_rate == 0)
     findings.add(kWarning, "no_learning_rate", "nothing is learnt at a learning rate of 0",
                  "--learning_rate", fmt::format("{:g} to {:g} are usual", usual.least, usual.most));
-  else if (model.weights && s.learning_rate > 10 * usual.most)
+  else if (model.weights && s.learning_rate > largest_rate(model.config, usual))
     findings.add(kWarning, "large_learning_rate",
                  fmt::format("{:g} is a large learning rate for a trained model", s.learning_rate),
                  "--learning_rate",
