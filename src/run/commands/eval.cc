@@ -4,6 +4,7 @@
 #include "run/commands/command.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/saved_examples.h"
+#include "run/commands/slice_columns.h"
 #include "run/commands/trained_settings.h"
 #include "run/commands/training.h"
 
@@ -26,6 +27,7 @@ Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
     s.train_file.clear();
   }
   if (only.save_examples) s.example_scores = std::make_shared<ExampleScores>();
+  if (only.save_examples) HONE_TRY(find_evaluated_columns(*chosen.task, only.slice_columns));
   if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   const auto run = HONE_TRY(open_run(*chosen.task));

@@ -126,6 +126,17 @@ Status keep_slices(const std::string& folder, const ShardManifest& shards, const
   return file_store().write(slices_file(folder), dump_json(j) + "\n");
 }
 
+Status find_evaluated_columns(const Task& task, const std::vector<std::string>& columns) {
+  const std::vector<std::string>& given = task.settings->validation_file;
+  if (columns.empty() || given.empty()) return Ok{};
+  if (given.size() == 1 && is_shard_folder(given[0])) {
+    HONE_TRY(kept_columns(given[0], columns));
+    return Ok{};
+  }
+  const auto reader = HONE_TRY(open_columns(task, HONE_TRY(expand_files(given, kValidation))));
+  return find_columns(*reader, columns);
+}
+
 Result<std::vector<OrderedJson>> read_slices(const Task& task,
                                              const std::vector<std::string>& columns,
                                              const TokenRows& evaluated, size_t rows) {

@@ -19,6 +19,10 @@ Status find_columns(RowReader& rows, const std::vector<std::string>& columns);
 Status find_slice_columns(const Task& task, const LabelSources& sources,
                           const std::vector<std::string>& columns);
 
+// The same for the rows that hone eval reads: before the evaluation, which may take hours. Errors: H2109,
+// H3010 shards that do not keep a column.
+Status find_evaluated_columns(const Task& task, const std::vector<std::string>& columns);
+
 // Writes <folder>/validation/slices.json for shards of these files. Errors: H2109, H3010 files
 // whose rows are not those of the shards, those of the store.
 Status keep_slices(const std::string& folder, const ShardManifest& shards, const Task& task,
