@@ -203,7 +203,7 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
     return d;
   };
   if (in.against != nullptr && in.against->number == in.version.number)
-    return end("promote", fmt::format("{} is deployed already", in.version.reference()));
+    return end("promote", fmt::format("{} is {} already", in.version.reference(), in.alias));
   if (in.parity) {
     d.evidence["parity"] = in.parity->evidence;
     if (!in.parity->passed) return end("refuse", "parity: " + in.parity->reason);
@@ -221,7 +221,7 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
     }
     if (in.against == nullptr)
       return end("promote",
-                 fmt::format("nothing is deployed yet, and {}",
+                 fmt::format("no version is {} yet, and {}", in.alias,
                              !policy.floor ? "the policy has no floor"
                                            : fmt::format("{} {} meets the floor {}", policy.metric,
                                                          number(*value), number(*policy.floor))));

@@ -43,11 +43,12 @@ ParityCheck check_parity(const Evaluation& recorded, const Evaluation& now,
 struct DecisionInput {
   const ModelVersion& version;
   const Evaluation* evaluation = nullptr;
-  const ModelVersion* against = nullptr;  // deployed
+  const ModelVersion* against = nullptr;  // that the alias names
   const Evaluation* against_evaluation = nullptr;
   std::optional<ParityCheck> parity = {};
+  std::string alias = kChampion;
 };
-// Returns verdict, reason and evidence without recording them. Without a deployed version: promote
+// Returns verdict, reason and evidence without recording them. Without a version of the alias: promote
 // if the floor is met and parity holds. With one: promote if the whole interval of the gain is
 // above minimum_gain and no slice loses more than allowed; refuse if the whole interval is at or
 // below it, or a slice of ten rows or more certainly loses more; else hold. H3144.

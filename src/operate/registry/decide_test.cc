@@ -52,7 +52,7 @@ TEST_F(DecideTest, PromotesTheFirstThatMeetsTheFloor) {
   EXPECT_EQ(alone(R"({"metric": "rouge1"})").verdict, "promote");
   const Decision met = alone(R"({"metric": "eval_rouge1", "floor": 20})");
   EXPECT_EQ(met.verdict, "promote");
-  EXPECT_EQ(met.reason, "nothing is deployed yet, and rouge1 21.5 meets the floor 20");
+  EXPECT_EQ(met.reason, "no version is champion yet, and rouge1 21.5 meets the floor 20");
   const Decision missed = alone(R"({"metric": "rouge1", "floor": 22})");
   EXPECT_EQ(missed.verdict, "refuse");
   EXPECT_EQ(missed.reason, "rouge1 is 21.5, the floor is 22");
@@ -82,7 +82,7 @@ TEST_F(DecideTest, PromotesRefusesAndHoldsByTheInterval) {
   EXPECT_EQ(verdict(old, old, R"({"metric": "accuracy", "minimum_gain": -0.1})").verdict, "promote")
       << "as good as before is enough";
   new_.number = old_.number;
-  EXPECT_THAT(verdict(old, old, plain).reason, HasSubstr("deployed already"));
+  EXPECT_THAT(verdict(old, old, plain).reason, HasSubstr("is champion already"));
 }
 
 TEST_F(DecideTest, LooksAtSlices) {
@@ -129,6 +129,51 @@ TEST_F(DecideTest, RefusesEntitiesOfClasses) {
     rows.push_back(&r);
   }
   EXPECT_THAT(row_scores(rows, "f1").error().text(), AllOf(HasSubstr("H3144"), HasSubstr("f1")));
+}
+
+TEST_F(DecideTest, ComputesMetricsOfClassesNumbersAndNames) {
+  const auto value = [](const std::vector<OrderedJson>& scores, const std::string& metric) {
+    std::vector<EvaluatedRow> all;
+    for (const OrderedJson& s : scores) all.push_back({"d", "good", "bad", s, {}});
+    std::vector<const EvaluatedRow*> rows;
+    for (const EvaluatedRow& r : all) rows.push_back(&r);
+    const auto found = row_scores(rows, metric);
+    if (!found.ok()) return std::string(found.error().code());
+    return fmt::format("{:.4f}", (*found)->value(std::vector<int32_t>(rows.size(), 1)).value());
+  };
+  std::vector<OrderedJson> classes, numbers, names;
+  const int predicted[] = {1, 1, 0, 1, 0}, wanted[] = {1, 0, 0, 1, 1};
+  for (int i = 0; i < 5; ++i) {
+    const int right = predicted[i] == wanted[i];
+    classes.push_back({{"accuracy", right},
+                       {"nll", 0.5},
+                       {"tokens", 1},
+                       {"predicted", predicted[i]},
+                       {"wanted", wanted[i]},
+                       {"classes", 2}});
+    numbers.push_back({{"mse", 0.25 * i}, {"predicted", 1.0 * i}, {"wanted", 2.0 * i + 1}});
+    names.push_back({{"exact_match", right},
+                     {"nll", 0.5},
+                     {"tokens", 1},
+                     {"names_found", 2 * right},
+                     {"names_given", 3}});
+  }
+  EXPECT_EQ(value(classes, "f1"), "0.6667");  // 2 of 3 predicted and 2 of 3 wanted
+  EXPECT_EQ(value(classes, "matthews_correlation"), "0.1667");
+  EXPECT_EQ(value(classes, "accuracy"), "0.6000");
+  EXPECT_EQ(value(classes, "loss"), "0.5000");
+  for (const char* other : {"mse", "pearson", "precision", "average_precision"})
+    EXPECT_EQ(value(classes, other), err::kNoScore.id) << other;
+  EXPECT_EQ(value(numbers, "pearson"), "1.0000");
+  EXPECT_EQ(value(numbers, "spearmanr"), "1.0000");
+  EXPECT_EQ(value(numbers, "mse"), "0.5000");
+  EXPECT_EQ(value(numbers, "loss"), "0.5000");
+  EXPECT_EQ(value(numbers, "f1"), err::kNoScore.id);
+  EXPECT_EQ(value(names, "f1"), "0.4000");  // 3 of 5 rows, 2 times each, by 15 names
+  EXPECT_EQ(value(names, "exact_match"), "0.6000");
+  EXPECT_EQ(value(names, "accuracy"), err::kNoScore.id);
+  for (OrderedJson& of : classes) of["classes"] = 3;
+  EXPECT_EQ(value(classes, "f1"), "0.5833");  // the mean over the labels that occur
 }
 
 // The F1 of an answer is a score of its row, whatever texts it has.

@@ -17,7 +17,7 @@
 
 namespace hone {
 
-inline constexpr const char* kChampion = "champion";  // the alias of the deployed version
+inline constexpr const char* kChampion = "champion";  // the alias of the version to deploy
 
 // Times are UTC with milliseconds, "2026-05-04T12:30:05.123Z". Unknown texts are "" and unknown
 // numbers 0. Objects hold no secrets: everything written passes through redact_secrets()
@@ -74,7 +74,7 @@ struct AliasChange {
 struct Decision {
   int64_t id = 0;
   std::string model = {};
-  int64_t version = 0, against = 0;  // against: the version deployed then; 0: none
+  int64_t version = 0, against = 0;  // against: the version that the alias named then; 0: none
   std::string verdict = {};          // promote, refuse or hold
   std::string reason = {};           // a sentence
   OrderedJson evidence = OrderedJson::object();

@@ -68,7 +68,7 @@ Result<int> print_alias(const ModelsSettings& s, Registry& registry, const std::
   else
     log_info("{:<11} {}@{} is {}", s.verb == "promote" ? "promoted" : "rolled back", v.model, alias,
              v.reference());
-  // Other aliases say nothing about what is deployed.
+  // Other aliases say nothing about what users get.
   if (alias == kChampion || s.deploy)
     HONE_TRY(follow_alias(registry, v, {.deploys = s.deploy, .json = s.json}));
   return kExitDone;
@@ -109,7 +109,7 @@ Status check_models(const ModelsSettings& s) {
 
 Result<int> run_models(const std::vector<std::string>& args) {
   ModelsSettings s;
-  Schema schema("hone models", "models, their versions and which of them is deployed");
+  Schema schema("hone models", "models, their versions and their aliases");
   s.bind(schema);
   for (const char* name : {"verb", "reference", "against"}) schema.positional(name);
   if (HONE_TRY(parse_settings(schema, args, [&] { return check_models(s); })).done)

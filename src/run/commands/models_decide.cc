@@ -12,6 +12,7 @@
 #include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/models_endpoints.h"
 
 namespace hone {
 namespace {
@@ -74,12 +75,12 @@ Result<ParityCheck> parity_of(const ModelVersion& v, const Evaluation& recorded,
   return check_parity(recorded, now, policy);
 }
 
-// The deployed version on the rows of the other one.
-Result<Evaluation> rows_of_deployed(const ModelVersion& deployed, const ModelVersion& v,
+// The champion on the rows of the other version.
+Result<Evaluation> rows_of_champion(const ModelVersion& champion, const ModelVersion& v,
                                     const Evaluation& rows) {
   std::string why = "was not evaluated row by row";
-  if (!deployed.evaluation.empty()) {
-    Result<Evaluation> recorded = read_evaluation(deployed.evaluation);
+  if (!champion.evaluation.empty()) {
+    Result<Evaluation> recorded = read_evaluation(champion.evaluation);
     if (recorded.ok()) {
       const std::string differs = differing_rows(rows, *recorded);
       if (differs.empty()) return recorded;
@@ -88,11 +89,11 @@ Result<Evaluation> rows_of_deployed(const ModelVersion& deployed, const ModelVer
       why = "has lost its evaluation: " + recorded.error().what();
     }
   }
-  log_info("{:<11} {} again, which {}", "evaluating", deployed.reference(), why);
-  Evaluation again = HONE_TRY(evaluate_like(rows, deployed, 0, {}));
+  log_info("{:<11} {} again, which {}", "evaluating", champion.reference(), why);
+  Evaluation again = HONE_TRY(evaluate_like(rows, champion, 0, {}));
   if (const std::string differs = differing_rows(rows, again); !differs.empty())
     return Error(err::kExamples, fmt::format("{} and {} cannot be compared row by row: {}",
-                                             v.reference(), deployed.reference(), differs))
+                                             v.reference(), champion.reference(), differs))
         .at(rows.folder)
         .todo(
             "models with different tokenizers have different blocks of a text; compare them on "
@@ -117,23 +118,23 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
                                        : HONE_TRY(registry.versions(q.name)).back();
   const RegisteredModel model = HONE_TRY(registry.model(q.name));
   const auto alias = model.aliases.find(q.alias);
-  std::optional<ModelVersion> deployed;
-  if (alias != model.aliases.end()) deployed = HONE_TRY(registry.version(q.name, alias->second));
-  const bool compares = deployed && deployed->number != v.number;
+  std::optional<ModelVersion> champion;
+  if (alias != model.aliases.end()) champion = HONE_TRY(registry.version(q.name, alias->second));
+  const bool compares = champion && champion->number != v.number;
   if (compares && v.evaluation.empty()) return without_rows(v);
-  std::optional<Evaluation> rows, deployed_rows;
+  std::optional<Evaluation> rows, champion_rows;
   if (!v.evaluation.empty()) rows = HONE_TRY(read_evaluation(v.evaluation));
-  DecisionInput input{.version = v};
+  DecisionInput input{.version = v, .alias = q.alias};
   if (rows) input.evaluation = &*rows;
-  if (deployed) input.against = &*deployed;
-  const bool again = deployed && !compares;  // the version is deployed already
+  if (champion) input.against = &*champion;
+  const bool again = champion && !compares;  // the version is the champion already
   if (policy.parity_rows > 0 && rows && !again)
     input.parity = HONE_TRY(parity_of(v, *rows, policy));
   if (policy.parity_rows > 0 && !rows && !again)
     log_warning("{} has no saved rows of an evaluation: its files are not checked", v.reference());
   if (compares && (!input.parity || input.parity->passed)) {
-    deployed_rows = HONE_TRY(rows_of_deployed(*deployed, v, *rows));
-    input.against_evaluation = &*deployed_rows;
+    champion_rows = HONE_TRY(rows_of_champion(*champion, v, *rows));
+    input.against_evaluation = &*champion_rows;
   }
   const Decision decision = HONE_TRY(registry.record(HONE_TRY(decide(input, policy)), q.alias));
   const std::string text = dump_json(decision_json(decision), {.indent = 2}) + "\n";
@@ -142,6 +143,9 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
     print_out(dump_json(decision_json(decision)) + "\n");
   else
     log_info("{:<11} {}: {}", decision.verdict, v.reference(), decision.reason);
+  // Servers do not follow an alias by themselves.
+  if (!q.json && decision.verdict == "promote" && q.alias == kChampion)
+    HONE_TRY(follow_alias(registry, v, {}));
   return kExitDone;
 }
 
