@@ -168,7 +168,8 @@ class Scan {
                       ? fmt::format("what does not fit is cut off: raise {}, or leave out {}",
                                     files_.options.block_name, files_.options.apart_name)
                       : "they are cut into blocks",
-                  [&](RowPlace place) { return where(place); }},
+                  [&](RowPlace place) { return where(place); }, "", "",
+                  files_.options.grouping == Grouping::kRows},
                  findings_);
     const TextCounts& c = report.counts;
     const double dropped = percent_of(c.tokens_dropped, c.tokens_read);

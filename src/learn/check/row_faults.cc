@@ -92,6 +92,7 @@ void RowFaults::tell(const Telling& about, Findings& findings) const {
     if (const size_t at = id.find("rows"); at != std::string::npos && !about.side.empty())
       id.replace(at, 4, about.side);
     FindingLevel level = percent >= told.warns_from ? FindingLevel::kWarning : told.level;
+    if (i == static_cast<size_t>(RowFault::kLong) && !about.cuts) level = told.level;
     if (i == static_cast<size_t>(RowFault::kNoLabel) && seen_[i].rows == about.rows)
       level = FindingLevel::kError;  // training stops
     findings.add(level, id,

@@ -40,6 +40,7 @@ class RowFaults {
     std::function<std::string(RowPlace)> where;
     std::string when_empty = {};  // the remedy for empty rows; "": leave them out
     std::string side = {};        // of rows of two texts: "sources", "targets"
+    bool cuts = true;             // the rest of long rows is lost, not in the next block
   };
   void tell(const Telling& about, Findings& findings) const;
 

@@ -26,6 +26,7 @@ struct LabelColumns {
   std::vector<size_t> joined =
       {};  // after the first, into one text; empty: it is alone, or of a pair
   std::optional<size_t> label;
+  std::string guessed_label = {};  // its name, where it is only the last column
   std::vector<std::string> notes;  // the columns that were chosen, for the log
 };
 
