@@ -43,6 +43,8 @@ struct RowsReport {
   SplitReport train, eval;
   std::vector<SampleRow> samples;    // the first training rows
   std::optional<Tokenizer> targets;  // of pairs: the tokenizer of the samples' ids and labels
+  std::vector<std::string> metrics =
+      {};  // by which models of such rows can be compared; empty: the task's
 };
 
 // `tokenizer` may be null if the data hold ids; `config` gives the vocabulary and the head. Memory:

@@ -238,7 +238,10 @@ class ClassificationEvaluation : public EvalMetrics {
                    wanted = static_cast<double>(labels_->eval.values[at]);
       examples->add(row, {{"prediction", predicted},
                           {"reference", wanted},
-                          {"scores", {{"mse", (predicted - wanted) * (predicted - wanted)}}}});
+                          {"scores",
+                           {{"mse", (predicted - wanted) * (predicted - wanted)},
+                            {"predicted", predicted},
+                            {"wanted", wanted}}}});
       return;
     }
     const int64_t best = predicted_class(logits), wanted = labels_->eval.classes[at];
@@ -249,7 +252,10 @@ class ClassificationEvaluation : public EvalMetrics {
                         {"scores",
                          {{"accuracy", best == wanted ? 1 : 0},
                           {"nll", cross_entropy(logits, static_cast<size_t>(wanted), 0)},
-                          {"tokens", 1}}}});
+                          {"tokens", 1},
+                          {"predicted", best},
+                          {"wanted", wanted},
+                          {"classes", logits.size()}}}});
   }
 
   // The predicted names beside those that were wanted.
@@ -261,9 +267,18 @@ class ClassificationEvaluation : public EvalMetrics {
     for (const int32_t label : labels_->eval.sets[static_cast<size_t>(row)])
       wanted.push_back(names[std::to_string(label)].get<std::string>());
     const int right = predicted == wanted ? 1 : 0;
+    const auto found = std::count_if(predicted.begin(), predicted.end(), [&](const auto& name) {
+      return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+    });
     labels_->s->example_scores->add(
-        row,
-        {{"prediction", predicted}, {"reference", wanted}, {"scores", {{"exact_match", right}}}});
+        row, {{"prediction", predicted},
+              {"reference", wanted},
+              {"scores",
+               {{"exact_match", right},
+                {"nll", many_names_loss(logits, labels_->eval.sets[static_cast<size_t>(row)])},
+                {"tokens", 1},
+                {"names_found", 2 * found},
+                {"names_given", predicted.size() + wanted.size()}}}});
   }
 
   ClassificationMetrics metrics() const {
@@ -362,13 +377,15 @@ Task classification_task(std::shared_ptr<ClassificationSettings> s) {
   t.name = "classification";
   t.summary = "labels or numbers for texts and pairs of texts";
   t.metric = "accuracy";
-  t.metrics = [] { return std::vector<std::string>{"accuracy", "loss", "mse", "f1"}; };
-  t.sample = SampleProject{.model = tiny_encoder(),
-                           .row = [](int i) -> OrderedJson {
-                             const SampleSentence s = sample_sentence(i);
-                             return {{"text", s.text()}, {"label", s.is_good() ? "good" : "bad"}};
-                           },
-                           .flags = {{"max_seq_length", 128}}};
+  t.metrics = [] { return row_metrics_of_classification(); };
+  t.sample =
+      SampleProject{.model = tiny_encoder(),
+                    .row = [](int i) -> OrderedJson {
+                      const SampleSentence s = sample_sentence(i);
+                      return {{"text", fmt::format("There was {} at {}.", s.weather, s.place)},
+                              {"label", s.is_good() ? "good" : "bad"}};
+                    },
+                    .flags = {{"max_seq_length", 128}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s](ModelConfig& config) { return choose_classification_head(*s, config); };

@@ -8,6 +8,7 @@
 #include "learn/data/rows/batch.h"
 #include "learn/data/rows/selection.h"
 #include "learn/tasks/classification_data.h"
+#include "learn/tasks/classification_metrics.h"
 
 namespace hone {
 namespace {
@@ -38,6 +39,7 @@ class LabelScan {
     faults_ = {};
     LabelReader reader = HONE_TRY(open_classification(s_, sources, name));
     const size_t label = reader.columns.label.value_or(0);
+    tell_guess(name, reader.columns.guessed_label);
     named_ = named_ || s_.glue() || !sources.labels.empty() || !reader.rows->label_names().empty();
     Row row;
     while (HONE_TRY(reader.rows->next(row))) {
@@ -59,6 +61,15 @@ class LabelScan {
                   [&](RowPlace place) { return where(place); }},
                  findings_);
     return Ok{};
+  }
+
+  // A misspelt `label` would train on whatever is last.
+  void tell_guess(const char* split, const std::string& column) {
+    if (column.empty()) return;
+    findings_.add(FindingLevel::kWarning, "guessed_label_column",
+                  fmt::format("{}: there is no column 'label': the last column, '{}', is taken",
+                              split, preview(column, 40)),
+                  "", "name the column with `label_column_name`, or call it 'label'");
   }
 
   // The first training rows as they were read, with the labels of the file: also of rows whose labels
@@ -233,6 +244,9 @@ RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& req
   report.train.sequences = data->train->size();
   if (data->eval) report.eval.sequences = data->eval->size();
   check_balance(*data->train, data->map, findings);
+  report.metrics = row_metrics_of_classification(data->map.many         ? LabelKind::kMany
+                                                 : data->map.regression ? LabelKind::kNumber
+                                                                        : LabelKind::kClass);
   if (!data->map.regression) check_names(scan.bare_numbers(), model, findings);
   report.samples.clear();
   for (int64_t i = 0; i < std::min(request.samples, data->train->size()); ++i) {

@@ -4,13 +4,42 @@
 #include <cmath>
 
 namespace hone {
+namespace {
+
+void add_of_shelf(MetricInput input, std::vector<std::string>& names) {
+  for (const MetricType& type : all_metric())
+    if (type.input == input && std::find(names.begin(), names.end(), type.name) == names.end())
+      names.push_back(type.name);
+}
+
+}  // namespace
 
 std::vector<std::string> classification_metrics() {
   std::vector<std::string> names{""};
-  for (const MetricType& type : all_metric())
-    if (type.input == MetricInput::kLabel || type.input == MetricInput::kNumber)
-      names.push_back(type.name);
+  add_of_shelf(MetricInput::kLabel, names);
+  add_of_shelf(MetricInput::kNumber, names);
   return names;
+}
+
+std::vector<std::string> row_metrics_of_classification(std::optional<LabelKind> kind) {
+  std::vector<std::string> names{"loss"};
+  const auto add = [&](const char* name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  };
+  if (!kind || *kind == LabelKind::kClass) add_of_shelf(MetricInput::kLabel, names);
+  if (!kind || *kind == LabelKind::kNumber) add("mse"), add_of_shelf(MetricInput::kNumber, names);
+  if (!kind || *kind == LabelKind::kMany) add("exact_match"), add("f1");
+  return names;
+}
+
+double many_names_loss(std::span<const float> logits, std::span<const int32_t> classes) {
+  double loss = 0;
+  for (size_t c = 0; c < logits.size(); ++c) {
+    const auto x = static_cast<double>(logits[c]);
+    const bool wanted = std::binary_search(classes.begin(), classes.end(), static_cast<int32_t>(c));
+    loss += std::max(x, 0.0) - (wanted ? x : 0.0) + std::log1p(std::exp(-std::abs(x)));
+  }
+  return loss / static_cast<double>(logits.size());
 }
 
 ClassificationMetrics::ClassificationMetrics(const Kind& kind, int64_t batch_rows,
@@ -45,14 +74,11 @@ void ClassificationMetrics::add(int64_t row, float logit, float value) {
 
 void ClassificationMetrics::add(int64_t row, std::span<const float> logits,
                                 std::span<const int32_t> classes) {
-  double loss = 0;
   for (size_t c = 0; c < logits.size(); ++c) {
-    const auto x = static_cast<double>(logits[c]);
     const bool wanted = std::binary_search(classes.begin(), classes.end(), static_cast<int32_t>(c));
-    loss += std::max(x, 0.0) - (wanted ? x : 0.0) + std::log1p(std::exp(-std::abs(x)));
-    predicted_ += x > 0, expected_ += wanted, hits_ += x > 0 && wanted;
+    predicted_ += logits[c] > 0, expected_ += wanted, hits_ += logits[c] > 0 && wanted;
   }
-  loss_.add(row, loss / static_cast<double>(logits.size()), 1);
+  loss_.add(row, many_names_loss(logits, classes), 1);
   ++rows_;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "learn/metrics/loss.h"
 #include "learn/metrics/metric.h"
@@ -11,6 +12,14 @@ namespace hone {
 
 // Values of --metric_name: "", the usual ones, and the metrics of labels and of numbers.
 std::vector<std::string> classification_metrics();
+
+// The label of a row: one of the classes, a number, or any number of classes.
+enum class LabelKind { kClass, kNumber, kMany };
+// The metrics that evaluated rows give, by which models can be compared; of all kinds if none is named.
+std::vector<std::string> row_metrics_of_classification(std::optional<LabelKind> kind = {});
+
+// The mean binary cross entropy of a row's logits; classes ascending.
+double many_names_loss(std::span<const float> logits, std::span<const int32_t> classes);
 
 class ClassificationMetrics {
  public:

@@ -70,24 +70,34 @@ class OfTexts : public RowScores {
   std::string name_;
 };
 
-// Scores with the number that each row wants: correlations, and the average precision of labels 0 and 1.
-constexpr const char *kPredicted = "predicted", *kWanted = "wanted";
+// Metrics of the prediction and what was wanted of all rows: numbers, for correlations and the average
+// precision of labels 0 and 1; or labels, where rows also have their number in `classes`.
+constexpr const char *kPredicted = "predicted", *kWanted = "wanted", *kClasses = "classes";
+// Names of a row that any number of them suits, for the F1 over all rows: twice those that are right, and
+// those that are predicted plus those that are wanted.
+constexpr const char *kNamesFound = "names_found", *kNamesGiven = "names_given";
+constexpr const char* kAveragePrecision = "average_precision";
 
-class OfNumbers : public RowScores {
+class OfAllRows : public RowScores {
  public:
-  // `correlation`: a metric of the shelf; "": the average precision.
-  OfNumbers(const EvaluatedRows& rows, std::string correlation)
-      : correlation_(std::move(correlation)) {
+  OfAllRows(const EvaluatedRows& rows, std::string metric, MetricInput input)
+      : metric_(std::move(metric)), input_(input) {
     for (const EvaluatedRow* r : rows) {
       predicted_.push_back(score_at(*r, kPredicted));
       wanted_.push_back(score_at(*r, kWanted));
     }
+    if (!rows.empty() && score_at(*rows[0], kClasses) > 2) options_.average = "macro";
   }
   Result<double> value(std::span<const int32_t> times) const override {
-    if (correlation_.empty()) return precision(times);
-    const auto metric = HONE_TRY(make_metric(correlation_));
+    if (metric_ == kAveragePrecision) return precision(times);
+    const auto metric = HONE_TRY(make_metric(metric_, options_));
     for (size_t i = 0; i < predicted_.size(); ++i)
-      for (int32_t n = 0; n < times[i]; ++n) metric->add_number(predicted_[i], wanted_[i]);
+      for (int32_t n = 0; n < times[i]; ++n) {
+        if (input_ == MetricInput::kNumber)
+          metric->add_number(predicted_[i], wanted_[i]);
+        else
+          metric->add_label(static_cast<int64_t>(predicted_[i]), static_cast<int64_t>(wanted_[i]));
+      }
     return HONE_TRY(metric->values())[0].value;
   }
 
@@ -103,16 +113,27 @@ class OfNumbers : public RowScores {
     return average_precision(scores, answers);
   }
 
-  std::string correlation_;
+  std::string metric_;
+  MetricInput input_;
+  MetricOptions options_;
   std::vector<double> predicted_, wanted_;
 };
 
-// The correlation that a name such as "spearman_cosine" belongs to; "": none.
-std::string correlation_of(const std::string& name) {
-  for (const auto& [begin, metric] :
-       {std::pair("pearson", "pearson"), std::pair("spearman", "spearmanr")})
-    if (name.starts_with(begin)) return metric;
-  return "";
+// A metric of all rows by a name such as "spearman_cosine" or "f1", or null: these rows do not give it.
+std::unique_ptr<RowScores> of_all_rows(const EvaluatedRows& rows, const std::string& name) {
+  if (!all_have(rows, kPredicted) || !all_have(rows, kWanted)) return nullptr;
+  const bool labels = all_have(rows, kClasses);
+  std::string metric = name;
+  if (!labels)
+    for (const auto& [begin, of_shelf] :
+         {std::pair("pearson", "pearson"), std::pair("spearman", "spearmanr")})
+      if (name.starts_with(begin)) metric = of_shelf;
+  if (!labels && name == kAveragePrecision)
+    return std::make_unique<OfAllRows>(rows, metric, MetricInput::kNumber);
+  const MetricInput input = labels ? MetricInput::kLabel : MetricInput::kNumber;
+  const auto type = find_metric(metric);
+  if (!type.ok() || type->input != input) return nullptr;
+  return std::make_unique<OfAllRows>(rows, type->name, input);
 }
 
 // The metric of the shelf that a name belongs to; "" for means of rows.
@@ -133,27 +154,29 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
   };
   std::unique_ptr<RowScores> scores;
   const std::string corpus = corpus_metric(metric);
-  // Rows of classification have names of classes there, not of entities.
-  if (corpus == "seqeval" && all_have(rows, "accuracy"))
-    return Error(err::kNoScore,
-                 fmt::format("'{}' is not a metric of single rows of classification", metric))
-        .todo("decide by accuracy or loss");
   const bool loss = metric == "loss" || metric == "loss_per_token" || metric == "perplexity";
-  // Answers to questions have an F1 of their own, entities are counted over all rows.
-  if (corpus == "seqeval" && all_have(rows, metric))
+  // Rows of classification have names of classes there, not of entities; a row of several names has counts
+  // of them. Answers to questions have an F1 of their own, entities are counted over all rows.
+  const bool classes = all_have(rows, kClasses), many = all_have(rows, kNamesFound),
+             entities = !many && !all_have(rows, "accuracy") && !all_have(rows, kWanted);
+  if (corpus == "seqeval" && many && metric == "f1")
+    scores = std::make_unique<Ratio>(rows, kNamesFound, kNamesGiven, false);
+  else if (corpus == "seqeval" && classes)
+    scores = of_all_rows(rows, metric);
+  else if (corpus == "seqeval" && all_have(rows, metric))
     scores = std::make_unique<Ratio>(rows, metric, "", false);
-  else if (!corpus.empty() && texts())
+  else if (!corpus.empty() && texts() && (corpus != "seqeval" || entities))
     scores = std::make_unique<OfTexts>(HONE_TRY(make_metric(corpus, {.keep_examples = true})),
                                        metric == "sacrebleu" ? "bleu" : metric, rows);
   else if (all_have(rows, metric))
     scores = std::make_unique<Ratio>(rows, metric, "", false);
   else if (loss && all_have(rows, "nll") && all_have(rows, "tokens"))
     scores = std::make_unique<Ratio>(rows, "nll", "tokens", metric == "perplexity");
-  else if (all_have(rows, kPredicted) && all_have(rows, kWanted) &&
-           (metric == "average_precision" || !correlation_of(metric).empty()))
-    scores = std::make_unique<OfNumbers>(rows, correlation_of(metric));
+  else if (metric == "loss" && all_have(rows, "mse"))  // of a number it is the squared error
+    scores = std::make_unique<Ratio>(rows, "mse", "", false);
   else if (metric == "accuracy" && all_have(rows, "correct") && all_have(rows, "tokens"))
     scores = std::make_unique<Ratio>(rows, "correct", "tokens", false);
+  if (!scores) scores = of_all_rows(rows, metric);
   if (scores) return scores;
   std::vector<std::string> names;
   if (!rows.empty())

@@ -2,6 +2,8 @@
 // something would fail.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/core/error_report.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
@@ -10,6 +12,7 @@
 #include "learn/check/sample_text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/run/check_run.h"
+#include "operate/registry/errors.h"
 #include "run/commands/check_fix.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
@@ -98,6 +101,19 @@ Status check_slices(const Task& task, const Pretrained* model,
   return find_slice_columns(task, HONE_TRY(sources_of(files)), columns);
 }
 
+// The rows must give the metric that compares models: some tasks know only from their labels.
+Status check_policy_metric(const Task& task, const RowsReport& rows, const std::string& metric) {
+  const std::vector<std::string> names = rows.metrics.empty() ? task.metrics() : rows.metrics;
+  if (std::find(names.begin(), names.end(), metric) != names.end()) return Ok{};
+  const std::string near = nearest_name(metric, names);
+  return Error(
+             err::kNoScore,
+             fmt::format("the evaluation of these rows has no metric '{}' of single rows", metric))
+      .at("--policy_metric")
+      .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
+            "decide by one of " + join(names, ", "));
+}
+
 // The errors as one, for the program that started this one.
 Error error_of(const Findings& findings) {
   Error e(err::kCheckFailed,
@@ -139,6 +155,8 @@ Result<int> run_check(const std::vector<std::string>& args) {
   if (!only.slice_columns.empty() && (task.prepared || task.text))
     c.findings.passed(
         check_slices(task, opened.ok() ? &opened->model : nullptr, only.slice_columns));
+  if (!only.policy_metric.empty() && c.rows.train.rows > 0)
+    c.findings.passed(check_policy_metric(task, c.rows, only.policy_metric));
   if (task.settings->allows("special_tokens") || task.settings->allows("no_labels"))
     c.findings.allow("all_masked_rows");
   const Findings findings = in_flags(chosen->schema, c.findings);

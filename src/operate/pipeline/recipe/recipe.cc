@@ -89,7 +89,7 @@ Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
   if (!policy.contains("metric")) {
     policy["metric"] = task.metric;
     notes.push_back(
-        fmt::format("{:<11} {} must be better than that of the deployed version; "
+        fmt::format("{:<11} {} must be better than the champion's; "
                     "\"policy\" asks for more",
                     "policy", task.metric));
   }
@@ -234,7 +234,8 @@ PipelineStep check_step(const RecipeParts& parts) {
   append(step.command, training_flags(parts));
   if (parts.task.prepares) append(step.command, parts.flags.reading);
   append_slices(step.command, parts);
-  append(step.command, {"--json", "--output_dir", "${out}"});
+  append(step.command,
+         {"--policy_metric", parts.policy.metric, "--json", "--output_dir", "${out}"});
   return step;
 }
 

@@ -232,6 +232,7 @@ TEST(Recipe, SlicesReachTheStepsThatKeepThem) {
           "evaluate": {"slice_columns": ["length", "language"]})"),
                     "c.json")
           .value();
+  EXPECT_THAT(command_of(p, "check"), HasSubstr("--policy_metric"));
   for (const char* step : {"check", "preprocess", "evaluate"})
     EXPECT_THAT(command_of(p, step), HasSubstr("--slice_columns length language")) << step;
   std::string columns;
