@@ -45,6 +45,13 @@ std::string new_pipeline_run(const std::string& pipeline) {
   return fmt::format("{}-{}-{}", pipeline, time, random_letters(4));
 }
 
+// `advice`: that of the step's command, or "".
+std::string what_to_do(const std::string& advice) {
+  const std::string again = "type the same command again: steps that are done are kept";
+  if (advice.empty()) return "correct it and " + again;
+  return advice + (advice.ends_with('?') || advice.ends_with('.') ? " then " : "; then ") + again;
+}
+
 struct RunningStep {
   const PipelineStep* step = nullptr;
   Child child = {};
@@ -160,14 +167,15 @@ class PipelineRunner {
     return true;
   }
 
-  Status skip(const PipelineStep& step, const std::string& why) {
+  // `shown`: the reason on the terminal.
+  Status skip(const PipelineStep& step, const std::string& why, const std::string& shown) {
     StepRow& row = record_->rows.at(step.name);
     row.status = "skipped";
     row.message = why;
     row.result = nullptr;
     settled_.insert(step.name);
     HONE_TRY(state_->put(row));
-    display_->set(step.name, "skipped", why);
+    display_->set(step.name, "skipped", shown);
     return Ok{};
   }
 
@@ -220,16 +228,18 @@ class PipelineRunner {
 
   Status begin(const PipelineStep& step) {
     for (const std::string& need : step.needs)
-      if (record_->rows.at(need).status == "skipped")
-        return skip(step, fmt::format("{} was skipped", need));
+      if (const std::string why = need + " was skipped"; record_->rows.at(need).status == "skipped")
+        return skip(step, why, why);
     StepRow& row = record_->rows.at(step.name);
     if (!step.when.empty()) {
       const StepCondition c = HONE_TRY(parse_condition(step.when));
       const std::string left = HONE_TRY(record_->member_of(c.left));
       if (!HONE_TRY(condition_holds(c, left))) {
         const std::string reason = text_at(record_->rows.at(c.left.name).result, "reason");
-        return skip(step, fmt::format("{} says {} is {}{}", c.left.name, c.left.member, left,
-                                      reason.empty() ? "" : ": " + reason));
+        const std::string what = fmt::format("{} says {} is {}", c.left.name, c.left.member, left),
+                          why = what + (reason.empty() ? "" : ": " + reason);
+        const bool is_shown = !results_of(*pipeline_.find(c.left.name)).empty();
+        return skip(step, why, is_shown ? what : why);
       }
     }
     const std::string key = HONE_TRY(key_of(step));
@@ -333,6 +343,15 @@ class PipelineRunner {
     return text.ok() ? *text : "";
   }
 
+  // The file to read about an attempt: the log, or standard output if the attempt wrote to it alone.
+  std::string output_of(const RunningStep& r) {
+    const std::string log = record_->log_of(r.step->name),
+                      out = record_->log_of(r.step->name, ".out");
+    const auto bytes = store_.bytes(log), printed = store_.bytes(out);
+    const bool is_silent = !bytes.ok() || *bytes <= r.log_from;
+    return is_silent && printed.ok() && *printed > 0 ? out : log;
+  }
+
   Status end_badly(const RunningStep& r, int status) {
     const PipelineStep& step = *r.step;
     StepRow& row = record_->rows.at(step.name);
@@ -369,13 +388,10 @@ class PipelineRunner {
       return Ok{};
     }
     Error e(err::kStepFailed, fmt::format("step '{}' {}", step.name, why));
-    for (size_t i = 0; i < std::min<size_t>(said.size(), 12); ++i) e.at(said[i]);
-    return failed(
-        step,
-        std::move(e)
-            .at(record_->log_of(step.name))
-            .todo("correct it and type the same command again: steps that are done are kept"),
-        error);
+    const std::string advice = error ? error->remedy() : "";
+    const size_t places = said.size() - (advice.empty() ? 0 : split(advice, '\n').size());
+    for (size_t i = 0; i < std::min<size_t>(places, 12); ++i) e.at(said[i]);
+    return failed(step, std::move(e).at(output_of(r)).todo(what_to_do(advice)), error);
   }
 
   // `cause`: the error that the step's command reported.

@@ -154,12 +154,19 @@ OrderedJson step_json(const StepRow& row, const OrderedJson& node, const std::st
   return step;
 }
 
+// The file with what a step printed: its log, or its standard output if it wrote nothing to the log.
+std::string file_of_output(const FoundPipeline& found, const std::string& step) {
+  const std::string begin = fmt::format("{}/{}/logs/{}", found.root, found.run.id, step);
+  const Result<int64_t> bytes = file_store().bytes(begin + ".log");
+  return begin + (bytes.ok() && *bytes > 0 ? ".log" : ".out");
+}
+
 // The end of what a step printed, whole lines.
 Result<WebAnswer> step_log_answer(const FoundPipeline& found, const std::string& step) {
   bool known = false;
   for (const StepRow& row : HONE_TRY(found.state->steps(found.run.id))) known |= row.name == step;
   if (!known) return no_pipeline_run(found.run.id + "/" + step, found.root);
-  const std::string log = fmt::format("{}/{}/logs/{}.log", found.root, found.run.id, step);
+  const std::string log = file_of_output(found, step);
   std::string text;
   if (const Result<int64_t> bytes = file_store().bytes(log);
       bytes.ok() && *bytes > 0 && is_regular(log)) {

@@ -231,6 +231,10 @@ TEST_F(WebUiTest, PipelinesShowTheirGraphWithoutSecrets) {
       EXPECT_EQ(step.at("command")[3], "***");
     }
   EXPECT_EQ(json("/api/pipelines/first/train").at("lines")[1], kHtml);
+  // A step that writes to standard output alone.
+  put("below/runs/first/logs/tidy.log", "");
+  put("below/runs/first/logs/tidy.out", "two rows are empty\n");
+  EXPECT_EQ(json("/api/pipelines/first/tidy").at("lines")[0], "two rows are empty");
   EXPECT_EQ(ask("/api/pipelines/first/other").status, 404);
   EXPECT_EQ(ask("/api/pipelines/first/..%2f..%2fsecret").status, 400);
 }

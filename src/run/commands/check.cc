@@ -118,11 +118,13 @@ Status check_policy_metric(const Task& task, const RowsReport& rows, const std::
 Error error_of(const Findings& findings) {
   Error e(err::kCheckFailed,
           "the check found " + count_of(findings.count(FindingLevel::kError), "error"));
+  const bool is_one = findings.count(FindingLevel::kError) == 1;
   for (const Finding& f : findings.all()) {
     if (f.level != FindingLevel::kError) continue;
     e.at(fmt::format("{}: {}", f.id, f.what));
-    for (const std::string& more : {f.where, f.todo})
-      if (!more.empty()) e.at("  " + more);
+    if (!f.where.empty()) e.at("  " + f.where);
+    if (is_one) e.todo(f.todo);
+    if (!is_one && !f.todo.empty()) e.at("  " + f.todo);
   }
   return e;
 }

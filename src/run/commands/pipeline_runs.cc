@@ -13,6 +13,7 @@
 #include "operate/registry/policy.h"
 #include "run/commands/command.h"
 #include "run/commands/deciding_metric.h"
+#include "run/commands/step_results.h"
 
 namespace hone {
 namespace {
@@ -171,6 +172,8 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
                r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "",
                r.attempts > 1 ? std::to_string(r.attempts) : "", result_text(r)});
   print_table(table, how.form);
+  if (how.form.format == "text")
+    for (const StepRow& r : steps) print_out(error_of_step(r));
   return kExitDone;
 }
 

@@ -1,5 +1,6 @@
 #include "run/commands/step_results.h"
 
+#include "base/core/error_report.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
@@ -132,6 +133,13 @@ std::vector<std::string> step_results(const std::string& metric, const PipelineS
   if (c[1] == "models" && row.result.contains("version"))
     return {fmt::format("{}:{}", told("name"), told("version"))};
   return {};
+}
+
+std::string error_of_step(const StepRow& row) {
+  const OrderedJson& error = value_at(row.result, "error");
+  if (row.status != "failed" || !error.is_object()) return "";
+  const std::optional<Error> e = reported_error(dump_json(error) + "\n");
+  return e ? "\n" + e->text() + "\n" : "";
 }
 
 std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {

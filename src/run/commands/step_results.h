@@ -15,6 +15,9 @@ namespace hone {
 std::vector<std::string> step_results(const std::string& metric, const PipelineStep& step,
                                       const StepRow& row, const std::string& folder);
 
+// The error of a failed step with its places and advice, after an empty line; "" for other steps.
+std::string error_of_step(const StepRow& row);
+
 // Two lines: the command that asks the endpoint of a run, and the command that stops it. `outcome`: the
 // JSON of the run. Empty without an endpoint.
 std::vector<std::string> endpoint_lines(const OrderedJson& outcome);
