@@ -40,7 +40,7 @@ Status copy_lines(const std::string& from, const std::string& to, TextColumns& c
   int64_t line = 0;
   const auto put = [&](std::string_view text) -> Status {
     ++line;
-    if (trim(text).empty()) return Ok{};
+    if (trim(text).empty()) return writer->write("\n");  // rows stay in their lines
     OrderedJson row = HONE_TRY(parse_ordered_json(text, fmt::format("{}:{}", from, line)));
     columns.change(row);
     return writer->write(dump_json(row) + "\n");

@@ -54,6 +54,7 @@ std::string named_data(const std::string& place) {
 Status write_origin(const std::string& folder, const PulledNames& origin) {
   OrderedJson j = {{"model", origin.model}};
   if (!origin.dataset.empty()) j["dataset"] = origin.dataset;
+  for (const auto& [name, from] : origin.files) j["files"][name] = from;
   return file_store().write(folder + "/" + kOriginFile, dump_json(j) + "\n");
 }
 
@@ -80,6 +81,21 @@ std::string data_name_of(const std::string& given) {
           std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
   return names.empty() ? place : join(names, " ");
+}
+
+std::string with_pulled_files(const std::string& given, std::string text) {
+  const std::string data = without_end_slash(given);
+  if (last_part(data) != "data" || text.find(data + "/") == std::string::npos) return text;
+  const OrderedJson origin = read_members(folder_of(data) + "/" + kOriginFile);
+  const OrderedJson& files = value_at(origin, "files");
+  if (!files.is_object()) return text;
+  for (const auto& [name, from] : files.items()) {
+    if (!from.is_string() || !path_exists(from.get<std::string>())) continue;
+    const std::string copy = data + "/" + name, own = from.get<std::string>();
+    for (size_t at = 0; (at = text.find(copy, at)) != std::string::npos; at += own.size())
+      text.replace(at, copy.size(), own);
+  }
+  return text;
 }
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 // hone_origin.json; the hub's cache has them in its paths.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/core/error.h"
@@ -13,6 +14,9 @@ inline constexpr const char* kOriginFile = "hone_origin.json";
 struct PulledNames {
   std::string model = {};    // "t5-small"
   std::string dataset = {};  // "cnn_dailymail 3.0.0"
+  // The files of this machine that FOLDER/data has, line by line, under other names:
+  // "train-00000-of-00001.jsonl" -> "rows/train.jsonl".
+  std::map<std::string, std::string> files = {};
 };
 // Writes the names of FOLDER/model and FOLDER/data. Errors: those of the store.
 Status write_origin(const std::string& folder, const PulledNames& origin);
@@ -22,5 +26,8 @@ std::string model_name_of(const std::string& place);
 // The name of data: a file, a folder of files, or a folder of token shards, which names the files that
 // it was made from.
 std::string data_name_of(const std::string& place);
+// `text` with the files below `data`, which is FOLDER/data, under the names that they have where hone
+// pull copied them from, if they are still there: for a reader who corrects them.
+std::string with_pulled_files(const std::string& data, std::string text);
 
 }  // namespace hone

@@ -22,6 +22,20 @@ TEST(Origin, NamesWhatAFolderWasFilledWith) {
   EXPECT_EQ(model_name_of(pulled + "/other"), pulled + "/other");
 }
 
+TEST(Origin, NamesTheFilesThatWereCopied) {
+  const TemporaryFolder folder;
+  const std::string pulled = folder.path + "/download", own = folder.path + "/rows.jsonl",
+                    copy = pulled + "/data/train-00000-of-00001.jsonl";
+  ASSERT_TRUE(file_store().make_dirs(pulled).ok());
+  ASSERT_TRUE(write_origin(pulled, {.files = {{"train-00000-of-00001.jsonl", own}}}).ok());
+  EXPECT_EQ(with_pulled_files(pulled + "/data", "first " + copy + ":7"), "first " + copy + ":7")
+      << "it is no longer there";
+  ASSERT_TRUE(file_store().write(own, "{}\n").ok());
+  EXPECT_EQ(with_pulled_files(pulled + "/data/", copy + ":7 and " + copy + ":9"),
+            own + ":7 and " + own + ":9");
+  EXPECT_EQ(with_pulled_files("rows", "rows/train.jsonl:1"), "rows/train.jsonl:1");
+}
+
 TEST(Origin, NamesTheFilesThatShardsWereMadeFrom) {
   const TemporaryFolder folder;
   const std::string pulled = folder.path + "/download", shards = folder.path + "/preprocess";

@@ -2,6 +2,7 @@
 
 #include "base/settings/flag_names.h"
 #include "learn/data/formats/errors.h"
+#include "operate/monitor/origin.h"
 
 namespace hone {
 namespace {
@@ -20,11 +21,22 @@ std::string with_fix_command(const std::string& todo, const std::string& place) 
                      todo, plain ? file : fmt::format("'{}'", file));
 }
 
+// Flags for settings, and the user's own files for the copies of hone pull.
+std::string in_words_of_user(const Schema& schema, const std::string& text) {
+  constexpr const char* kData = "dataset_name";
+  std::string out = with_flags(schema, text);
+  if (!has_setting(schema, kData)) return out;
+  return with_pulled_files(value_text(schema.at(kData).value()), std::move(out));
+}
+
 }  // namespace
 
 Result<int> in_flags(const Schema& schema, Result<int> done) {
   if (done.ok()) return done;
-  Error error = with_flags(schema, done.error());
+  const Error& given = done.error();
+  Error error(given.error_code(), in_words_of_user(schema, given.what()));
+  for (const std::string& where : given.where()) error.at(in_words_of_user(schema, where));
+  error.todo(in_words_of_user(schema, given.remedy()));
   if (error.is(err::kNotUtf8) && !error.where().empty())
     error.todo(with_fix_command(error.remedy(), error.where()[0]));
   return error;
@@ -33,9 +45,9 @@ Result<int> in_flags(const Schema& schema, Result<int> done) {
 Findings in_flags(const Schema& schema, const Findings& findings) {
   Findings out;
   for (Finding f : findings.all()) {
-    f.what = with_flags(schema, f.what);
-    f.where = with_flags(schema, f.where);
-    f.todo = with_flags(schema, f.todo);
+    f.what = in_words_of_user(schema, f.what);
+    f.where = in_words_of_user(schema, f.where);
+    f.todo = in_words_of_user(schema, f.todo);
     if (f.id == err::kNotUtf8.id) f.todo = with_fix_command(f.todo, f.where);
     out.add(std::move(f));
   }

@@ -1,5 +1,6 @@
 // Errors and findings of data with the flags of the command: rooms of data name settings alone
-// (base/settings/flag_names.h). Text that is not UTF-8 gets a command that writes a clean copy.
+// (base/settings/flag_names.h). Files that hone pull copied have the names of the user's own. Text that
+// is not UTF-8 gets a command that writes a clean copy.
 #pragma once
 
 #include "base/settings/settings.h"

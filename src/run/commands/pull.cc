@@ -81,7 +81,14 @@ Result<std::string> fetch_objects(const std::string& url, const std::string& to)
   return file;
 }
 
-Status pull_data(const PullSettings& s, const std::string& to) {
+// Whether the copy of a file of this machine has its rows in the same lines.
+bool keeps_lines(const std::string& file, const TextColumns& columns) {
+  return path_exists(file) && !(columns.any() && to_lower(file).ends_with(".json"));
+}
+
+// Fills `own_files` with the names of the data's files of this machine.
+Status pull_data(const PullSettings& s, const std::string& to,
+                 std::map<std::string, std::string>& own_files) {
   const std::string source = to + ".source";
   HONE_TRY(file_store().remove_all(source));
   const std::string from =
@@ -93,6 +100,7 @@ Status pull_data(const PullSettings& s, const std::string& to) {
   Dataset dataset = HONE_TRY(Dataset::open(request));
   for (const std::string& note : dataset.notes()) log_info("{:<11} {}", "data", note);
   TextColumns columns(s.text_columns, s.first_text_columns);
+  const bool is_own = from == s.dataset && path_exists(from);
   HONE_TRY(appear(to, [&](const std::string& part) -> Status {
     std::vector<std::string> copied;
     for (const std::string& split : dataset.splits()) {
@@ -102,9 +110,9 @@ Status pull_data(const PullSettings& s, const std::string& to) {
         const std::string name = last_part(files[i]);
         const size_t dot = name.find('.');
         const std::string ending = dot == std::string::npos ? "" : name.substr(dot);
-        HONE_TRY(copy_data_file(
-            files[i], fmt::format("{}/{}-{:05}-of-{:05}{}", part, split, i, files.size(), ending),
-            columns));
+        const std::string copy = fmt::format("{}-{:05}-of-{:05}{}", split, i, files.size(), ending);
+        HONE_TRY(copy_data_file(files[i], part + "/" + copy, columns));
+        if (is_own && keeps_lines(files[i], columns)) own_files[copy] = files[i];
       }
       copied.push_back(
           fmt::format("{} ({} file{})", split, files.size(), files.size() == 1 ? "" : "s"));
@@ -119,8 +127,8 @@ Status pull_data(const PullSettings& s, const std::string& to) {
 }
 
 // The names that the model and the data have where they come from.
-PulledNames origin_of(const PullSettings& s) {
-  PulledNames origin{.model = redact_text(model_name_of(s.model))};
+PulledNames origin_of(const PullSettings& s, std::map<std::string, std::string> own_files) {
+  PulledNames origin{.model = redact_text(model_name_of(s.model)), .files = std::move(own_files)};
   if (s.dataset.empty()) return origin;
   origin.dataset = redact_text(data_name_of(s.dataset));
   if (!s.dataset_config_name.empty()) origin.dataset += " " + s.dataset_config_name;
@@ -146,10 +154,11 @@ Result<int> run_pull(const std::vector<std::string>& given) {
   const std::string to = without_end_slash(s.to);
   HONE_TRY(file_store().make_dirs(to));
   HONE_TRY(pull_model(s, to + "/model"));
+  std::map<std::string, std::string> own_files;
   if (!s.dataset.empty())
-    if (const Status data = pull_data(s, to + "/data"); !data.ok())
+    if (const Status data = pull_data(s, to + "/data", own_files); !data.ok())
       return with_flags(schema, data.error());
-  HONE_TRY(write_origin(to, origin_of(s)));
+  HONE_TRY(write_origin(to, origin_of(s, std::move(own_files))));
   if (s.prepare.empty()) return kExitDone;
   std::vector<std::string> words = {"--task",       s.prepare,        "--model_name_or_path",
                                     to + "/model",  "--dataset_name", to + "/data",
