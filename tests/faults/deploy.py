@@ -93,6 +93,8 @@ def main():
                 break
             time.sleep(0.1)
         assert {"1", "2"} == shared, shared
+        assert "t5:1 75%, t5:2 25%" in hone("deploy", "t5:2", "--traffic", "25")
+        assert "--serve_flags batch_sze=8" in hone("deploy", "t5:2", "--serve_flags", "batch_sze=8", status=2)
         hone("deploy", "t5:2", "--json")
         # Its weights are gone: the second version stays.
         os.remove(os.path.join(folder, "3", "model.safetensors"))

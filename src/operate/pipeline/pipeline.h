@@ -14,6 +14,7 @@
 //       when: ${steps.evaluate.eval_loss} < 3
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,7 @@ struct Pipeline {
   // The data set of a recipe, and the columns that it needs.
   std::string dataset = {}, dataset_subset = {};
   std::vector<PipelineColumn> columns = {};
+  std::map<std::string, std::string> flag_places = {};  // a flag -> where a recipe gives it
 
   const PipelineStep* find(const std::string& step) const;
 };

@@ -54,4 +54,9 @@ Findings in_flags(const Schema& schema, const Findings& findings) {
   return out;
 }
 
+std::string uncounted_argument(const std::string& place) {
+  const size_t flag = place.find("--");
+  return place.starts_with("argument ") && flag != std::string::npos ? place.substr(flag) : place;
+}
+
 }  // namespace hone

@@ -11,4 +11,8 @@ namespace hone {
 Result<int> in_flags(const Schema& schema, Result<int> done);
 Findings in_flags(const Schema& schema, const Findings& findings);
 
+// "--max_length 0" of the place "argument 17: --max_length 0", for arguments that the user did not type;
+// other places unchanged.
+std::string uncounted_argument(const std::string& place);
+
 }  // namespace hone

@@ -9,6 +9,7 @@
 #include "learn/datasets/dataset.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/runner.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/slice_columns.h"
 
 namespace hone {
@@ -16,8 +17,26 @@ namespace {
 
 constexpr double kLongestPlan = 60, kLongestCheck = 30;
 
-Status check_command(const PipelineStep& step, const std::vector<std::string>& command,
-                     const std::string& hone_program) {
+// "news.json:7:5 max_length" of "argument 17: --max_length", if the file gives the flag.
+std::string place_in_file(const Pipeline& pipeline, const std::string& where) {
+  std::string place = uncounted_argument(where);
+  if (!place.starts_with("--")) return place;
+  std::string name = place.substr(2, place.find_first_of(" =:", 2) - 2);
+  std::replace(name.begin(), name.end(), '-', '_');
+  const auto at = pipeline.flag_places.find(name);
+  return at == pipeline.flag_places.end() ? place : at->second + " " + place.substr(2);
+}
+
+// The error without its advice.
+std::optional<Error> in_words_of_file(const Pipeline& pipeline, const std::optional<Error>& error) {
+  if (!error) return error;
+  Error e(error->error_code(), error->what());
+  for (const std::string& where : error->where()) e.at(place_in_file(pipeline, where));
+  return e;
+}
+
+Status check_command(const Pipeline& pipeline, const PipelineStep& step,
+                     const std::vector<std::string>& command, const std::string& hone_program) {
   std::vector<std::string> words;
   for (const std::string& word : command)
     words.push_back(
@@ -32,15 +51,20 @@ Status check_command(const PipelineStep& step, const std::vector<std::string>& c
   const CommandOutput done = HONE_TRY(run_command(words, {.timeout_seconds = kLongestCheck}));
   if (done.status == 0) return Ok{};
   Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
-  for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
-  return std::move(e).todo("correct it; 'hone " + command[1] + " --help all' lists the flags");
+  for (const std::string& line : lines_of_failure(in_words_of_file(pipeline, done.error), done.err))
+    e.at(line);
+  const std::string advice = done.error ? done.error->remedy() : "";
+  return std::move(e).todo(
+      advice.empty() ? "correct it; 'hone " + command[1] + " --help all' lists the flags" : advice);
 }
 
 // A launcher and the command that it starts are checked by themselves.
-Status check_step_commands(const PipelineStep& step, const std::string& hone_program) {
-  HONE_TRY(check_command(step, step.command, hone_program));
+Status check_step_commands(const Pipeline& pipeline, const PipelineStep& step,
+                           const std::string& hone_program) {
+  HONE_TRY(check_command(pipeline, step, step.command, hone_program));
   const std::vector<std::string> own = unlaunched(step.command);
-  return own == step.command ? Status(Ok{}) : check_command(step, own, hone_program);
+  if (own == step.command) return Ok{};
+  return check_command(pipeline, step, own, hone_program);
 }
 
 }  // namespace
@@ -51,7 +75,7 @@ Status check_commands(const Pipeline& pipeline, const std::string& hone_program)
     for (const PipelineStep& step : pipeline.steps)
       if (step.command.size() > 1 && step.command[0] == "hone" &&
           checks == (step.command[1] == "check"))
-        HONE_TRY(check_step_commands(step, hone_program));
+        HONE_TRY(check_step_commands(pipeline, step, hone_program));
   return Ok{};
 }
 

@@ -4,6 +4,7 @@
 
 #include "learn/train/ledger.h"
 #include "run/commands/errors.h"
+#include "run/commands/in_flags.h"
 
 namespace hone {
 namespace {
@@ -55,7 +56,15 @@ Result<OrderedJson> serving_of(const std::vector<std::string>& flags) {
   }
   ServeSettings s;
   Schema schema = described_serve(s);
-  HONE_TRY(schema.parse(args, {}));
+  if (const auto parsed = schema.parse(args, {}); !parsed.ok()) {
+    const Error& wrong = parsed.error();
+    Error e(wrong.error_code(), wrong.what());
+    for (const std::string& where : wrong.where()) {
+      const std::string flag = uncounted_argument(where);
+      e.at(flag.starts_with("--") ? "--serve_flags " + flag.substr(2) : flag);
+    }
+    return std::move(e.todo(wrong.remedy()));
+  }
   for (const Setting& setting : schema.all())
     if (schema.given(setting.name) && (setting.decides.empty() || setting.secret))
       return Error(err::kMissingArgument,

@@ -355,6 +355,7 @@ Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& f
   p.dataset = parts.recipe.dataset;
   p.dataset_subset = parts.recipe.dataset_subset;
   p.columns = columns_of(reader, tree, parts);
+  p.flag_places = parts.flags.places;
   HONE_TRY(check_preprocess(parts, tree));
   p.steps = {download_step(parts), check_step(parts),    preprocess_step(parts),
              train_step(parts),    evaluate_step(parts), register_step(parts),

@@ -179,6 +179,8 @@ Status RecipeReader::check_flag(const std::string& name, const std::string& show
 Result<RecipeFlags> RecipeReader::flags(const RecipeTask& task) const {
   RecipeFlags out;
   std::map<std::string, std::string> seen;  // a setting that decides rows -> its place
+  for (const RecipeKey& key : recipe_keys())
+    if (!key.flag.empty() && given(key.name)) out.places.emplace(key.flag, place(key.name));
   for (const FlagBlock& block : kBlocks) {
     if (block.words == nullptr) continue;
     for (const auto& [key, value] : (recipe_.*block.member).items()) {
@@ -187,6 +189,7 @@ Result<RecipeFlags> RecipeReader::flags(const RecipeTask& task) const {
       std::replace(name.begin(), name.end(), '-', '_');
       HONE_TRY(check_flag(name, key, where));
       if (value.is_null()) continue;
+      out.places.emplace(name, where);
       if (name == "slice_columns") {
         append_words(out.slices, value);
         continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <variant>
 
 #include "base/settings/value.h"
@@ -35,6 +36,7 @@ struct RecipeFlags {
   std::vector<std::string> reading;  // of hone prepare
   std::vector<std::string> preprocess, train, generate, evaluate;  // the other keys of these blocks
   std::vector<std::string> slices;                                 // columns of slice_columns
+  std::map<std::string, std::string> places;  // "max_source_length" -> where it is given
 };
 
 class RecipeReader {
