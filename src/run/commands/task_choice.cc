@@ -4,7 +4,6 @@
 
 #include "base/core/text.h"
 #include "base/settings/errors.h"
-#include "base/settings/yaml.h"
 #include "learn/configs/other_config.h"
 #include "learn/tasks/presets/presets.h"
 #include "learn/tasks/tasks.h"
@@ -12,6 +11,7 @@
 #include "learn/train/errors.h"
 #include "learn/train/fsdp.h"
 #include "run/commands/command.h"
+#include "run/commands/settings_text.h"
 #include "run/commands/task_flags.h"
 #include "run/commands/task_help.h"
 
@@ -112,14 +112,13 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
   for (size_t i = 0; i < tasks.size() && file.empty(); ++i)
     file = bound(c, tasks, tasks[i], true)->schema.config_file(args);
   if (file.empty()) return AskedTask{};
-  const std::string text = HONE_TRY(read_file(file));
+  const std::string text = HONE_TRY(settings_text(c.name, file));
   if (const auto other = c.data_only ? std::nullopt : read_other_config(text, file)) {
     for (const OtherFile::Entry& entry : other->entries)
       if (entry.setting == "task") return AskedTask{"task", entry.value.get<std::string>()};
     if (!other->errors.empty()) return AskedTask{"task", "sft"};  // parse reports them all
   }
-  const Json settings =
-      HONE_TRY(to_lower(file).ends_with(".json") ? parse_json(text, file) : parse_yaml(text, file));
+  const Json settings = HONE_TRY(settings_json(text, file));
   for (const char* flag : {"task", "preset"})
     if (settings.is_object() && settings.contains(flag) && settings[flag].is_string())
       return AskedTask{flag, settings[flag].get<std::string>()};
@@ -156,6 +155,7 @@ Result<std::unique_ptr<ChosenTask>> choose_named(const TaskCommand& c,
         .todo(fmt::format("write --{} {} for {}; each {} is in hone train --help", flag_of(t),
                           t.name, t.summary, named.flag));
   auto chosen = bound(c, tasks, t, true);
+  HONE_TRY(check_is_settings(c.name, chosen->schema.config_file(args)));
   if (HONE_TRY(parse_settings(chosen->schema, args, [&] { return settle(c, *chosen); })).done) {
     chosen->task.reset();
     return chosen;

@@ -36,7 +36,7 @@ struct ChosenTask {
 // The task or preset is among the flags, in the environment or in the settings file; it decides
 // which flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203
 // no such task, or --tpu_num_cores for a command that uses one device, H2402 a task that cannot predict and --do_predict,
-// those of Schema::parse.
+// H0206 the file of a pipeline as settings file, those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
 
