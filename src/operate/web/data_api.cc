@@ -127,11 +127,15 @@ OrderedJson prepared_rows_json(const std::vector<Row>& rows,
 }  // namespace
 
 Result<std::string> DataApi::model_path(const std::string& model) {
-  std::string path;
-  if (const auto below = places_.find(model))
-    path = *below;
-  else
-    path = HONE_TRY(models_.source_of(model));
+  std::string path = places_.find(model).value_or("");
+  // A project's folder often has the name of its registered model.
+  if (path.empty() || (is_folder(path) && !is_regular(path + "/config.json"))) {
+    Result<std::string> registered = models_.source_of(model);
+    if (registered.ok())
+      path = std::move(*registered);
+    else if (path.empty())
+      return std::move(registered.error());
+  }
   if (!is_folder(path) && !is_regular(path))
     return Error(err::kWebView, fmt::format("the model '{}' is not on this machine", model))
         .at(path)

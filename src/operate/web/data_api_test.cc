@@ -1,6 +1,7 @@
 // The page Data: the runs' data sets, rows as a task's model sees them, and what is refused.
 #include "learn/data/shards/shards.h"
 #include "learn/tasks/tasks.h"
+#include "operate/registry/registry.h"
 #include "operate/web/errors.h"
 #include "operate/web/pages_test.h"
 
@@ -67,6 +68,18 @@ TEST_F(DataPage, OtherFoldersAreShownIfTheyAreNamed) {
   EXPECT_EQ(json("/api/data?file=" + url_encoded(file)).at("rows").size(), 1u);
   const OrderedJson refused = json("/api/data?file=" + url_encoded(at("secret/rows.jsonl")), 404);
   EXPECT_EQ(text_at(refused, "code"), err::kNotBelow.id);
+}
+
+TEST_F(DataPage, AProjectsFolderDoesNotHideTheModelOfItsName) {
+  put("below/rows.jsonl", "{\"text\": \"the cat\"}\n");
+  put("below/news/pipeline.json", "{}\n");
+  copy_golden("tiny_text_gpt2", "registered");
+  Result<Registry> registry = Registry::open(at("registry.db"));
+  ASSERT_TRUE(registry.ok());
+  ModelVersion v;
+  v.model = "news", v.source = at("registered"), v.hash = "sha256:1", v.task = "clm";
+  ASSERT_TRUE(registry->add_version(v).ok());
+  EXPECT_NE(seen_text("/api/data?file=rows.jsonl&model=news&task=clm"), "");
 }
 
 TEST_F(DataPage, ARowIsWhatItsTaskMakesOfIt) {
