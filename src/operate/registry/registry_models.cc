@@ -232,7 +232,7 @@ Result<ModelVersion> Registry::roll_back(const std::string& model, const std::st
                                          const std::string& reason) {
   ModelVersion now;
   HONE_TRY(db_->write([&]() -> Status {
-    HONE_TRY(aliased(model, alias));
+    now = HONE_TRY(aliased(model, alias));
     // The former versions of the alias; each rollback removes the last one.
     std::vector<int64_t> former;
     for (const AliasChange& c : HONE_TRY(alias_changes(model))) {
@@ -243,8 +243,8 @@ Result<ModelVersion> Registry::roll_back(const std::string& model, const std::st
         former.pop_back();
     }
     if (former.size() < 2)
-      return Error(err::kNoFormerVersion,
-                   fmt::format("'{}' of '{}' has named one version only", alias, model))
+      return Error(err::kNoFormerVersion, fmt::format("'{}' of '{}' has no version before {}",
+                                                      alias, model, now.reference()))
           .at(db_->shown())
           .todo(fmt::format("name the version: hone models promote {}:VERSION", model));
     HONE_TRY(put_alias(*db_, model, {alias, former[former.size() - 2], "rollback", reason, {}}));

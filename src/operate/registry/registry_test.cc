@@ -96,6 +96,10 @@ TEST_F(RegistryTest, ResolvesReferences) {
   EXPECT_THAT(resolve_model(r, "news@champ").error().text(), HasSubstr("there is champion"));
   EXPECT_THAT(resolve_model(r, "news:3").error().text(), HasSubstr("the newest one is news:2"));
   EXPECT_THAT(resolve_model(r, "news:x").error().text(), HasSubstr("H3135"));
+  ModelVersion other = version("c");
+  other.model = "mood";
+  ASSERT_TRUE(r.add_version(other).ok());
+  EXPECT_THAT(resolve_model(r, "weather").error().text(), HasSubstr("there are "));
 }
 
 TEST_F(RegistryTest, RollsBackFurtherEachTime) {
@@ -105,7 +109,8 @@ TEST_F(RegistryTest, RollsBackFurtherEachTime) {
   ASSERT_TRUE(r.set_alias("news", kChampion, 3).ok()) << "it names 3 already: no change";
   EXPECT_EQ(r.roll_back("news").value().number, 2);
   EXPECT_EQ(r.roll_back("news").value().number, 1);
-  EXPECT_THAT(r.roll_back("news").error().text(), HasSubstr("H3137"));
+  EXPECT_THAT(r.roll_back("news").error().text(),
+              AllOf(HasSubstr("H3137"), HasSubstr("no version before news:1")));
   ASSERT_TRUE(r.set_alias("news", kChampion, 3).ok());
   EXPECT_EQ(r.roll_back("news").value().number, 1);
   EXPECT_EQ(r.alias_changes("news").value().size(), 7u);

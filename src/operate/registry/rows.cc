@@ -46,7 +46,8 @@ std::string names_that_are_there(const std::string& wanted, const std::vector<st
     return fmt::format("'{}' is there", near);
   const std::vector<std::string> some(
       names.begin(), names.begin() + static_cast<long>(std::min(kMost, names.size())));
-  return fmt::format("there is {}{}", join(some, ", "), names.size() > kMost ? " ..." : "");
+  return fmt::format("there {} {}{}", names.size() == 1 ? "is" : "are", join(some, ", "),
+                     names.size() > kMost ? " ..." : "");
 }
 
 }  // namespace hone
