@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "run/commands/command.h"
+#include "run/commands/data_paths.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/saved_examples.h"
 #include "run/commands/slice_columns.h"
@@ -18,6 +19,8 @@ struct EvalOnly {
 
 Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
   TaskSettings& s = *chosen.task->settings;
+  if (s.dataset_name.empty())
+    HONE_TRY(check_data_files(s.validation_file.empty() ? s.train_file : s.validation_file));
   HONE_TRY(use_trained_settings(chosen));
   s.do_train = false;
   s.do_eval = true;

@@ -6,6 +6,7 @@
 #include "base/core/signals.h"
 #include "base/store/store.h"
 #include "run/commands/command.h"
+#include "run/commands/data_paths.h"
 #include "run/commands/errors.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/trained_settings.h"
@@ -40,6 +41,9 @@ Result<int> predict(ChosenTask& chosen, const PredictOnly& only) {
   if (s.output_dir.empty())
     return Error(err::kMissingArgument, "hone predict is given no folder for the predictions")
         .todo("name one with --output_dir");
+  if (s.dataset_name.empty() && has_setting(chosen.schema, "test_file"))
+    HONE_TRY(
+        check_data_files(chosen.schema.at("test_file").value().get<std::vector<std::string>>()));
   HONE_TRY(use_trained_settings(chosen));
   HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();

@@ -7,6 +7,7 @@
 #include "learn/data/shards/shards.h"
 #include "learn/harness/shard_cache.h"
 #include "run/commands/command.h"
+#include "run/commands/data_paths.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/prepare_text.h"
 #include "run/commands/prepare_workers.h"
@@ -65,6 +66,9 @@ Result<int> prepare(const Task& task, const PrepareOnly& s, const std::vector<st
   settings.model_revision = s.model_revision;
   settings.cache_dir = s.cache_dir;
   settings.token = s.token;
+  if (settings.dataset_name.empty())
+    for (const auto* files : {&settings.train_file, &settings.validation_file})
+      HONE_TRY(check_data_files(*files));
   OpenOptions open = open_options(s);
   open.need_weights = false;
   open.need_tokenizer = false;

@@ -12,6 +12,7 @@
 #include "learn/pretrained/weights.h"
 #include "learn/train/best_model.h"
 #include "learn/train/update.h"
+#include "run/commands/data_paths.h"
 #include "run/commands/errors.h"
 
 namespace hone {
@@ -152,6 +153,7 @@ Result<OpenedModel> open_for_training(const Task& task, bool need_weights) {
 }
 
 Result<std::unique_ptr<TaskRun>> open_run(const Task& task) {
+  HONE_TRY(check_data_files(*task.settings));
   OpenedModel opened = HONE_TRY(open_for_training(task));
   HONE_TRY(check_sizes(opened.model));
   return TaskRun::open(task, std::move(opened.model), opened.from_scratch);

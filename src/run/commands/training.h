@@ -16,7 +16,7 @@ struct OpenedModel {
 // H0211 for weights in few bits without an adapter, H0202 for a pattern of ranks without a number, H0203 for an unknown
 // --init_lora_weights.
 Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true);
-// The run of that model, its data read and its memory taken. H2282, before that, for all weights
+// The run of that model, its data read and its memory taken. H2101 for a missing data file, H2282, before that, for all weights
 // that are missing or whose sizes differ from the config; the head may still differ.
 Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 
