@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/core/clock.h"
@@ -169,9 +170,16 @@ Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& 
   std::vector<RunRow> rows = HONE_TRY(find_runs(folders));
   const std::string log = without_end_slash(run) + "/" + kRunLogFile;
   if (HONE_TRY(file_store().exists(log))) rows = runs_in_log(HONE_TRY(file_store().read(log)), log);
-  for (auto row = rows.rbegin(); row != rows.rend(); ++row)
-    if (row->log == log || text_at(row->run, "id") == run || text_at(row->run, "name") == run)
-      return std::move(*row);
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    const bool by_name = text_at(row->run, "name") == run;
+    if (row->log != log && text_at(row->run, "id") != run && !by_name) continue;
+    std::set<std::string> others;
+    for (const RunRow& other : rows)
+      if (by_name && other.log != row->log && text_at(other.run, "name") == run)
+        others.insert(other.log);
+    row->namesakes = std::ssize(others);
+    return std::move(*row);
+  }
   return Error(err::kNoRun, fmt::format("no run has the id, name or folder '{}'", run))
       .at(join(folders, " "))
       .todo(rows.empty() ? "name a folder that holds runs by --folder"

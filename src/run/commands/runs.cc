@@ -1,4 +1,6 @@
 // hone runs VERB ...: the runs that have a log in their output folder, and those of the registry.
+#include <set>
+
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
@@ -61,6 +63,12 @@ TextTable table_of_runs(const std::vector<RunRow>& rows) {
   for (const RunRow& row : rows) of_rows.push_back(metric_of_run(row));
   MetricColumns metrics = metric_columns(of_rows);
   std::vector<Column> columns = run_columns();
+  // Only the id tells runs of one name apart.
+  std::set<std::string> names;
+  for (const RunRow& row : rows) names.insert(text_at(row.run, "name"));
+  if (names.size() < rows.size())
+    for (Column& column : columns)
+      if (column.name == "id") column.priority = 0;
   columns.insert(columns.begin() + 1, metrics.columns.begin(), metrics.columns.end());
   TextTable table(columns);
   const double now_s = system_clock().wall_seconds();
@@ -87,7 +95,7 @@ Result<int> list_runs(const RunsSettings& s) {
 }
 
 Result<int> show_run(const RunsSettings& s) {
-  const RunRow row = HONE_TRY(find_run(s.run, {s.folder}));
+  const RunRow row = HONE_TRY(found_run(s.run, s.folder));
   if (is_json(s)) {
     print_out(dump_json(row_json(row), {.indent = 2}) + "\n");
     return kExitDone;
@@ -125,7 +133,7 @@ std::string printed_line(const std::string& line, const std::string& id, bool& e
 }
 
 Result<int> print_logs(const RunsSettings& s) {
-  const RunRow row = HONE_TRY(find_run(s.run, {s.folder}));
+  const RunRow row = HONE_TRY(found_run(s.run, s.folder));
   const std::string id = text_at(row.run, "id");
   install_stop_handlers();
   bool ended = false, first = true;

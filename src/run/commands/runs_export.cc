@@ -9,9 +9,18 @@
 
 namespace hone {
 
+Result<RunRow> found_run(const std::string& run, const std::string& folder) {
+  RunRow row = HONE_TRY(find_run(run, {folder}));
+  if (row.namesakes > 0)
+    log_info(
+        "{:<11} {}, the newest of {} runs named '{}': {}; name another one by its id or folder",
+        "chosen", text_at(row.run, "id"), row.namesakes + 1, run, row.log);
+  return row;
+}
+
 Result<int> export_run(const std::string& run, const std::string& folder,
                        const std::string& output) {
-  const RunRow row = HONE_TRY(find_run(run, {folder}));
+  const RunRow row = HONE_TRY(found_run(run, folder));
   RunDocumentOptions options;
   options.error_page = [](const std::string& code) { return std::string(error_page(code)); };
   options.version = version();
@@ -24,7 +33,7 @@ Result<int> export_run(const std::string& run, const std::string& folder,
 
 Result<int> tag_run_by_name(const std::string& run, const std::string& folder,
                             const std::vector<std::string>& tags) {
-  const RunRow row = HONE_TRY(find_run(run, {folder}));
+  const RunRow row = HONE_TRY(found_run(run, folder));
   HONE_TRY(tag_run(row, tags));
   log_info("{:<11} {}: {}", "tagged", text_at(row.run, "id"),
            tags.empty() ? "no tags" : join(tags, ", "));
@@ -32,7 +41,7 @@ Result<int> tag_run_by_name(const std::string& run, const std::string& folder,
 }
 
 Result<int> print_tags(const std::string& run, const std::string& folder) {
-  const RunRow row = HONE_TRY(find_run(run, {folder}));
+  const RunRow row = HONE_TRY(found_run(run, folder));
   for (const std::string& tag : row.tags) print_out(tag + "\n");
   return kExitDone;
 }
