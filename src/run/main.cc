@@ -27,16 +27,22 @@ const Command* find_command(const std::vector<Command>& all, const std::string& 
   return nullptr;
 }
 
-Error unknown_command(const std::vector<Command>& all, const std::string& word) {
+// `is_topic`: of hone help.
+Error unknown_command(const std::vector<Command>& all, const std::string& word, bool is_topic) {
   std::vector<std::string> names = {"help"};
   for (const Command& c : all) {
     names.push_back(c.name);
     names.insert(names.end(), c.aliases.begin(), c.aliases.end());
   }
   const std::string near = nearest_name(word, names);
-  return Error(err::kUnknownCommand, fmt::format("hone has no command '{}'", word))
-      .todo((near.empty() ? std::string() : fmt::format("did you mean 'hone {}'? ", near)) +
-            "'hone help' lists them all");
+  const char* begin = is_topic ? "hone help" : "hone";
+  return Error(err::kUnknownCommand,
+               fmt::format("{} has no {} '{}'", begin, is_topic ? "topic" : "command", word))
+      .todo((near.empty() ? std::string() : fmt::format("did you mean '{} {}'? ", begin, near)) +
+            (is_topic
+                 ? "topics are commands, their verbs and the codes of errors: 'hone help' lists "
+                   "them; 'hone train --task TASK --help' describes a task, and docs/ the rest"
+                 : "'hone help' lists them all"));
 }
 
 Result<int> dispatch(std::vector<std::string> args) {
@@ -52,7 +58,8 @@ Result<int> dispatch(std::vector<std::string> args) {
     print_out(fmt::format("hone {}\n", version()));
     return kExitDone;
   }
-  if (word == "help" || word == "--help" || word == "-h") {
+  const bool is_topic = word == "help" || word == "--help" || word == "-h";
+  if (is_topic) {
     if (!is_about_command(args)) return help_without_command(all, args);
     word = args[0];
     args[0] = "--help";  // a verb or `all` follows
@@ -61,7 +68,7 @@ Result<int> dispatch(std::vector<std::string> args) {
     if (c == '-') c = '_';
   }
   const Command* command = find_command(all, word);
-  if (command == nullptr) return unknown_command(all, word);
+  if (command == nullptr) return unknown_command(all, word, is_topic);
   return command->run(args);
 }
 
