@@ -188,7 +188,11 @@ void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& 
   if (!match) return reply->refuse({404, "there is nothing at " + request.path});
   reply->record().of(*match->api);
   if (!match->allowed.empty())
-    return reply->refuse({405, "only " + match->allowed, "", {{"Allow", match->allowed}}});
+    return reply->refuse(
+        {405,
+         fmt::format("this path takes no {}: send it with {}", request.method, match->allowed),
+         "",
+         {{"Allow", match->allowed}}});
   if (const auto unread = unread_form(request)) return reply->refuse(*unread);
   RouteCall call{std::move(request), match->names, reply, context_};
   const std::string id = reply->record().id();

@@ -99,7 +99,10 @@ struct WebUi::Impl {
   // On the server's thread: what is in memory is answered, the rest waits for a worker.
   void take(WebRequest request, std::shared_ptr<WebReply> reply) {
     if (!from_here(request))
-      return send(*reply, web_error(403, "requests of other sites are not answered"));
+      return send(*reply, web_error(403,
+                                    "requests of other sites are not answered; those of programs "
+                                    "need the address of hone ui as Host and, with a body, "
+                                    "Content-Type: application/json"));
     if (!request.path.starts_with("/api/")) {
       if (request.method != "GET" && request.method != "HEAD")
         return send(*reply, web_error(405, "pages are read with GET"));
@@ -155,7 +158,8 @@ struct WebUi::Impl {
     if (name == "endpoint") return pass_on(r, proxy, {parts->begin() + 2, parts->end()}, reply);
     if (name == "endpoints" && parts->size() > 3)
       return pass_to_registered(r, (*parts)[2], {parts->begin() + 3, parts->end()}, reply);
-    if (r.method != "GET" && r.method != "HEAD") return send(reply, web_error(405, "use GET"));
+    if (r.method != "GET" && r.method != "HEAD")
+      return send(reply, web_error(405, "this route is read with GET"));
     ApiRequest request{{parts->begin() + 2, parts->end()}, *query};
     if (name == "runs") return send(reply, runs.answer(request));
     if (name == "errors") return send(reply, error_page(request));
@@ -185,7 +189,8 @@ struct WebUi::Impl {
     const std::string path = join(route, "/");
     if (path.empty() || path.find_first_of("?#\\ \r\n%") != std::string::npos)
       return send(reply, web_error(400, "name a route of the endpoint"));
-    if (r.method != "GET" && r.method != "POST") return send(reply, web_error(405, "GET or POST"));
+    if (r.method != "GET" && r.method != "POST")
+      return send(reply, web_error(405, "ask an endpoint with GET or POST"));
     to.pass(r, path, reply, ends);
   }
 

@@ -270,6 +270,9 @@ TEST_F(WebUiTest, OtherSitesAreRefused) {
   EXPECT_EQ(
       ask("/api/endpoint/v1/completions", {{"content-type", "text/plain"}}, "POST", body).status,
       403);
+  const HttpResponse plain =
+      ask("/api/endpoint/v1/completions", {{"content-type", "text/plain"}}, "POST", body);
+  EXPECT_NE(plain.body.find("application/json"), std::string::npos);
   HttpHeaders other = type;
   other["origin"] = "https://evil.example";
   EXPECT_EQ(ask("/api/endpoint/v1/completions", other, "POST", body).status, 403);

@@ -435,6 +435,7 @@ TEST_F(ServeRoutes, TensorsThatComeAnotherWayGetWhatHttpGives) {
 TEST_F(ServeRoutes, OtherMethodsAndPathsAreRefused) {
   EXPECT_EQ(get("/v1/completions").status, 405);
   EXPECT_EQ(get("/v1/completions").header("allow"), "POST");
+  EXPECT_NE(get("/v1/completions").body.find("send it with POST"), std::string::npos);
   EXPECT_EQ(get("/v1/projects/p/locations/l/endpoints/123:predict").status, 405);
   EXPECT_EQ(post("/healthz", "").status, 405);
   EXPECT_EQ(post("/healthz", "").header("allow"), "GET");
