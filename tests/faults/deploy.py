@@ -124,7 +124,8 @@ def main():
         assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"
         again = hone("deploy", "t5:2", "--serve_flags", "batch_size=4", "max_length=64", "threads=1", "--json")
         assert again["endpoint"] == endpoint and ask(again["url"], "/readyz")["endpoint"] == endpoint
-        hone("endpoints", "stop", "t5")
+        assert "stopped" in hone("endpoints", "stop", "t5")
+        assert "t5 had none" in hone("endpoints", "stop", "t5")
         assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"
         # A server that cannot load: told with its log.
         assert "H3022" in hone("deploy", "t5:3", "--json", status=1)

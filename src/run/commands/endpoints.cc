@@ -16,7 +16,7 @@ struct EndpointsSettings {
 std::string deployed_text(const Endpoint& e) {
   std::string text;
   for (const DeployedModel& d : e.deployed)
-    text += fmt::format("{}{}:{} {} %", text.empty() ? "" : ", ", d.model, d.version, d.traffic);
+    text += fmt::format("{}{}:{} {}%", text.empty() ? "" : ", ", d.model, d.version, d.traffic);
   return text;
 }
 
@@ -37,8 +37,12 @@ OrderedJson endpoint_json(const Endpoint& e) {
 }
 
 Status stop_endpoint(const EndpointsSettings& s, Registry& registry, const Endpoint& e) {
+  const bool had_server = look_at_server(e).alive || !e.server.awaited.empty();
   HONE_TRY(end_server(registry, e, s.wait));
-  log_info("{:<11} {}", "stopped", e.display_name);
+  if (had_server)
+    log_info("{:<11} {}", "stopped", e.display_name);
+  else
+    log_info("{:<11} {} had none", "no server", e.display_name);
   return Ok{};
 }
 
