@@ -343,7 +343,8 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
       s->source_tokens = cuts ? limit : 0;
       rest.erase(t);
     }
-    HONE_TRY(apply_request_json(s->config, rest, "parameters"));
+    // OpenAI's requests have their settings beside the prompt.
+    HONE_TRY(apply_request_json(s->config, rest, query.form ? "the body" : "parameters"));
     if (query.form) HONE_TRY(read_form(s->config, *query.form));
     HONE_TRY(check_generation(s->config, model_.config.vocab));
   }

@@ -436,6 +436,8 @@ TEST_F(ServeRoutes, OtherMethodsAndPathsAreRefused) {
   EXPECT_EQ(get("/v1/completions").status, 405);
   EXPECT_EQ(get("/v1/completions").header("allow"), "POST");
   EXPECT_NE(get("/v1/completions").body.find("send it with POST"), std::string::npos);
+  const auto typo = post("/v1/completions", R"({"model": "gpt2", "prompt": "a", "tempratur": 1})");
+  EXPECT_NE(typo.body.find("'tempratur' (the body)"), std::string::npos) << typo.body;
   EXPECT_EQ(get("/v1/projects/p/locations/l/endpoints/123:predict").status, 405);
   EXPECT_EQ(post("/healthz", "").status, 405);
   EXPECT_EQ(post("/healthz", "").header("allow"), "GET");
