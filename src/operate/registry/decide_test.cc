@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "learn/metrics/bootstrap.h"
+#include "operate/registry/errors.h"
 #include "operate/registry/row_scores.h"
 
 namespace hone {
