@@ -253,8 +253,11 @@ def check_loading(hone, folder):
 
 def check_keys(hone, e):
     """An endpoint that had keys is never opened by a start without them; the key itself is not in the registry."""
-    hone("endpoints", "stop", "t5")
+    hone("deploy", "t5:1", "--json")
     hone.environment["HONE_API_KEY"] = "word-of-the-test"
+    text = hone("deploy", "t5:1", status=1)
+    assert "H3023" in text and "asks for no key" in text and "--take_over" in text, text
+    hone("endpoints", "stop", "t5")
     line = [l for l in hone("deploy", "t5:1").splitlines() if "Authorization" in l]
     assert line and '-H "Authorization: Bearer $HONE_API_KEY"' in line[0], "the line to paste lets the shell fill in the key"
     del hone.environment["HONE_API_KEY"]

@@ -378,14 +378,14 @@ Task classification_task(std::shared_ptr<ClassificationSettings> s) {
   t.summary = "labels or numbers for texts and pairs of texts";
   t.metric = "accuracy";
   t.metrics = [] { return row_metrics_of_classification(); };
-  t.sample =
-      SampleProject{.model = tiny_encoder(),
-                    .row = [](int i) -> OrderedJson {
-                      const SampleSentence s = sample_sentence(i);
-                      return {{"text", fmt::format("There was {} at {}.", s.weather, s.place)},
-                              {"label", s.is_good() ? "good" : "bad"}};
-                    },
-                    .flags = {{"max_seq_length", 128}}};
+  t.sample = SampleProject{
+      .model = tiny_encoder(),
+      .row = [](int i) -> OrderedJson {
+        const SampleSentence s = sample_sentence(i);
+        return {{"text", fmt::format("At {} there was {} at {}.", s.time, s.weather, s.place)},
+                {"label", s.is_good() ? "good" : "bad"}};
+      },
+      .flags = {{"max_seq_length", 128}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s](ModelConfig& config) { return choose_classification_head(*s, config); };

@@ -50,7 +50,8 @@ SampleProject summarization_sample() {
       .model = tiny_encoder_decoder(),
       .row = [](int i) -> OrderedJson {
         const SampleSentence s = sample_sentence(i);
-        return {{"document", fmt::format("The ferry to {} leaves at {}.", s.place, s.time)},
+        return {{"document",
+                 fmt::format("In {}, the ferry to {} leaves at {}.", s.weather, s.place, s.time)},
                 {"summary", fmt::format("A ferry to {} at {}.", s.place, s.time)}};
       },
       // To copy what it reads, so small a model needs more steps than to name it.

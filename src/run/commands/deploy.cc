@@ -57,6 +57,11 @@ Status check_same(const Endpoint& e, const OrderedJson& given) {
         .at(e.address)
         .todo("leave the flag out, or add --take_over: another server takes its place");
   }
+  if (!environment("HONE_API_KEY").empty() && !e.serving.value(kNeedsKey, false))
+    return Error(err::kDeployDiffers,
+                 fmt::format("the server of '{}' asks for no key", e.display_name))
+        .at("HONE_API_KEY")
+        .todo("add --take_over: another server takes its place and asks for it; or unset it");
   return Ok{};
 }
 

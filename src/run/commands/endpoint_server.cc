@@ -41,7 +41,11 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
                fmt::format("the endpoint's server does not take {}:{}: {}", version.model,
                            version.version, said ? text_at(json, "error") : answer.body))
       .at(endpoint.address)
-      .todo("the versions deployed before are still served; correct the model and deploy again");
+      .todo(
+          answer.status == 503
+              ? "the versions deployed before are still served; wait some seconds and deploy again"
+              : "the versions deployed before are still served; correct the model and deploy "
+                "again");
 }
 
 Json example_of_model(const Endpoint& endpoint, const std::string& model) {

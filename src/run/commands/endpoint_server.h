@@ -12,6 +12,8 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
 Json example_of_model(const Endpoint& endpoint, const std::string& model);
 // The variable with EndpointServer::awaited for a server that is started.
 inline constexpr const char* kAwaitedVariable = "HONE_AWAITED_SERVER";
+// Among the settings that an endpoint keeps: whether its server asks for a key. No setting, and no key.
+inline constexpr const char* kNeedsKey = "needs_key";
 // The log file of a server that is started.
 std::string server_log(const Endpoint& endpoint);
 

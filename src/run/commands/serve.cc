@@ -69,9 +69,6 @@ ServedOptions served_options(const ServeSettings& s, bool has_prefix) {
   return o;
 }
 
-constexpr const char* kNeedsKey =
-    "needs_key";  // among what an endpoint keeps: no setting, and no key
-
 // The settings that the endpoint keeps, and those that were given. An endpoint with keys is never opened by a start without them.
 Result<OrderedJson> serving_at(const Endpoint& e, const Schema& schema, bool has_keys) {
   const bool needs_key = e.serving.value(kNeedsKey, false);

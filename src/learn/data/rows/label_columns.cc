@@ -39,7 +39,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
     if (!out.label && wanted.label) return no_column(columns, wanted.label_column, "", where);
   } else {
     if (task) out.label = place_of(columns, task->file_label);
-    for (const char* name : {"label", "gold_label"})
+    for (const char* name : {"label", "gold_label", "labels"})
       if (!out.label) out.label = place_of(columns, name);
     // By its place where the rest of the header is GLUE's: MRPC's begins with three foreign bytes.
     if (!out.label && own_file && columns.size() == task->file_columns.size())
@@ -77,7 +77,9 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   }
   if (!out.label && wanted.label) {
     const size_t last = columns.size() - 1;
-    if (task || std::find(places.begin(), places.end(), last) != places.end())
+    // Whoever misspells the name does not mean another column.
+    const bool misspelt = !nearest_name("label", columns).empty();
+    if (task || misspelt || std::find(places.begin(), places.end(), last) != places.end())
       return no_column(columns, task ? task->file_label : "label", ", which holds the labels",
                        where);
     out.label = last;

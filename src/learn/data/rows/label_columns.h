@@ -33,7 +33,8 @@ struct LabelColumns {
 // Texts: the columns of the flags; of the GLUE task; premise and hypothesis, or sentence1 and
 // sentence2; else the first two columns (or the only one) besides the label, as in run_glue,
 // without columns of numbers (`first_row`) and of lists. Label: the column of the flag; of the
-// task; `label`, else `gold_label`, else the last column. Errors: H2109.
+// task; `label`, else `gold_label`, else `labels`, else the last column unless another name is nearly
+// `label`. Errors: H2109.
 Result<LabelColumns> find_label_columns(const std::vector<std::string>& columns,
                                         const Row& first_row, const LabelColumnOptions& wanted);
 

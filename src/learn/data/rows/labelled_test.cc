@@ -95,6 +95,13 @@ TEST_F(Labelled, OwnFilesTakeRunGluesColumnsAndSortedLabels) {
                                   "text from review, label from stars"));
 }
 
+TEST_F(Labelled, AMisspeltLabelIsNotReplacedByAnotherColumn) {
+  const auto text = read(file("a.csv", "lable,text\ngood,a\nbad,b\n"));
+  ASSERT_FALSE(text.ok());
+  EXPECT_THAT(text.error().text(), HasSubstr("did you mean 'lable'?"));
+  EXPECT_TRUE(read(file("b.csv", "labels,text\ngood,a\nbad,b\n")).ok());
+}
+
 TEST_F(Labelled, FractionsAreValuesToPredict) {
   auto text = read(file("a.csv", "text,label\na,3.5\nb,4\nc,-\nd,-1\n"));
   ASSERT_TRUE(text.ok()) << text.error().text();

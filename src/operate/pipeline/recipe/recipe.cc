@@ -29,19 +29,30 @@ bool has_content(const std::string& place) {
   return info.ok() ? info->exists : is_url(place);
 }
 
-// Paths are those of the folder where hone was started. H3161: what they name is beside the recipe's file instead.
+// Whether it is meant as a place on this machine: names on the hub are NAME or OWNER/NAME.
+bool is_path(const std::string& place) {
+  if (place.starts_with("./") || place.starts_with("../") || place.starts_with('/')) return true;
+  const size_t slash = place.find('/');
+  return slash != std::string::npos && has_content(place.substr(0, slash));
+}
+
+// Paths are those of the folder where hone was started. H3161: nothing is there, or it is beside the recipe's file.
 Status check_paths(const RecipeReader& reader, const Recipe& r, const std::string& file) {
   const size_t slash = file.rfind('/');
-  if (slash == std::string::npos || is_url(file)) return Ok{};
-  const std::string folder = file.substr(0, slash);
+  if (is_url(file)) return Ok{};
+  const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash);
   for (const auto& [key, value] :
-       {std::pair("model_checkpoint", r.model_checkpoint), {"dataset", r.dataset}})
-    if (!is_url(value) && !has_content(value) && has_content(folder + "/" + value))
-      return Error(err::kPipelineFile,
-                   fmt::format("there is no '{}' here, but beside the pipeline's file", value))
-          .at(reader.place(key))
-          .todo(fmt::format("run it there: cd {} && hone pipeline run {}", folder,
-                            file.substr(slash + 1)));
+       {std::pair("model_checkpoint", r.model_checkpoint), {"dataset", r.dataset}}) {
+    if (is_url(value) || has_content(value)) continue;
+    const bool beside = !folder.empty() && has_content(folder + "/" + value);
+    if (!beside && !is_path(value)) continue;  // a name on the hub
+    return Error(err::kPipelineFile, fmt::format("there is no '{}' here{}", value,
+                                                 beside ? ", but beside the pipeline's file" : ""))
+        .at(reader.place(key))
+        .todo(beside ? fmt::format("run it there: cd {} && hone pipeline run {}", folder,
+                                   file.substr(slash + 1))
+                     : "correct it: paths are those of the folder where hone is started");
+  }
   return Ok{};
 }
 
@@ -86,13 +97,13 @@ Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
   OrderedJson& policy = parts.recipe.policy;
   const RecipeTask& task = parts.task;
   if (policy.is_null()) policy = OrderedJson::object();
-  if (!policy.contains("metric")) {
-    policy["metric"] = task.metric;
+  const bool has_policy = !policy.empty();
+  if (!policy.contains("metric")) policy["metric"] = task.metric;
+  if (!has_policy)
     notes.push_back(
         fmt::format("{:<11} {} must be better than the champion's; "
                     "\"policy\" asks for more",
                     "policy", task.metric));
-  }
   parts.policy = HONE_TRY(task.policy(dump_json(policy), tree.place("/policy")));
   const std::string& metric = parts.policy.metric;
   if (std::find(task.metrics.begin(), task.metrics.end(), metric) == task.metrics.end()) {
@@ -147,8 +158,14 @@ std::vector<PipelineColumn> columns_of(const RecipeReader& reader, const ConfigT
   for (const auto& [key, column] : {std::pair("document_column", parts.recipe.document_column),
                                     {"summary_column", parts.recipe.summary_column}})
     if (reader.given(key)) columns.push_back({column, reader.place(key)});
-  for (const std::string& column : parts.flags.slices)
-    columns.push_back({column, tree.place("/policy/slices"), true});
+  for (const auto& [column, where] : parts.flags.columns) columns.push_back({column, where});
+  const Words& of_policy = parts.policy.slices;
+  for (const std::string& column : parts.flags.slices) {
+    const bool in_policy = std::find(of_policy.begin(), of_policy.end(), column) != of_policy.end();
+    columns.push_back(
+        {column, in_policy ? tree.place("/policy/slices") : parts.flags.places.at("slice_columns"),
+         true});
+  }
   return columns;
 }
 

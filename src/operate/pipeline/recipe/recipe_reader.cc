@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/core/redact.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/pipeline.h"
 
@@ -165,7 +166,7 @@ Status RecipeReader::check_flag(const std::string& name, const std::string& show
     return Error(err::kPipelineKey, fmt::format("the pipeline sets '{}' itself", shown))
         .at(where)
         .todo("remove it");
-  if (name == "token" || name.ends_with("auth_token") || name.ends_with("api_key"))
+  if (names_a_secret(name))
     return Error(err::kPipelineKey, fmt::format("'{}' is a secret", shown))
         .at(where)
         .todo("set it in the environment: HF_TOKEN for the hub");
@@ -174,6 +175,12 @@ Status RecipeReader::check_flag(const std::string& name, const std::string& show
       return said_twice(fmt::format("'{}' says what '{}' says", shown, key.name), place(key.name),
                         where);
   return Ok{};
+}
+
+// Whether the values of a flag are columns of the files.
+static bool names_columns(const std::string& flag) {
+  return flag.ends_with("_column") || flag.ends_with("_column_name") ||
+         flag.ends_with("_column_names");
 }
 
 Result<RecipeFlags> RecipeReader::flags(const RecipeTask& task) const {
@@ -190,6 +197,12 @@ Result<RecipeFlags> RecipeReader::flags(const RecipeTask& task) const {
       HONE_TRY(check_flag(name, key, where));
       if (value.is_null()) continue;
       out.places.emplace(name, where);
+      if (task.reading.contains(name) && names_columns(name)) {
+        std::vector<std::string> columns;
+        append_words(columns, value);
+        for (const std::string& column : columns)
+          if (!column.empty()) out.columns.emplace_back(column, where);
+      }
       if (name == "slice_columns") {
         append_words(out.slices, value);
         continue;
@@ -207,6 +220,7 @@ Result<RecipeFlags> RecipeReader::flags(const RecipeTask& task) const {
       append_flag(*words, name, value);
     }
   }
+  if (out.places.contains("column_names")) out.columns.clear();  // the files have none of their own
   return out;
 }
 

@@ -36,6 +36,8 @@ struct RecipeFlags {
   std::vector<std::string> reading;  // of hone prepare
   std::vector<std::string> preprocess, train, generate, evaluate;  // the other keys of these blocks
   std::vector<std::string> slices;                                 // columns of slice_columns
+  // The columns that flags of reading name, each with the place of the flag.
+  std::vector<std::pair<std::string, std::string>> columns;
   std::map<std::string, std::string> places;  // "max_source_length" -> where it is given
 };
 

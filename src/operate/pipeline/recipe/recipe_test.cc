@@ -5,6 +5,7 @@
 
 #include "base/core/process.h"
 #include "base/store/store.h"
+#include "base/store/temporary_folder.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/read_pipeline.h"
 
@@ -242,6 +243,38 @@ TEST(Recipe, SlicesReachTheStepsThatKeepThem) {
   EXPECT_THAT(columns, ::testing::ContainsRegex("language c.json:5:[0-9]+ true"));
 }
 
+TEST(Recipe, PlacesOfThisMachineAreThere) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(file_store().write(folder.path + "/train.jsonl", "{}\n").ok());
+  const auto said = [&](const std::string& key, const std::string& place) {
+    OrderedJson recipe = parse_ordered_json(kFlat, "kFlat").value();
+    recipe[key] = place;
+    const auto p = pipeline_from(dump_json(recipe), "c.json");
+    return p.ok() ? "" : p.error().text();
+  };
+  for (const char* key : {"dataset", "model_checkpoint"}) {
+    EXPECT_THAT(said(key, "./none"), HasSubstr("there is no './none' here"));
+    EXPECT_THAT(said(key, folder.path + "/tarin.jsonl"), HasSubstr("c.json:1:"));
+    EXPECT_EQ(said(key, folder.path), "");
+    EXPECT_EQ(said(key, "owner/name"), "");
+  }
+}
+
+TEST(Recipe, ColumnsOfFlagsAreColumnsOfTheFiles) {
+  OrderedJson recipe = parse_ordered_json(kFlat, "kFlat").value();
+  recipe.erase("summary_column");
+  recipe["preprocess"] = {{"summary_column", "abstract"}};
+  const auto columns = [&] {
+    std::string all;
+    for (const PipelineColumn& c : pipeline_from(dump_json(recipe), "c.json").value().columns)
+      all += fmt::format("{} {}; ", c.name, c.place);
+    return all;
+  };
+  EXPECT_THAT(columns(), HasSubstr("abstract c.json:1:"));
+  recipe["preprocess"]["column_names"] = {"article", "abstract"};
+  EXPECT_EQ(columns().find("abstract"), std::string::npos) << "the files have no names of columns";
+}
+
 TEST(Recipe, APolicyAsksForWhatTheEvaluationGives) {
   const auto refused = [](const std::string& policy, const std::string& task,
                           const std::string& more = "") {
@@ -280,7 +313,8 @@ TEST(Recipe, WhatIsGivenTwiceIsRefused) {
   EXPECT_EQ(code_of(with(kNested, R"("gpu_count": 4)")), twice);
   EXPECT_EQ(code_of(with(kFlat, R"("train": {"num_train_epochs": 4})")), twice);
   EXPECT_EQ(code_of(with(kFlat, R"("train": {"output_dir": "x"})")), twice);
-  EXPECT_EQ(code_of(with(kFlat, R"("train": {"token": "x"})")), twice);
+  for (const char* secret : {"token", "hub_token", "my-api-key"})
+    EXPECT_EQ(code_of(with(kFlat, fmt::format(R"("train": {{"{}": "x"}})", secret))), twice);
   EXPECT_THAT(text_of(with(kFlat, R"("train_config": {"epochs": 4})")), HasSubstr("c.json:5:"));
   // In two blocks or two spellings.
   EXPECT_EQ(code_of(with(kFlat, R"("train": {"max_source_length": 64},
