@@ -31,6 +31,7 @@ LaunchTable launch_table(const LaunchOptions& options) {
   add_attention(t, options);
   add_products(t, options);
   add_cross_entropy(t, options);
+  add_convs(t, options);
   return t;
 }
 

@@ -53,6 +53,7 @@ void add_apollo(LaunchTable& t, const LaunchOptions& options);
 void add_attention(LaunchTable& t, const LaunchOptions& options);
 void add_products(LaunchTable& t, const LaunchOptions& options);
 void add_cross_entropy(LaunchTable& t, const LaunchOptions& options);
+void add_convs(LaunchTable& t, const LaunchOptions& options);
 
 Error no_kernel(const NodeView& n, std::string_view why);
 // Row-major strides, in elements.

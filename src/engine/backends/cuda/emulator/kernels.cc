@@ -11,6 +11,8 @@
 #include "engine/backends/cuda/kernels/apollo.cuh"
 #include "engine/backends/cuda/kernels/attention.cuh"
 #include "engine/backends/cuda/kernels/blocks.cuh"
+#include "engine/backends/cuda/kernels/conv_channels.cuh"
+#include "engine/backends/cuda/kernels/conv_products.cuh"
 #include "engine/backends/cuda/kernels/cross_entropy.cuh"
 #include "engine/backends/cuda/kernels/elementwise.cuh"
 #include "engine/backends/cuda/kernels/few_rows.cuh"

@@ -48,6 +48,34 @@ struct Scaled {
   int64_t n, columns, scaled;  // scaled 0: a scale for each row
 };
 
+// conv2d, or its gradient by the input (`back`), as a product: rows are pixels of the images that are written, columns
+// channels of a group, and the sum is over taps and channels of the images that are read. The weight is
+// [groups * columns, kernel_h * kernel_w, inner]. A gradient has the rows of one phase in each z of its grid: pixels
+// (i stride_h + phase, j stride_w + phase), which meet the same taps.
+struct Conv {
+  int images;
+  int from_h, from_w, from_channels;  // what is read
+  int to_h, to_w, to_channels;        // what is written
+  int groups, inner, columns;         // channels of a group that are read, and written
+  int kernel_h, kernel_w, stride_h, stride_w, top, left, dilation_h, dilation_w;
+  bool back;
+  int round;  // f32 operands on cores without tensors: as in Product
+};
+// Rows and columns of a block's tile, and what it multiplies at a time.
+constexpr int kConvRows = 128, kConvColumns = 64, kConvDepth = 32;
+// conv2d_grad_weight: rows are taps and channels of a group that are read, columns those of the gradient, sums are over
+// the positions of the windows, in parts of `part_positions`.
+struct ConvParts {
+  Conv of;  // the forward convolution
+  int64_t positions, part_positions;
+};
+// The order of a weight's elements in memory: [outer, rows, columns] becomes [outer, columns, rows].
+struct Turned {
+  int64_t outer, rows, columns;
+};
+// By channel: places of a thread beside each other in a row of an image, and taps.
+constexpr int kConvSpan = 4, kConvTaps = 8;
+
 // A rule that updates each element by itself (engine/ops/update_parts.h), with the attributes that
 // it has.
 enum class Rule { adamw, sgd, adagrad, rmsprop, lion };
