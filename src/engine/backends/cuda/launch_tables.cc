@@ -24,6 +24,8 @@ LaunchTable launch_table(const LaunchOptions& options) {
   add_norms(t);
   add_rows(t);
   add_recurrent(t);
+  add_columns(t);
+  add_pools(t);
   add_updates(t);
   add_adafactor(t);
   add_lamb(t);

@@ -46,6 +46,8 @@ void add_activations(LaunchTable& t);
 void add_norms(LaunchTable& t);
 void add_rows(LaunchTable& t);
 void add_recurrent(LaunchTable& t);
+void add_columns(LaunchTable& t);
+void add_pools(LaunchTable& t);
 void add_updates(LaunchTable& t);
 void add_adafactor(LaunchTable& t);
 void add_lamb(LaunchTable& t);

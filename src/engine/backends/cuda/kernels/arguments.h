@@ -76,6 +76,15 @@ struct Turned {
 // By channel: places of a thread beside each other in a row of an image, and taps.
 constexpr int kConvSpan = 4, kConvTaps = 8;
 
+// Sums over rows of a matrix by column, and what is done with them. A block has `lanes` threads of kSummedColumns
+// columns each beside each other, and kBlock / lanes rows at a time. Rows are shared by the blocks along y.
+struct ByColumn {
+  int64_t rows, columns;
+  int lanes;  // a power of two
+  float eps;
+  bool relu, given;  // given: the sums, of more rows
+};
+
 // A rule that updates each element by itself (engine/ops/update_parts.h), with the attributes that
 // it has.
 enum class Rule { adamw, sgd, adagrad, rmsprop, lion };
