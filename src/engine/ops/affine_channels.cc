@@ -1,6 +1,7 @@
-// affine_channels(x, scale, shift?) = x scale + shift, each column by its own. x [T,C], scale, shift [C] -> [T,C].
+// affine_channels(x, scale, shift?) = x scale + shift, each column by its own. x [T,C], scale, shift [C] -> [T,C]. Types
+// are those of norm_parts.h.
 #include "engine/ops/image_ops.h"
-#include "engine/ops/support.h"
+#include "engine/ops/norm_parts.h"
 
 namespace hone {
 namespace {
@@ -8,14 +9,15 @@ namespace {
 Result<Types> infer_affine_channels(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
-  const Type column{n.in(0).dtype, {n.in(0).shape[1]}};
-  HONE_TRY(expect_type(n, 1, column));
-  if (n.has("shift")) HONE_TRY(expect_type(n, n.slot("shift"), column));
-  return Types{n.in(0)};
+  const Type& x = n.in(0);
+  HONE_TRY(expect_channels(n, 1, x));
+  if (n.has("shift")) HONE_TRY(expect_same(n, 1, n.slot("shift")));
+  return Types{{HONE_TRY(kept_type(n, x.dtype)), x.shape}};
 }
 
 Values decompose_affine_channels(Builder& b, const NodeView& n) {
   const Type x = n.in(0);
+  if (is_mixed(n, {})) return {ops::cast(b, emit_wide(b, n, wide(x.dtype))[0], n.out(0).dtype)};
   const ValueId shift = n.input("shift");
   const ValueId y = ops::mul(b, n.input("x"), along_columns(b, n.input("scale"), x));
   return {shift == kNoValue ? y : ops::add(b, y, along_columns(b, shift, x))};
@@ -33,6 +35,7 @@ Values grad_affine_channels(Builder& b, const NodeView& n, const Values& d) {
 Op define_affine_channels() {
   return {.name = "affine_channels",
           .operands = {"x", "scale", "shift?"},
+          .attrs = {kept_attr()},
           .infer = infer_affine_channels,
           .decompositions = {decompose_affine_channels},
           .grad = grad_affine_channels,

@@ -1,9 +1,11 @@
 // batch_norm(x, gamma, beta, rows?, residual?, mean?, variance?): y = (x - mean) / sqrt(variance + eps) gamma + beta +
 // residual, with the mean and the biased variance of each column (arXiv 1502.03167); with `rows` those of the first
 // rows, at least one; with `mean` and `variance` these, which are results too. With attribute relu negative y
-// become 0. x, residual [T,C], gamma, beta, mean, variance [C], rows i32[] -> y [T,C], mean, variance [C].
+// become 0. x, residual [T,C], gamma, beta, mean, variance [C], rows i32[] -> y [T,C], mean, variance [C]. Types are those of
+// norm_parts.h: mean and variance are in f32 beside x in 16 bits, and a residual has the type of y.
 #include "engine/ops/image_ops.h"
 #include "engine/ops/image_parts.h"
+#include "engine/ops/norm_parts.h"
 
 namespace hone {
 namespace {
@@ -12,19 +14,23 @@ Result<Types> infer_batch_norm(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
-  const Type column{x.dtype, {x.shape[1]}};
-  HONE_TRY(expect_type(n, 1, column));
-  HONE_TRY(expect_type(n, 2, column));
+  const Type column{wide(x.dtype), {x.shape[1]}}, y{HONE_TRY(kept_type(n, x.dtype)), x.shape};
+  HONE_TRY(expect_channels(n, 1, x));
+  HONE_TRY(expect_same(n, 1, 2));
   if (n.has("rows")) HONE_TRY(expect_type(n, n.slot("rows"), {DType::i32, {}}));
-  if (n.has("residual")) HONE_TRY(expect_type(n, n.slot("residual"), x));
+  if (n.has("residual")) HONE_TRY(expect_addend(n, n.slot("residual"), y, x.dtype));
   if (n.has("mean") != n.has("variance")) return bad_operands(n, "mean and variance come together");
   for (const char* given : {"mean", "variance"})
     if (n.has(given)) HONE_TRY(expect_type(n, n.slot(given), column));
-  return Types{x, column, column};
+  return Types{y, column, column};
 }
 
 Values decompose_batch_norm(Builder& b, const NodeView& n) {
   const Type x = n.in(0);
+  if (wide(x.dtype) != x.dtype || is_mixed(n, {})) {
+    const Values all = emit_wide(b, n, wide(x.dtype));
+    return {ops::cast(b, all[0], n.out(0).dtype), all[1], all[2]};
+  }
   const ValueId v = n.input(0), rows = n.input("rows"), residual = n.input("residual");
   const bool relu = n.flag("relu");
   const ValueId gamma = n.input("gamma"), beta = n.input("beta");
@@ -59,7 +65,7 @@ Values grad_batch_norm(Builder& b, const NodeView& n, const Values& d) {
 Op define_batch_norm() {
   return {.name = "batch_norm",
           .operands = {"x", "gamma", "beta", "rows?", "residual?", "mean?", "variance?"},
-          .attrs = {required("eps", 0.0), {"relu", false}},
+          .attrs = {required("eps", 0.0), {"relu", false}, kept_attr()},
           .infer = infer_batch_norm,
           .decompositions = {decompose_batch_norm},
           .grad = grad_batch_norm,

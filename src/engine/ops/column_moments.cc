@@ -1,5 +1,6 @@
 // column_moments(x, rows?) = the mean and the biased variance of each column; with `rows` those of the first rows, at
-// least one: the statistics of batch_norm. x [T,C], rows i32[] -> mean, variance [C].
+// least one: the statistics of batch_norm. x [T,C], rows i32[] -> mean, variance [C], in
+// f32 for x in 16 bits.
 #include "engine/ops/image_ops.h"
 #include "engine/ops/image_parts.h"
 
@@ -10,12 +11,12 @@ Result<Types> infer_column_moments(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   if (n.has("rows")) HONE_TRY(expect_type(n, n.slot("rows"), {DType::i32, {}}));
-  const Type column{n.in(0).dtype, {n.in(0).shape[1]}};
+  const Type column{wide(n.in(0).dtype), {n.in(0).shape[1]}};
   return Types{column, column};
 }
 
 Values decompose_column_moments(Builder& b, const NodeView& n) {
-  return counted_moments(b, n.input("x"), n.input("rows"));
+  return counted_moments(b, widened(b, n.input("x")), n.input("rows"));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // conv2d(x, w, bias?): y[b,i,j,k] = bias[k] + the sum over taps (r,s) and channels c of k's group of
 // x[b, i stride - top + r dilation, j stride - left + s dilation, c] w[k,c,r,s], with zeros outside the image:
 // cross-correlation, as PyTorch's conv2d. With attribute bf16, or f16, products are those of operands rounded to it
-// (see matmul), and so are those of the gradients. x [B,H,W,C], w [K,C/groups,h,w], bias [K] -> [B,H',W',K].
+// (see matmul), and so are those of the gradients; x and w may then be kept in that type. Attribute `as`: the type that the
+// result is rounded to, and that the bias may have too. x [B,H,W,C], w [K,C/groups,h,w], bias [K] -> [B,H',W',K].
 #include "engine/ops/image_parts.h"
 
 namespace hone {
@@ -10,10 +11,13 @@ namespace {
 Result<Types> infer_conv2d(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   const Type &x = n.in("x"), &w = n.in("w");
-  if (x.dtype != w.dtype) return bad_operands(n, "element types differ");
+  const DType dtype = HONE_TRY(product_type(n, 0, 1)), kept = HONE_TRY(kept_type(n, dtype));
   const ConvDims d = HONE_TRY(conv_dims(n, x.shape, w.shape));
-  if (n.has("bias")) HONE_TRY(expect_type(n, n.slot("bias"), {x.dtype, {d.out_channels}}));
-  return Types{{x.dtype, {d.images, d.out_h, d.out_w, d.out_channels}}};
+  if (n.has("bias")) {
+    const DType own = n.in("bias").dtype == kept ? kept : dtype;
+    HONE_TRY(expect_type(n, n.slot("bias"), {own, {d.out_channels}}));
+  }
+  return Types{{kept, {d.images, d.out_h, d.out_w, d.out_channels}}};
 }
 
 Values decompose_conv2d(Builder& b, const NodeView& n) {
@@ -22,8 +26,11 @@ Values decompose_conv2d(Builder& b, const NodeView& n) {
   const ValueId columns = conv_columns(b, d, window_rows(b, n.input("x"), window_pixels(b, d)));
   const ValueId y = conv_image(
       b, d, ops::matmul(b, columns, conv_matrix(b, d, n.input("w")), false, true, rounded_to(n)));
-  if (bias == kNoValue) return {y};
-  return {ops::add(b, y, ops::broadcast(b, bias, b.type(y).shape, {3}))};
+  const Type own = b.type(y);
+  const DType kept = n.out(0).dtype;
+  if (bias == kNoValue) return {ops::cast(b, y, kept)};
+  const ValueId added = ops::broadcast(b, ops::cast(b, bias, own.dtype), own.shape, {3});
+  return {ops::cast(b, ops::add(b, y, added), kept)};
 }
 
 Values grad_conv2d(Builder& b, const NodeView& n, const Values& d) {
@@ -53,6 +60,7 @@ Cost cost_conv2d(const NodeView& n) {
 Op define_conv2d() {
   std::vector<AttrSpec> attrs = window_attrs();
   attrs.push_back({"groups", int64_t{1}});
+  attrs.push_back(kept_attr());
   return {.name = "conv2d",
           .operands = {"x", "w", "bias?"},
           .attrs = with_rounding(std::move(attrs)),

@@ -1,5 +1,6 @@
 // conv2d_grad_input(dy, w, acc?) = acc + the gradient of conv2d's x by that of its result. dy [B,H',W',K],
-// w [K,C/groups,h,w]; attributes height, width and conv2d's -> dx [B,height,width,C].
+// w [K,C/groups,h,w]; attributes height, width and conv2d's -> dx [B,height,width,C]. Types are those of conv2d; acc has
+// that of dx.
 #include "engine/ops/image_parts.h"
 
 namespace hone {
@@ -10,7 +11,7 @@ Result<ConvDims> dims_of_input(const NodeView& n) {
   HONE_TRY(expect_rank(n, 0, 4));
   HONE_TRY(expect_rank(n, 1, 4));
   const Type &dy = n.in("dy"), &w = n.in("w");
-  if (dy.dtype != w.dtype) return bad_operands(n, "element types differ");
+  HONE_TRY(product_type(n, 0, 1));
   const int64_t height = n.integer("height"), width = n.integer("width");
   if (height < 0 || width < 0) return bad_operands(n, "there are no negative sizes");
   const ConvDims d = HONE_TRY(
@@ -21,8 +22,9 @@ Result<ConvDims> dims_of_input(const NodeView& n) {
 
 Result<Types> infer_conv2d_grad_input(const NodeView& n) {
   const ConvDims d = HONE_TRY(dims_of_input(n));
-  const Type t{n.in("dy").dtype, {d.images, d.height, d.width, d.channels}};
-  if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
+  const DType dtype = HONE_TRY(product_type(n, 0, 1)), kept = HONE_TRY(kept_type(n, dtype));
+  const Type t{kept, {d.images, d.height, d.width, d.channels}};
+  if (n.has("acc")) HONE_TRY(expect_addend(n, n.slot("acc"), t, dtype));
   return Types{t};
 }
 
@@ -34,7 +36,9 @@ Values decompose_conv2d_grad_input(Builder& b, const NodeView& n) {
   const ValueId dx =
       ops::scatter_add_rows(b, window_pixels(b, d), conv_rows(b, d, columns), d.pixels());
   const ValueId image = ops::reshape(b, dx, {d.images, d.height, d.width, d.channels});
-  return {acc == kNoValue ? image : ops::add(b, acc, image)};
+  const DType kept = n.out(0).dtype;
+  if (acc == kNoValue) return {ops::cast(b, image, kept)};
+  return {ops::cast(b, ops::add(b, ops::cast(b, acc, b.type(image).dtype), image), kept)};
 }
 
 Cost cost_conv2d_grad_input(const NodeView& n) {
@@ -46,7 +50,8 @@ Cost cost_conv2d_grad_input(const NodeView& n) {
 
 Op define_conv2d_grad_input() {
   std::vector<AttrSpec> attrs = window_attrs();
-  attrs.insert(attrs.end(), {{"groups", int64_t{1}}, required("height", 0), required("width", 0)});
+  attrs.insert(attrs.end(),
+               {{"groups", int64_t{1}}, required("height", 0), required("width", 0), kept_attr()});
   return {.name = "conv2d_grad_input",
           .operands = {"dy", "w", "acc?"},
           .attrs = with_rounding(std::move(attrs)),

@@ -1,5 +1,6 @@
 // conv2d_grad_weight(dy, x, acc?) = acc + the gradient of conv2d's w by that of its result.
-// dy [B,H',W',K], x [B,H,W,C]; attributes kernel = {h, w} and conv2d's -> dw [K,C/groups,h,w].
+// dy [B,H',W',K], x [B,H,W,C]; attributes kernel = {h, w} and conv2d's -> dw [K,C/groups,h,w]. Types are those of conv2d;
+// acc has that of dw.
 #include "engine/ops/image_parts.h"
 
 namespace hone {
@@ -12,7 +13,7 @@ Result<ConvDims> dims_of_weight(const NodeView& n) {
   const Type &dy = n.in("dy"), &x = n.in("x");
   const std::vector<int64_t>& kernel = n.integers("kernel");
   const int64_t groups = n.integer("groups");
-  if (dy.dtype != x.dtype) return bad_operands(n, "element types differ");
+  HONE_TRY(product_type(n, 0, 1));
   if (kernel.size() != 2 || groups < 1) return bad_operands(n, "kernel or groups is out of range");
   const ConvDims d =
       HONE_TRY(conv_dims(n, x.shape, {dy.shape[3], x.shape[3] / groups, kernel[0], kernel[1]}));
@@ -22,8 +23,9 @@ Result<ConvDims> dims_of_weight(const NodeView& n) {
 
 Result<Types> infer_conv2d_grad_weight(const NodeView& n) {
   const ConvDims d = HONE_TRY(dims_of_weight(n));
-  const Type t{n.in("dy").dtype, {d.out_channels, d.group_in(), d.kernel_h, d.kernel_w}};
-  if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
+  const DType dtype = HONE_TRY(product_type(n, 0, 1)), kept = HONE_TRY(kept_type(n, dtype));
+  const Type t{kept, {d.out_channels, d.group_in(), d.kernel_h, d.kernel_w}};
+  if (n.has("acc")) HONE_TRY(expect_addend(n, n.slot("acc"), t, dtype));
   return Types{t};
 }
 
@@ -34,7 +36,9 @@ Values decompose_conv2d_grad_weight(Builder& b, const NodeView& n) {
   const ValueId dw = conv_weight(
       b, d,
       ops::matmul(b, conv_by_group(b, d, dy), columns, true, false, rounded_to(n)));  // [g,K/g,J]
-  return {acc == kNoValue ? dw : ops::add(b, acc, dw)};
+  const DType kept = n.out(0).dtype;
+  if (acc == kNoValue) return {ops::cast(b, dw, kept)};
+  return {ops::cast(b, ops::add(b, ops::cast(b, acc, b.type(dw).dtype), dw), kept)};
 }
 
 Cost cost_conv2d_grad_weight(const NodeView& n) {
@@ -46,7 +50,7 @@ Cost cost_conv2d_grad_weight(const NodeView& n) {
 
 Op define_conv2d_grad_weight() {
   std::vector<AttrSpec> attrs = window_attrs();
-  attrs.insert(attrs.end(), {{"groups", int64_t{1}}, required("kernel", Shape{})});
+  attrs.insert(attrs.end(), {{"groups", int64_t{1}}, required("kernel", Shape{}), kept_attr()});
   return {.name = "conv2d_grad_weight",
           .operands = {"dy", "x", "acc?"},
           .attrs = with_rounding(std::move(attrs)),

@@ -25,7 +25,9 @@ bool is_mixed(const NodeView& n, std::initializer_list<size_t> rows) {
 Values emit_wide(Builder& b, const NodeView& n, DType w) {
   Values in;
   for (size_t i = 0; i < n.inputs(); ++i)
-    in.push_back(n.has(i) ? ops::cast(b, n.input(i), w) : kNoValue);
+    in.push_back(!n.has(i)                 ? kNoValue
+                 : is_float(n.in(i).dtype) ? ops::cast(b, n.input(i), w)
+                                           : n.input(i));
   Attrs attrs = n.attrs();
   attrs.erase("as");
   attrs.erase("sums");

@@ -12,7 +12,7 @@ Status expect_channels(const NodeView& n, size_t i, const Type& x);
 Status expect_rows_like(const NodeView& n, size_t i, const Type& x);
 // Whether operands or the first result have other types than x; operands of rows are `rows`.
 bool is_mixed(const NodeView& n, std::initializer_list<size_t> rows);
-// Emits the node's op on operands in the wide type, without `as` and `sums`.
+// Emits the node's op on float operands in the wide type, without `as` and `sums`.
 Values emit_wide(Builder& b, const NodeView& n, DType w);
 
 }  // namespace hone

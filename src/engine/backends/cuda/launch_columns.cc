@@ -13,9 +13,15 @@ constexpr int kMostLanes = 64;
 Result<Launches> refuse_columns(const NodeView& n) {
   return no_kernel(n, fmt::format("not for {}", n.in(0).text()));
 }
-bool has_columns(const NodeView& n) {
+// `rows`: the type of y or dy.
+bool has_columns(const NodeView& n, DType rows) {
   const Type& x = n.in(0);
-  return is_fused(x.dtype) && x.count() > 0 && x.shape[1] <= (int64_t{1} << 24);
+  const bool fits = rows == x.dtype || rows == DType::f32 || x.dtype == DType::f32;
+  return is_fused(x.dtype) && is_fused(rows) && fits && x.count() > 0 &&
+         x.shape[1] <= (int64_t{1} << 24);
+}
+std::string kernel_of_rows(const char* name, const NodeView& n, DType rows) {
+  return kernel_of(kernel_of(name, n.in(0).dtype), rows);
 }
 
 struct ColumnBlocks {
@@ -49,13 +55,12 @@ void optional_in(Launch& l, const NodeView& n, const char* name) {
 // The mean and the variance of the columns, as results `mean` and the next.
 void add_moments(Launches& all, const NodeView& n, const ColumnBlocks& b, size_t mean) {
   constexpr int64_t kMomentBytes = 12;
-  const DType t = n.in(0).dtype;
   all.workspace_bytes = b.parts * b.columns.columns * kMomentBytes;
-  Launch parts = b.launch(kernel_of("moment_parts", t));
+  Launch parts = b.launch(kernel_of("moment_parts", n.in(0).dtype));
   parts.in(0);
   optional_in(parts, n, "rows");
   parts.work().value(b.columns);
-  Launch join(kernel_of("join_moments", t));
+  Launch join("join_moments");
   join.work().out(mean).out(mean + 1).value(b.parts).value(b.columns.columns);
   join.blocks((b.columns.columns + kWarp - 1) / kWarp);
   all.launches.push_back(std::move(parts));
@@ -63,29 +68,31 @@ void add_moments(Launches& all, const NodeView& n, const ColumnBlocks& b, size_t
 }
 
 Result<Launches> column_moments(const NodeView& n) {
-  if (!has_columns(n)) return refuse_columns(n);
+  if (!has_columns(n, n.in(0).dtype)) return refuse_columns(n);
   Launches all;
   add_moments(all, n, ColumnBlocks(n), 0);
   return all;
 }
 
 Result<Launches> batch_norm(const NodeView& n) {
-  if (!has_columns(n)) return refuse_columns(n);
+  const DType y = n.out(0).dtype;
+  if (!has_columns(n, y)) return refuse_columns(n);
   ColumnBlocks b(n);
   b.columns.eps = static_cast<float>(n.real("eps"));
   b.columns.relu = n.flag("relu");
-  b.columns.given = n.has("mean");
+  b.columns.gamma = element_of(n.in(1).dtype);
+  const bool given = n.has("mean");
   Launches all;
-  if (!b.columns.given) add_moments(all, n, b, 1);
-  Launch l = b.launch(kernel_of("batch_norm", n.in(0).dtype));
+  if (!given) add_moments(all, n, b, 1);
+  Launch l = b.launch(kernel_of_rows("batch_norm", n, y));
   l.in(0).in(1).in(2);
-  if (b.columns.given)
+  if (given)
     l.in(n.slot("mean")).in(n.slot("variance"));
   else
     l.out(1).out(2);
   optional_in(l, n, "residual");
   l.out(0);
-  if (b.columns.given)
+  if (given)
     l.out(1).out(2);
   else
     l.none().none();
@@ -95,22 +102,26 @@ Result<Launches> batch_norm(const NodeView& n) {
 
 // dgamma and dbeta, as results `dgamma` and the next.
 void add_gradient_sums(Launches& all, const NodeView& n, const ColumnBlocks& b, size_t dgamma) {
-  const DType t = n.in(0).dtype;
   all.workspace_bytes = b.parts * 2 * b.columns.columns * 4;
-  Launch parts = b.launch(kernel_of("batch_norm_parts", t));
+  Launch parts = b.launch(kernel_of_rows("batch_norm_parts", n, n.in("dy").dtype));
   parts.in(0).in(n.slot("mean")).in(n.slot("variance")).in(n.slot("dy"));
   optional_in(parts, n, "rows");
   optional_in(parts, n, "y");
   parts.work().value(b.columns);
-  Launch add(kernel_of("add_column_parts", t));
-  add.work().out(dgamma).out(dgamma + 1).value(b.parts).value(b.columns.columns);
+  Launch add("add_column_parts");
+  add.work()
+      .out(dgamma)
+      .out(dgamma + 1)
+      .value(element_of(n.out(dgamma).dtype))
+      .value(b.parts)
+      .value(b.columns.columns);
   add.blocks((2 * b.columns.columns + kWarp - 1) / kWarp);
   all.launches.push_back(std::move(parts));
   all.launches.push_back(std::move(add));
 }
 
 Result<Launches> batch_norm_sums(const NodeView& n) {
-  if (!has_columns(n)) return refuse_columns(n);
+  if (!has_columns(n, n.in("dy").dtype)) return refuse_columns(n);
   ColumnBlocks b(n);
   b.columns.eps = static_cast<float>(n.real("eps"));
   Launches all;
@@ -119,23 +130,26 @@ Result<Launches> batch_norm_sums(const NodeView& n) {
 }
 
 Result<Launches> batch_norm_grad(const NodeView& n) {
-  if (!has_columns(n)) return refuse_columns(n);
+  const DType dy = n.in("dy").dtype;
+  if (!has_columns(n, dy)) return refuse_columns(n);
   ColumnBlocks b(n);
   b.columns.eps = static_cast<float>(n.real("eps"));
-  b.columns.given = n.has("dgamma");
+  const bool given = n.has("dgamma");
+  b.columns.gamma = element_of(n.in(1).dtype);
+  b.columns.sums = given ? element_of(n.in("dgamma").dtype) : b.columns.gamma;
   Launches all;
-  if (!b.columns.given) add_gradient_sums(all, n, b, 1);
-  Launch l = b.launch(kernel_of("batch_norm_grad", n.in(0).dtype));
+  if (!given) add_gradient_sums(all, n, b, 1);
+  Launch l = b.launch(kernel_of_rows("batch_norm_grad", n, dy));
   l.in(0).in(1).in(n.slot("mean")).in(n.slot("variance")).in(n.slot("dy"));
   optional_in(l, n, "rows");
   optional_in(l, n, "y");
-  if (b.columns.given)
+  if (given)
     l.in(n.slot("dgamma")).in(n.slot("dbeta")).in(n.slot("count"));
   else
     l.out(1).out(2).none();
   l.out(0);
   n.flag("dresidual") ? l.out(3) : l.none();
-  if (b.columns.given)
+  if (given)
     l.out(1).out(2);
   else
     l.none().none();
@@ -144,9 +158,11 @@ Result<Launches> batch_norm_grad(const NodeView& n) {
 }
 
 Result<Launches> affine_channels(const NodeView& n) {
-  if (!has_columns(n)) return refuse_columns(n);
-  const ColumnBlocks b(n);
-  Launch l = b.launch(kernel_of("affine_channels", n.in(0).dtype));
+  const DType y = n.out(0).dtype;
+  if (!has_columns(n, y)) return refuse_columns(n);
+  ColumnBlocks b(n);
+  b.columns.gamma = element_of(n.in(1).dtype);
+  Launch l = b.launch(kernel_of_rows("affine_channels", n, y));
   l.in(0).in(1);
   optional_in(l, n, "shift");
   return one(std::move(l.out(0).value(b.columns)));

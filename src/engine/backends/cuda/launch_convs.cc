@@ -27,25 +27,35 @@ bool is_by_channel(const ConvDims& d) {
 // A convolution of a node, and how it is multiplied.
 struct ConvPlan {
   ConvDims d;
-  DType type = DType::f32, rounded = DType::f32;
+  // `first` and `second`: of the operands 0 and 1. operands: the type that they are multiplied in.
+  DType first = DType::f32, second = DType::f32, result = DType::f32, operands = DType::f32;
+  bool rounds = false;
   bool tensor_cores = false;  // the product of other than plain ones
-  bool library = false;
 
   ConvPlan(const NodeView& n, const ConvDims& d, const LaunchOptions& options)
-      : d(d), type(n.in(0).dtype), rounded(rounded_to(n)) {
-    const DType operands = rounded == DType::f32 ? type : rounded;
+      : d(d), first(n.in(0).dtype), second(n.in(1).dtype), result(n.out(0).dtype) {
+    rounds = rounded_to(n) != DType::f32;
+    operands = rounds ? rounded_to(n) : first;
     tensor_cores = options.tensor_cores && operands != DType::f32 && !is_by_channel(d);
-    library = options.library && is_plain(d) && (rounded == DType::f32 || rounded == type);
+  }
+  // Whether the kernels take these types.
+  bool fits() const {
+    const auto takes = [&](DType t) { return t == operands || (rounds && t == DType::f32); };
+    return is_fused(operands) && takes(first) && takes(second) && is_fused(result);
+  }
+  // Whether the library multiplies without a copy of an operand 0 of images.
+  bool is_product(const LaunchOptions& options) const {
+    return options.library && is_plain(d) && first == operands &&
+           (result == operands || result == DType::f32);
   }
   // The type that the weight is turned to.
-  DType weight() const {
-    return !tensor_cores ? DType::f32 : rounded == DType::f32 ? type : rounded;
+  DType weight() const { return tensor_cores ? operands : DType::f32; }
+  int round() const {
+    return !rounds ? 0 : operands == DType::bf16 ? 1 : operands == DType::f16 ? 2 : 0;
   }
-  int round() const { return rounded == DType::bf16 ? 1 : rounded == DType::f16 ? 2 : 0; }
-  // "conv_f32_bf16": f32 operands that are rounded to bf16 for tensor cores.
-  std::string kernel(const char* name) const {
-    return tensor_cores ? fmt::format("{}_{}_{}", name, name_of(type), name_of(weight()))
-                        : kernel_of(name, type);
+  // "conv_f32_by_bf16": elements in f32 that are rounded to bf16 for tensor cores.
+  std::string kernel(const std::string& name) const {
+    return tensor_cores ? fmt::format("{}_by_{}", name, name_of(operands)) : name;
   }
   Conv arguments() const {
     const auto i = [](int64_t v) { return static_cast<int>(v); };
@@ -69,6 +79,7 @@ struct ConvPlan {
     c.dilation_h = i(d.dilation_h);
     c.dilation_w = i(d.dilation_w);
     c.round = round();
+    c.bias = c.result = element_of(result);
     return c;
   }
   // The gradient by the input reads results and writes pixels.
@@ -87,12 +98,10 @@ struct ConvPlan {
 Result<ConvPlan> plan_of(const NodeView& n, const Shape& images, const Shape& weight,
                          const LaunchOptions& options) {
   const ConvDims d = HONE_TRY(conv_dims(n, images, weight));
-  if (!is_fused(n.in(0).dtype))
-    return no_kernel(n, fmt::format("not for {}", name_of(n.in(0).dtype)));
   const ConvPlan p(n, d, options);
-  if (p.type != DType::f32 && p.rounded != DType::f32 && p.rounded != p.type)
-    return no_kernel(n,
-                     fmt::format("{} that is rounded to {}", name_of(p.type), name_of(p.rounded)));
+  if (!p.fits())
+    return no_kernel(
+        n, fmt::format("{} and {} to {}", name_of(p.first), name_of(p.second), name_of(p.result)));
   constexpr int64_t kMost = 0x7fffffff;
   if (d.positions() > kMostPixels || d.inner() + kConvRows > kMost || d.channels > kMost ||
       d.out_channels > kMost || d.taps() * d.group_out() + kConvDepth > kMost)
@@ -108,12 +117,12 @@ LaunchArgument add_turned(Launches& all, const ConvPlan& p, size_t input, bool b
   const Turned t = is_by_channel(d) ? Turned{1, d.channels, d.taps()}
                    : back           ? Turned{d.groups, d.group_out(), d.group_in() * d.taps()}
                                     : Turned{d.out_channels, d.group_in(), d.taps()};
-  const bool same_type = p.weight() == p.type && (p.type != DType::f32 || p.rounded == DType::f32);
+  const bool same_type = p.weight() == p.second && (p.second != DType::f32 || !p.rounds);
   const bool same_order = t.rows == 1 || t.columns == 1;
   if (same_type && same_order) return LaunchArgument::input(input);
   const int64_t blocks = t.outer * conv_tiles(t.rows, kWarp) * conv_tiles(t.columns, kWarp);
   if (blocks > 0) {
-    Launch l(fmt::format("turn_weight_{}_{}", name_of(p.type), name_of(p.weight())));
+    Launch l(fmt::format("turn_weight_{}_{}", name_of(p.second), name_of(p.weight())));
     l.in(input).work().value(t).value(p.round()).blocks(blocks);
     l.block_x = kWarp;
     l.block_y = 8;
@@ -130,7 +139,8 @@ void add_row_product(Launches& all, const ConvPlan& p, const Conv& c, const Laun
   const int64_t phases = c.back ? p.phases() : 1;
   const int64_t down = c.back ? conv_tiles(c.to_h, c.stride_h) : c.to_h,
                 across = c.back ? conv_tiles(c.to_w, c.stride_w) : c.to_w;
-  Launch l(is_by_channel(p.d) ? kernel_of("conv_channels", p.type) : p.kernel("conv"));
+  Launch l(is_by_channel(p.d) ? kernel_of("conv_channels", p.first)
+                              : p.kernel(kernel_of("conv", p.first)));
   l.in(0).argument(w).argument(bias).argument(onto).out(0).value(c);
   if (is_by_channel(p.d)) {
     l.over(c.images * down * conv_tiles(across, kConvSpan) *
@@ -148,7 +158,10 @@ void add_row_product(Launches& all, const ConvPlan& p, const Conv& c, const Laun
 Launches plain(const ProductForm& form, const ConvPlan& p, const LaunchArgument& bias,
                const LaunchArgument& onto, const LaunchOptions& options) {
   ProductForm f = form;
-  f.x = f.y = f.z = p.type;
+  f.x = p.first;
+  f.y = p.second;
+  f.z = p.result;
+  if (p.rounds) f.rounded = p.operands;
   Launches all;
   add_product(all, f,
               {.x = LaunchArgument::input(0),
@@ -168,13 +181,16 @@ Result<Launches> conv2d(const NodeView& n, const LaunchOptions& options) {
   const ConvPlan p = HONE_TRY(plan_of(n, n.in("x").shape, n.in("w").shape, options));
   if (n.out(0).count() == 0) return Launches{};
   const LaunchArgument bias = optional_input(n, "bias");
-  if (p.library && p.d.channels > 0) {
+  const DType of_bias = n.has("bias") ? n.in("bias").dtype : p.result;
+  if (p.is_product(options) && of_bias == p.result && p.d.channels > 0) {
     ProductForm f{.m = p.d.positions(), .n = p.d.out_channels, .k = p.d.channels};
     f.trans_y = true;
     return plain(f, p, bias, LaunchArgument::null(), options);
   }
   Launches all;
-  add_row_product(all, p, p.arguments(), bias, LaunchArgument::null());
+  Conv c = p.arguments();
+  c.bias = element_of(of_bias);
+  add_row_product(all, p, c, bias, LaunchArgument::null());
   return all;
 }
 
@@ -182,7 +198,7 @@ Result<Launches> conv2d_grad_input(const NodeView& n, const LaunchOptions& optio
   const ConvPlan p = HONE_TRY(plan_of(n, n.out(0).shape, n.in("w").shape, options));
   if (n.out(0).count() == 0) return Launches{};
   const LaunchArgument onto = optional_input(n, "acc");
-  if (p.library && p.d.out_channels > 0)
+  if (p.is_product(options) && p.d.out_channels > 0)
     return plain({.m = p.d.positions(), .n = p.d.channels, .k = p.d.out_channels}, p,
                  LaunchArgument::null(), onto, options);
   Launches all;
@@ -198,8 +214,8 @@ int64_t add_channel_parts(Launches& all, const ConvPlan& p) {
   const int64_t wanted = std::clamp<int64_t>(kWantedWarps / warps, 1, std::max<int64_t>(rows, 1));
   const int64_t size = std::max<int64_t>(conv_tiles(rows, wanted), 1),
                 parts = conv_tiles(rows, size);
-  Launch l(kernel_of("conv_channel_parts", p.type));
-  l.in(1).in(0).work().value(p.arguments()).value(rows).value(size);
+  Launch l(kernel_of("conv_channel_parts", p.second));
+  l.in(1).in(0).value(element_of(p.first)).work().value(p.arguments()).value(rows).value(size);
   l.grid_x = static_cast<unsigned>(conv_tiles(warps * parts * kWarp, kBlock));
   if (parts > 0) all.launches.push_back(std::move(l));
   return parts;
@@ -216,7 +232,7 @@ int64_t add_conv_parts(Launches& all, const ConvPlan& p) {
   const int64_t size =
       std::max<int64_t>(conv_tiles(conv_tiles(d.positions(), wanted), kConvDepth), 1) * kConvDepth;
   const int64_t parts = conv_tiles(d.positions(), size);
-  Launch l(p.kernel("conv_parts"));
+  Launch l(p.kernel(kernel_of(kernel_of("conv_parts", p.second), p.first)));
   l.in(1).in(0).work().value(ConvParts{p.arguments(), d.positions(), size});
   l.grid_x = static_cast<unsigned>(blocks);
   l.grid_z = static_cast<unsigned>(parts * d.groups);
@@ -229,7 +245,7 @@ Result<Launches> conv2d_grad_weight(const NodeView& n, const LaunchOptions& opti
   const ConvDims& d = p.d;
   if (n.out(0).count() == 0) return Launches{};
   const LaunchArgument onto = optional_input(n, "acc");
-  if (p.library && d.positions() > 0) {
+  if (p.is_product(options) && p.second == p.operands && d.positions() > 0) {
     ProductForm f{.m = d.out_channels, .n = d.channels, .k = d.positions()};
     f.trans_x = true;
     return plain(f, p, LaunchArgument::null(), onto, options);
@@ -239,8 +255,8 @@ Result<Launches> conv2d_grad_weight(const NodeView& n, const LaunchOptions& opti
   const int64_t parts = by_channel ? add_channel_parts(all, p) : add_conv_parts(all, p);
   const int64_t count = n.out(0).count();
   all.workspace_bytes = parts * count * 4;
-  Launch sum(kernel_of("sum_weight", p.type));
-  sum.work().argument(onto).out(0).value(parts);
+  Launch sum("sum_weight");
+  sum.work().argument(onto).out(0).value(element_of(p.result)).value(parts);
   if (by_channel)
     sum.value(int64_t{1}).value(d.taps()).value(int64_t{1}).value(d.channels);
   else

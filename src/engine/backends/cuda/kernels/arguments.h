@@ -48,6 +48,9 @@ struct Scaled {
   int64_t n, columns, scaled;  // scaled 0: a scale for each row
 };
 
+// Types of elements, where a kernel is for several.
+enum class Element : int { f64, f32, bf16, f16 };
+
 // conv2d, or its gradient by the input (`back`), as a product: rows are pixels of the images that are written, columns
 // channels of a group, and the sum is over taps and channels of the images that are read. The weight is
 // [groups * columns, kernel_h * kernel_w, inner]. A gradient has the rows of one phase in each z of its grid: pixels
@@ -59,7 +62,8 @@ struct Conv {
   int groups, inner, columns;         // channels of a group that are read, and written
   int kernel_h, kernel_w, stride_h, stride_w, top, left, dilation_h, dilation_w;
   bool back;
-  int round;  // f32 operands on cores without tensors: as in Product
+  int round;             // f32 operands on cores without tensors: as in Product
+  Element bias, result;  // result: also of what it is added to
 };
 // Rows and columns of a block's tile, and what it multiplies at a time.
 constexpr int kConvRows = 128, kConvColumns = 64, kConvDepth = 32;
@@ -82,7 +86,8 @@ struct ByColumn {
   int64_t rows, columns;
   int lanes;  // a power of two
   float eps;
-  bool relu, given;  // given: the sums, of more rows
+  bool relu;
+  Element gamma, sums;  // sums: dgamma and dbeta as an operand
 };
 
 // A rule that updates each element by itself (engine/ops/update_parts.h), with the attributes that
@@ -121,9 +126,6 @@ struct Updates {
   UpdateTensor of[kMostUpdated];
 };
 static_assert(sizeof(Updates) + 4 * sizeof(void*) <= 4096);
-
-// Types of elements, where a kernel is for several.
-enum class Element : int { f64, f32, bf16, f16 };
 
 // x [rows,inner] times a weight of `columns` rows of `inner` elements, as it is stored: i8 with a scale for each
 // column, 4 bits or i8 with scales beside them (Scaled), blocks that hold their scales (blocks.cuh's Format), or floats.

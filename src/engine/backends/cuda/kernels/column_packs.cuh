@@ -1,9 +1,24 @@
-// The columns of a matrix that a thread has beside each other.
+// Elements whose type is an argument, and the columns of a matrix that a thread has beside each other.
 #pragma once
 
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
+
+// Element i of a tensor of such a type.
+__device__ __forceinline__ float element_at(const void* from, Element type, int64_t i) {
+  return type == Element::bf16  ? wide(static_cast<const bf16*>(from)[i])
+         : type == Element::f16 ? wide(static_cast<const f16*>(from)[i])
+                                : static_cast<const float*>(from)[i];
+}
+__device__ __forceinline__ void put_element(void* to, Element type, int64_t i, float x) {
+  if (type == Element::bf16)
+    static_cast<bf16*>(to)[i] = to_bf16(x);
+  else if (type == Element::f16)
+    static_cast<f16*>(to)[i] = to_f16(x);
+  else
+    static_cast<float*>(to)[i] = x;
+}
 
 // kSummedColumns columns from `first` on. whole: all are there, at addresses of packs.
 struct ColumnPack {
@@ -29,6 +44,25 @@ struct ColumnPack {
     HONE_UNROLL
     for (int e = 0; e < kSummedColumns; ++e)
       if (first + e < channels) to[e] = Narrow<T>::of(v[e]);
+  }
+  // The same of tensors of such a type, whose elements from `at` on are these columns.
+  __device__ __forceinline__ void get_from(float (&v)[kSummedColumns], const void* from,
+                                           Element type, int64_t at) const {
+    if (type == Element::f32)
+      get(v, static_cast<const float*>(from) + at);
+    else if (type == Element::bf16)
+      get(v, static_cast<const bf16*>(from) + at);
+    else
+      get(v, static_cast<const f16*>(from) + at);
+  }
+  __device__ __forceinline__ void put_to(void* to, Element type, int64_t at,
+                                         const float (&v)[kSummedColumns]) const {
+    if (type == Element::f32)
+      put(static_cast<float*>(to) + at, v);
+    else if (type == Element::bf16)
+      put(static_cast<bf16*>(to) + at, v);
+    else
+      put(static_cast<f16*>(to) + at, v);
   }
 };
 

@@ -87,9 +87,8 @@ __device__ __forceinline__ void moment_parts(const T* x, const int32_t* rows, Mo
 }
 
 // mean and variance of the parts: blocks of 32 columns, whose eight warps have ranges of parts.
-template <class T>
-__device__ __forceinline__ void join_moments(const Moments* parts, T* mean, T* variance,
-                                             int64_t count, int64_t columns) {
+HONE_KERNEL(join_moments, const Moments* parts, float* mean, float* variance, int64_t count,
+            int64_t columns) {
   constexpr int kRanges = kBlock / kWarp;
   __shared__ Moments of[kRanges][kWarp];
   const int lane = static_cast<int>(threadIdx.x) % kWarp, range = static_cast<int>(threadIdx.x) / kWarp;
@@ -108,17 +107,18 @@ __device__ __forceinline__ void join_moments(const Moments* parts, T* mean, T* v
     for (int other = 1; range == 0 && other < kRanges; ++other) all.join(of[other][lane]);
     __syncthreads();
     if (range != 0 || j >= columns) continue;
-    mean[j] = Narrow<T>::of(all.mean);
-    variance[j] = Narrow<T>::of(all.squares > 0 ? all.squares / all.count : all.squares * 0);
+    mean[j] = all.mean;
+    variance[j] = all.squares > 0 ? all.squares / all.count : all.squares * 0;
   }
 }
 
 // y = (x - mean) gamma / sqrt(variance + eps) + beta + residual, which may be null; y may be x or residual. kept_mean and
 // kept_variance, or null: the same once more.
-template <class T>
-__device__ __forceinline__ void batch_norm(const T* x, const T* gamma, const T* beta, const T* mean,
-                                           const T* variance, const T* residual, T* y, T* kept_mean,
-                                           T* kept_variance, const ByColumn& c) {
+template <class T, class Y>
+__device__ __forceinline__ void batch_norm(const T* x, const void* gamma, const void* beta,
+                                           const float* mean, const float* variance,
+                                           const Y* residual, Y* y, float* kept_mean,
+                                           float* kept_variance, const ByColumn& c) {
   constexpr int N = kSummedColumns;
   const ColumnThread t(c, is_whole(x) && is_whole(y) && is_whole(residual) && is_whole(gamma) &&
                               is_whole(beta) && is_whole(mean) && is_whole(variance) &&
@@ -126,8 +126,8 @@ __device__ __forceinline__ void batch_norm(const T* x, const T* gamma, const T* 
   if (!t.is_there()) return;
   const int64_t first = t.pack.first;
   float g[N], b[N], m[N], s[N];
-  t.pack.get(g, gamma + first);
-  t.pack.get(b, beta + first);
+  t.pack.get_from(g, gamma, c.gamma, first);
+  t.pack.get_from(b, beta, c.gamma, first);
   t.pack.get(m, mean + first);
   t.pack.get(s, variance + first);
   if (kept_mean != nullptr && t.row == 0) {
@@ -182,13 +182,14 @@ __device__ __forceinline__ void put_column_sums(const ColumnThread& t, const ByC
 }
 
 // Reads xhat and dy that counts of a row: where y, the result of a batch norm with relu, is not above 0, dy is 0.
-template <class T>
+template <class T, class Y>
 struct GradientRows {
-  const T *x, *dy, *y;
+  const T* x;
+  const Y *dy, *y;
   float mean[kSummedColumns], rstd[kSummedColumns];
 
-  __device__ __forceinline__ void fetch(const ColumnPack& pack, const T* means, const T* variance,
-                                        float eps) {
+  __device__ __forceinline__ void fetch(const ColumnPack& pack, const float* means,
+                                        const float* variance, float eps) {
     pack.get(mean, means + pack.first);
     pack.get(rstd, variance + pack.first);
     HONE_UNROLL
@@ -210,15 +211,16 @@ struct GradientRows {
 };
 
 // Parts of dgamma and dbeta.
-template <class T>
-__device__ __forceinline__ void batch_norm_parts(const T* x, const T* mean, const T* variance,
-                                                 const T* dy, const int32_t* rows, const T* y,
-                                                 float* parts, const ByColumn& c) {
+template <class T, class Y>
+__device__ __forceinline__ void batch_norm_parts(const T* x, const float* mean,
+                                                 const float* variance, const Y* dy,
+                                                 const int32_t* rows, const Y* y, float* parts,
+                                                 const ByColumn& c) {
   constexpr int N = kSummedColumns;
   const ColumnThread t(c, is_whole(x) && is_whole(dy) && is_whole(y) && is_whole(mean) &&
                               is_whole(variance));
   const int64_t counted = counted_rows(c, rows);
-  GradientRows<T> of = {x, dy, y, {}, {}};
+  GradientRows<T, Y> of = {x, dy, y, {}, {}};
   float dgamma[N] = {}, dbeta[N] = {};
   if (t.is_there()) {
     of.fetch(t.pack, mean, variance, c.eps);
@@ -236,18 +238,22 @@ __device__ __forceinline__ void batch_norm_parts(const T* x, const T* mean, cons
   put_column_sums(t, c, dgamma, dbeta, parts);
 }
 
-// What batch_norm_grad reads and writes.
-template <class T>
+// The other operands of batch_norm_grad, and its results.
+template <class T, class Y>
 struct BatchNormGrad {
-  const T *gamma, *mean, *variance;
+  const void* gamma;
+  const float *mean, *variance;
   const int32_t* rows;
-  const T *dgamma, *dbeta, *count;  // count: null, the rows that count
-  T *dx, *dresidual, *kept_dgamma, *kept_dbeta;  // null: not wanted
+  const void *dgamma, *dbeta;
+  const float* count;  // null: the rows that count
+  T* dx;
+  Y* dresidual;                     // null: not wanted
+  void *kept_dgamma, *kept_dbeta;  // null: not wanted
 };
 // dx = gamma rstd (dy - dbeta / n - xhat dgamma / n), and dy that counts. dx may be dy.
-template <class T>
-__device__ __forceinline__ void batch_norm_grad(const GradientRows<T>& rows_of,
-                                                const BatchNormGrad<T>& a, const ByColumn& c) {
+template <class T, class Y>
+__device__ __forceinline__ void batch_norm_grad(const GradientRows<T, Y>& rows_of,
+                                                const BatchNormGrad<T, Y>& a, const ByColumn& c) {
   constexpr int N = kSummedColumns;
   const ColumnThread t(c, is_whole(rows_of.x) && is_whole(rows_of.dy) && is_whole(rows_of.y) &&
                               is_whole(a.gamma) && is_whole(a.mean) && is_whole(a.variance) &&
@@ -256,16 +262,16 @@ __device__ __forceinline__ void batch_norm_grad(const GradientRows<T>& rows_of,
                               is_whole(a.kept_dbeta));
   if (!t.is_there()) return;
   const int64_t counted = counted_rows(c, a.rows), first = t.pack.first;
-  const float share = 1 / (a.count != nullptr ? wide(*a.count) : static_cast<float>(counted));
-  GradientRows<T> of = rows_of;
+  const float share = 1 / (a.count != nullptr ? *a.count : static_cast<float>(counted));
+  GradientRows<T, Y> of = rows_of;
   of.fetch(t.pack, a.mean, a.variance, c.eps);
   float g[N], to_gamma[N], to_beta[N];
-  t.pack.get(g, a.gamma + first);
-  t.pack.get(to_gamma, a.dgamma + first);
-  t.pack.get(to_beta, a.dbeta + first);
+  t.pack.get_from(g, a.gamma, c.gamma, first);
+  t.pack.get_from(to_gamma, a.dgamma, c.sums, first);
+  t.pack.get_from(to_beta, a.dbeta, c.sums, first);
   if (a.kept_dgamma != nullptr && t.row == 0) {
-    t.pack.put(a.kept_dgamma + first, to_gamma);
-    t.pack.put(a.kept_dbeta + first, to_beta);
+    t.pack.put_to(a.kept_dgamma, c.gamma, first, to_gamma);
+    t.pack.put_to(a.kept_dbeta, c.gamma, first, to_beta);
   }
   for (int64_t row = t.row; row < c.rows; row += t.step) {
     const int64_t at = row * c.columns + first;
@@ -282,15 +288,15 @@ __device__ __forceinline__ void batch_norm_grad(const GradientRows<T>& rows_of,
 }
 
 // y = x scale + shift, which may be null; y may be x.
-template <class T>
-__device__ __forceinline__ void affine_channels(const T* x, const T* scale, const T* shift, T* y,
-                                                const ByColumn& c) {
+template <class T, class Y>
+__device__ __forceinline__ void affine_channels(const T* x, const void* scale, const void* shift,
+                                                Y* y, const ByColumn& c) {
   constexpr int N = kSummedColumns;
   const ColumnThread t(c, is_whole(x) && is_whole(scale) && is_whole(shift) && is_whole(y));
   if (!t.is_there()) return;
   float by[N], added[N] = {};
-  t.pack.get(by, scale + t.pack.first);
-  if (shift != nullptr) t.pack.get(added, shift + t.pack.first);
+  t.pack.get_from(by, scale, c.gamma, t.pack.first);
+  if (shift != nullptr) t.pack.get_from(added, shift, c.gamma, t.pack.first);
   for (int64_t row = t.row; row < c.rows; row += t.step) {
     const int64_t at = row * c.columns + t.pack.first;
     float v[N];
@@ -301,44 +307,51 @@ __device__ __forceinline__ void affine_channels(const T* x, const T* scale, cons
   }
 }
 
-#define HONE_COLUMNS(name, T)                                                                     \
-  HONE_KERNEL(moment_parts_##name, const T* x, const int32_t* rows, Moments* parts, ByColumn c) {  \
+HONE_KERNEL(add_column_parts, const float* parts, void* dgamma, void* dbeta, Element type,
+            int64_t count, int64_t columns) {
+  for_sums(parts, 2 * columns, count, [&](int64_t j, float sum) {
+    put_element(j < columns ? dgamma : dbeta, type, j < columns ? j : j - columns, sum);
+  });
+}
+
+#define HONE_MOMENTS(name, T)                                                                     \
+  HONE_KERNEL(moment_parts_##name, const T* x, const int32_t* rows, Moments* parts, ByColumn c) { \
     moment_parts(x, rows, parts, c);                                                              \
-  }                                                                                               \
-  HONE_KERNEL(join_moments_##name, const Moments* parts, T* mean, T* variance, int64_t count,     \
-              int64_t columns) {                                                                  \
-    join_moments(parts, mean, variance, count, columns);                                          \
-  }                                                                                               \
-  HONE_KERNEL(batch_norm_##name, const T* x, const T* gamma, const T* beta, const T* mean,        \
-              const T* variance, const T* residual, T* y, T* kept_mean, T* kept_variance,         \
-              ByColumn c) {                                                                        \
+  }
+HONE_MOMENTS(f32, float)
+HONE_MOMENTS(bf16, bf16)
+HONE_MOMENTS(f16, f16)
+
+// T: of x and dx. Y: of y and dy.
+#define HONE_COLUMNS(name, T, Y)                                                                  \
+  HONE_KERNEL(batch_norm_##name, const T* x, const void* gamma, const void* beta,                 \
+              const float* mean, const float* variance, const Y* residual, Y* y,                  \
+              float* kept_mean, float* kept_variance, ByColumn c) {                               \
     batch_norm(x, gamma, beta, mean, variance, residual, y, kept_mean, kept_variance, c);         \
   }                                                                                               \
-  HONE_KERNEL(batch_norm_parts_##name, const T* x, const T* mean, const T* variance,              \
-              const T* dy, const int32_t* rows, const T* y, float* parts, ByColumn c) {            \
+  HONE_KERNEL(batch_norm_parts_##name, const T* x, const float* mean, const float* variance,      \
+              const Y* dy, const int32_t* rows, const Y* y, float* parts, ByColumn c) {           \
     batch_norm_parts(x, mean, variance, dy, rows, y, parts, c);                                   \
   }                                                                                               \
-  HONE_KERNEL(add_column_parts_##name, const float* parts, T* dgamma, T* dbeta, int64_t count,    \
-              int64_t columns) {                                                                  \
-    for_sums(parts, 2 * columns, count, [&](int64_t j, float sum) {                               \
-      (j < columns ? dgamma[j] : dbeta[j - columns]) = Narrow<T>::of(sum);                        \
-    });                                                                                           \
+  HONE_KERNEL(batch_norm_grad_##name, const T* x, const void* gamma, const float* mean,           \
+              const float* variance, const Y* dy, const int32_t* rows, const Y* y,                \
+              const void* dgamma, const void* dbeta, const float* count, T* dx, Y* dresidual,     \
+              void* kept_dgamma, void* kept_dbeta, ByColumn c) {                                  \
+    batch_norm_grad<T, Y>({x, dy, y, {}, {}},                                                     \
+                          {gamma, mean, variance, rows, dgamma, dbeta, count, dx, dresidual,      \
+                           kept_dgamma, kept_dbeta},                                              \
+                          c);                                                                     \
   }                                                                                               \
-  HONE_KERNEL(batch_norm_grad_##name, const T* x, const T* gamma, const T* mean,             \
-                   const T* variance, const T* dy, const int32_t* rows, const T* y,               \
-                   const T* dgamma, const T* dbeta, const T* count, T* dx, T* dresidual,          \
-                   T* kept_dgamma, T* kept_dbeta, ByColumn c) {                                    \
-    batch_norm_grad<T>({x, dy, y, {}, {}},                                                        \
-                       {gamma, mean, variance, rows, dgamma, dbeta, count, dx, dresidual,         \
-                        kept_dgamma, kept_dbeta},                                                 \
-                       c);                                                                        \
-  }                                                                                               \
-  HONE_KERNEL(affine_channels_##name, const T* x, const T* scale, const T* shift, T* y,           \
-              ByColumn c) {                                                                        \
+  HONE_KERNEL(affine_channels_##name, const T* x, const void* scale, const void* shift, Y* y,     \
+              ByColumn c) {                                                                       \
     affine_channels(x, scale, shift, y, c);                                                       \
   }
-HONE_COLUMNS(f32, float)
-HONE_COLUMNS(bf16, bf16)
-HONE_COLUMNS(f16, f16)
+HONE_COLUMNS(f32_f32, float, float)
+HONE_COLUMNS(bf16_bf16, bf16, bf16)
+HONE_COLUMNS(f16_f16, f16, f16)
+HONE_COLUMNS(f32_bf16, float, bf16)
+HONE_COLUMNS(bf16_f32, bf16, float)
+HONE_COLUMNS(f32_f16, float, f16)
+HONE_COLUMNS(f16_f32, f16, float)
 
 }  // namespace hone::cuda

@@ -1,6 +1,7 @@
 // Places and weights of convolutions (arguments.h: Conv), which conv_products.cuh and conv_channels.cuh share.
 #pragma once
 
+#include "engine/backends/cuda/kernels/column_packs.cuh"
 #include "engine/backends/cuda/kernels/kernel.cuh"
 #include "engine/backends/cuda/kernels/products.cuh"
 
@@ -134,10 +135,8 @@ HONE_TURN_WEIGHT(f16_f32, f16, float)
 HONE_TURN_WEIGHT(f16_f16, f16, f16)
 
 // dw [groups, columns, inner, taps] = onto (or nothing) + the parts [count, groups, taps, inner, columns], in order.
-template <class T>
-__device__ __forceinline__ void sum_weight(const float* parts, const T* onto, T* out, int64_t count,
-                                           int64_t groups, int64_t taps, int64_t inner,
-                                           int64_t columns) {
+HONE_KERNEL(sum_weight, const float* parts, const void* onto, void* out, Element type, int64_t count,
+            int64_t groups, int64_t taps, int64_t inner, int64_t columns) {
   const int64_t all = groups * taps * inner * columns;
   for (int64_t i = first_of_all(); i < all; i += all_threads()) {
     float sum = 0;
@@ -145,16 +144,8 @@ __device__ __forceinline__ void sum_weight(const float* parts, const T* onto, T*
     for (int64_t part = 0; part < count; ++part) sum += parts[part * all + i];
     const int64_t k = i % columns, c = i / columns % inner, tap = i / columns / inner % taps;
     const int64_t at = ((i / columns / inner / taps * columns + k) * inner + c) * taps + tap;
-    out[at] = Narrow<T>::of(onto != nullptr ? sum + wide(onto[at]) : sum);
+    put_element(out, type, at, onto != nullptr ? sum + element_at(onto, type, at) : sum);
   }
 }
-#define HONE_SUM_WEIGHT(name, T)                                                                 \
-  HONE_KERNEL(sum_weight_##name, const float* parts, const T* onto, T* out, int64_t count,       \
-              int64_t groups, int64_t taps, int64_t inner, int64_t columns) {                    \
-    sum_weight(parts, onto, out, count, groups, taps, inner, columns);                           \
-  }
-HONE_SUM_WEIGHT(f32, float)
-HONE_SUM_WEIGHT(bf16, bf16)
-HONE_SUM_WEIGHT(f16, f16)
 
 }  // namespace hone::cuda

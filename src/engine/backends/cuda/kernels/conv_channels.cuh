@@ -49,8 +49,8 @@ __device__ __forceinline__ void conv_row_of_filter(float (&sum)[kConvSpan][kSumm
 
 // y = x by w [taps, channels] + bias + onto, which may be null.
 template <class T>
-__device__ __forceinline__ void conv_channels(const T* x, const float* w, const T* bias,
-                                              const T* onto, T* y, const Conv& p) {
+__device__ __forceinline__ void conv_channels(const T* x, const float* w, const void* bias,
+                                              const void* onto, void* y, const Conv& p) {
   constexpr int N = kSummedColumns, S = kConvSpan;
   const ConvAxes a = conv_axes(p, static_cast<int>(blockIdx.y));
   const int channels = p.from_channels;
@@ -70,17 +70,17 @@ __device__ __forceinline__ void conv_channels(const T* x, const float* w, const 
                          w + taps * channels + quad.first, a.w, first, p.from_w, p.round);
     }
     float added[N] = {};
-    if (bias != nullptr) quad.get(added, bias + quad.first);
+    if (bias != nullptr) quad.get_from(added, bias, p.bias, quad.first);
     const int64_t to_row = (image * p.to_h + h * a.h.spread + a.h.phase) * p.to_w;
     HONE_UNROLL
     for (int q = 0; q < S; ++q) {
       if (first + q >= a.w.size) continue;
       const int64_t to = (to_row + (first + q) * a.w.spread + a.w.phase) * channels + quad.first;
       float more[N] = {};
-      if (onto != nullptr) quad.get(more, onto + to);
+      if (onto != nullptr) quad.get_from(more, onto, p.result, to);
       HONE_UNROLL
       for (int e = 0; e < N; ++e) sum[q][e] += added[e] + more[e];
-      quad.put(y + to, sum[q]);
+      quad.put_to(y, p.result, to, sum[q]);
     }
   }
 }
@@ -88,8 +88,9 @@ __device__ __forceinline__ void conv_channels(const T* x, const float* w, const 
 // Parts of dw: parts[part, tap, channel]. A warp has a channel in each lane, up to kConvTaps taps of a row of the filter,
 // and the rows of results [part * size, (part + 1) * size) of all images.
 template <class T>
-__device__ __forceinline__ void conv_channel_parts(const T* x, const T* dy, float* parts,
-                                                   const Conv& p, int64_t rows, int64_t size) {
+__device__ __forceinline__ void conv_channel_parts(const T* x, const void* dy, Element of_dy,
+                                                   float* parts, const Conv& p, int64_t rows,
+                                                   int64_t size) {
   constexpr int N = kConvTaps;
   const int lane = static_cast<int>(threadIdx.x) % kWarp, channels = p.from_channels;
   const int64_t unit = first_of_all() / kWarp, across = (channels + kWarp - 1) / kWarp,
@@ -106,7 +107,7 @@ __device__ __forceinline__ void conv_channel_parts(const T* x, const T* dy, floa
     const int h = static_cast<int>(line % p.to_h) * p.stride_h - p.top + r * p.dilation_h;
     if (!is_inside(h, p.from_h)) continue;
     const T* const of_x = x + (image * p.from_h + h) * p.from_w * channels + channel;
-    const T* const of_dy = dy + line * p.to_w * channels + channel;
+    const int64_t first_dy = line * p.to_w * channels + channel;
     const auto fetch = [&](int place, int e) {
       const int column = place * p.stride_w - p.left + (first + e) * p.dilation_w;
       const bool is_there = first + e < p.kernel_w && is_inside(column, p.from_w);
@@ -114,7 +115,8 @@ __device__ __forceinline__ void conv_channel_parts(const T* x, const T* dy, floa
     };
     float v[N];
     for (int w = 0; w < p.to_w; ++w) {
-      const float d = rounded(wide(of_dy[int64_t{w} * channels]), p.round);
+      const float d =
+          rounded(element_at(dy, of_dy, first_dy + int64_t{w} * channels), p.round);
       if (slides && w > 0) {
         const int last = p.kernel_w - first < N ? p.kernel_w - first - 1 : N - 1;
         const float next = fetch(w, last);
@@ -135,13 +137,13 @@ __device__ __forceinline__ void conv_channel_parts(const T* x, const T* dy, floa
 }
 
 #define HONE_CONV_CHANNELS(name, T)                                                               \
-  HONE_TILE_KERNEL(conv_channels_##name, const T* x, const float* w, const T* bias,               \
-                   const T* onto, T* y, Conv p) {                                                 \
+  HONE_TILE_KERNEL(conv_channels_##name, const T* x, const float* w, const void* bias,            \
+                   const void* onto, void* y, Conv p) {                                           \
     conv_channels(x, w, bias, onto, y, p);                                                        \
   }                                                                                               \
-  HONE_TILE_KERNEL(conv_channel_parts_##name, const T* x, const T* dy, float* parts, Conv p,      \
-              int64_t rows, int64_t size) {                                                       \
-    conv_channel_parts(x, dy, parts, p, rows, size);                                              \
+  HONE_TILE_KERNEL(conv_channel_parts_##name, const T* x, const void* dy, Element of_dy,          \
+                   float* parts, Conv p, int64_t rows, int64_t size) {                            \
+    conv_channel_parts(x, dy, of_dy, parts, p, rows, size);                                       \
   }
 HONE_CONV_CHANNELS(f32, float)
 HONE_CONV_CHANNELS(bf16, bf16)

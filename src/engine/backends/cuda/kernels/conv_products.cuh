@@ -211,9 +211,10 @@ struct ConvTile {
 };
 
 // Writes the tile's results from column `first` of the group on.
-template <class Core, class T>
-__device__ __forceinline__ void conv_write(const Core& core, const ConvTile& tile, int first,
-                                           const T* bias, const T* onto, T* y, const Conv& p) {
+template <class Core>
+__device__ __forceinline__ void conv_write(const Core& core, const ConvTile& tile, int group,
+                                           int first, const void* bias, const void* onto, void* y,
+                                           const Conv& p) {
   const bool pairs = p.columns % 2 == 0 && is_whole(y);
   core.each([&](int row, int at, float z0, float z1) {
     if (tile.targets[row] < 0) return;
@@ -223,18 +224,24 @@ __device__ __forceinline__ void conv_write(const Core& core, const ConvTile& til
     HONE_UNROLL
     for (int e = 0; e < 2; ++e) {
       if (column + e >= p.columns) continue;
-      if (bias != nullptr) z[e] += wide(bias[column + e]);
-      if (onto != nullptr) z[e] += wide(onto[to + e]);
-      if (!pairs) y[to + e] = Narrow<T>::of(z[e]);
+      if (bias != nullptr) z[e] += element_at(bias, p.bias, group * p.columns + column + e);
+      if (onto != nullptr) z[e] += element_at(onto, p.result, to + e);
+      if (!pairs) put_element(y, p.result, to + e, z[e]);
     }
-    if (pairs && column < p.columns) store<2>(y + to, z);
+    if (!pairs || column >= p.columns) return;
+    if (p.result == Element::f32)
+      store<2>(static_cast<float*>(y) + to, z);
+    else if (p.result == Element::bf16)
+      store<2>(static_cast<bf16*>(y) + to, z);
+    else
+      store<2>(static_cast<f16*>(y) + to, z);
   });
 }
 
 // y = the product + bias + onto, which may be null; onto may be y.
 template <class Core, class T>
-__device__ __forceinline__ void conv_rows(const T* x, const typename Core::W* w, const T* bias,
-                                          const T* onto, T* y, const Conv& p) {
+__device__ __forceinline__ void conv_rows(const T* x, const typename Core::W* w, const void* bias,
+                                          const void* onto, void* y, const Conv& p) {
   using W = typename Core::W;
   __shared__ ConvTile tile;
   __shared__ SixteenBytes tiles[Core::kSharedBytes / 16];
@@ -269,7 +276,7 @@ __device__ __forceinline__ void conv_rows(const T* x, const typename Core::W* w,
   };
   const int all = a.h.count * a.w.count * p.inner;
   conv_multiply(core, (all + kConvDepth - 1) / kConvDepth, read, put);
-  conv_write(core, tile, first_column, bias == nullptr ? bias : bias + group * p.columns, onto, y, p);
+  conv_write(core, tile, group, first_column, bias, onto, y, p);
 }
 
 // Eight columns of dy, of which `there` are in the group.
@@ -286,8 +293,8 @@ __device__ __forceinline__ void conv_columns(Pack<T, 8>& v, const T* from, int t
 }
 
 // Parts of dw over positions: parts[part, group, tap, inner channel, column of dy].
-template <class Core, class T>
-__device__ __forceinline__ void conv_parts(const T* x, const T* dy, float* parts,
+template <class Core, class T, class D>
+__device__ __forceinline__ void conv_parts(const T* x, const D* dy, float* parts,
                                            const ConvParts& all) {
   const Conv& p = all.of;
   __shared__ SixteenBytes tiles[Core::kSharedBytes / 16];
@@ -311,7 +318,8 @@ __device__ __forceinline__ void conv_parts(const T* x, const T* dy, float* parts
   x += group * p.inner;
   dy += group * p.columns + first_column + column;
   const int there = p.columns - first_column - column;
-  Pack<T, 8> left[2], right;
+  Pack<T, 8> left[2];
+  Pack<D, 8> right;
   int64_t position = begin;
   const auto read = [&] {
     HONE_UNROLL
@@ -344,28 +352,45 @@ __device__ __forceinline__ void conv_parts(const T* x, const T* dy, float* parts
 }
 
 #define HONE_CONV(name, T)                                                                        \
-  HONE_TILE_KERNEL(conv_##name, const T* x, const float* w, const T* bias, const T* onto, T* y,   \
-                   Conv p) {                                                                      \
+  HONE_TILE_KERNEL(conv_##name, const T* x, const float* w, const void* bias, const void* onto,   \
+                   void* y, Conv p) {                                                             \
     conv_rows<ConvCores<T, false>>(x, w, bias, onto, y, p);                                       \
-  }                                                                                               \
-  HONE_TILE_KERNEL(conv_parts_##name, const T* x, const T* dy, float* parts, ConvParts p) {       \
-    conv_parts<ConvCores<T, true>>(x, dy, parts, p);                                              \
   }
 HONE_CONV(f32, float)
 HONE_CONV(bf16, bf16)
 HONE_CONV(f16, f16)
+#define HONE_CONV_PARTS(name, T, D)                                                               \
+  HONE_TILE_KERNEL(conv_parts_##name, const T* x, const D* dy, float* parts, ConvParts p) {       \
+    conv_parts<ConvCores<T, true>>(x, dy, parts, p);                                              \
+  }
+HONE_CONV_PARTS(f32_f32, float, float)
+HONE_CONV_PARTS(bf16_bf16, bf16, bf16)
+HONE_CONV_PARTS(f16_f16, f16, f16)
+HONE_CONV_PARTS(f32_bf16, float, bf16)
+HONE_CONV_PARTS(bf16_f32, bf16, float)
+HONE_CONV_PARTS(f32_f16, float, f16)
+HONE_CONV_PARTS(f16_f32, f16, float)
 
 #define HONE_CONV_ON_TENSOR_CORES(name, T, U)                                                     \
-  HONE_TILE_KERNEL(conv_##name, const T* x, const U* w, const T* bias, const T* onto, T* y,       \
-                   Conv p) {                                                                      \
+  HONE_TILE_KERNEL(conv_##name, const T* x, const U* w, const void* bias, const void* onto,       \
+                   void* y, Conv p) {                                                             \
     HONE_ON_TENSOR_CORES(conv_rows<ConvTensorCores<T, U, false>>(x, w, bias, onto, y, p);)        \
-  }                                                                                               \
-  HONE_TILE_KERNEL(conv_parts_##name, const T* x, const T* dy, float* parts, ConvParts p) {       \
+  }
+HONE_CONV_ON_TENSOR_CORES(f32_by_bf16, float, bf16)
+HONE_CONV_ON_TENSOR_CORES(f32_by_f16, float, f16)
+HONE_CONV_ON_TENSOR_CORES(bf16_by_bf16, bf16, bf16)
+HONE_CONV_ON_TENSOR_CORES(f16_by_f16, f16, f16)
+#define HONE_CONV_PARTS_ON_TENSOR_CORES(name, T, D, U)                                            \
+  HONE_TILE_KERNEL(conv_parts_##name, const T* x, const D* dy, float* parts, ConvParts p) {       \
     HONE_ON_TENSOR_CORES(conv_parts<ConvTensorCores<T, U, true>>(x, dy, parts, p);)               \
   }
-HONE_CONV_ON_TENSOR_CORES(f32_bf16, float, bf16)
-HONE_CONV_ON_TENSOR_CORES(f32_f16, float, f16)
-HONE_CONV_ON_TENSOR_CORES(bf16_bf16, bf16, bf16)
-HONE_CONV_ON_TENSOR_CORES(f16_f16, f16, f16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(f32_f32_by_bf16, float, float, bf16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(f32_bf16_by_bf16, float, bf16, bf16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(bf16_f32_by_bf16, bf16, float, bf16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(bf16_bf16_by_bf16, bf16, bf16, bf16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(f32_f32_by_f16, float, float, f16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(f32_f16_by_f16, float, f16, f16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(f16_f32_by_f16, f16, float, f16)
+HONE_CONV_PARTS_ON_TENSOR_CORES(f16_f16_by_f16, f16, f16, f16)
 
 }  // namespace hone::cuda

@@ -2,23 +2,10 @@
 // type than x (linear of engine/ops). A warp for each column of the result, whose weights are a row of the payload: they are read once, for
 // all rows of x, and no copy of the weight is made.
 #include "engine/backends/cuda/kernels/blocks.cuh"
+#include "engine/backends/cuda/kernels/column_packs.cuh"
 #include "engine/backends/cuda/kernels/norms.cuh"
 
 namespace hone::cuda {
-
-__device__ __forceinline__ float element_at(const void* from, Element type, int64_t i) {
-  return type == Element::bf16  ? wide(static_cast<const bf16*>(from)[i])
-         : type == Element::f16 ? wide(static_cast<const f16*>(from)[i])
-                                : static_cast<const float*>(from)[i];
-}
-__device__ __forceinline__ void put_element(void* to, Element type, int64_t i, float x) {
-  if (type == Element::bf16)
-    static_cast<bf16*>(to)[i] = to_bf16(x);
-  else if (type == Element::f16)
-    static_cast<f16*>(to)[i] = to_f16(x);
-  else
-    static_cast<float*>(to)[i] = x;
-}
 
 // Where the weight and its scales are; absent ones are null.
 struct StoredWeight {
