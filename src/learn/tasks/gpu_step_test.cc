@@ -103,17 +103,12 @@ StepCounts counts_of(const Session& session, const Program& p, const DeviceSpec&
   return counts;
 }
 
-// The programs of a GPT-2 of this size over 8 rows of 1,024 tokens without dropout, planned for an H200.
-void with_gpt2(int64_t layers, int64_t channels, int64_t heads, bool accumulate,
-               const std::function<void(TaskSettings&)>& set,
-               const std::function<void(const Session&, const DeviceSpec&)>& look) {
-  const ConfigFolder folder(fmt::format(
-      R"({{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": {}, "n_embd": {},
-          "n_head": {}, "n_positions": 1024, "n_ctx": 1024, "vocab_size": 50257,
-          "activation_function": "gelu_new", "layer_norm_epsilon": 1e-05, "resid_pdrop": 0.0,
-          "embd_pdrop": 0.0, "attn_pdrop": 0.0, "initializer_range": 0.02}})",
-      layers, channels, heads));
-  const Task task = task_named("clm");
+// The programs of a model with this config.json, planned for an H200: `rows` rows of `size` on each axis.
+void with_model(const std::string& task_name, const std::string& config, int64_t rows, int64_t size,
+                bool accumulate, const std::function<void(TaskSettings&)>& set,
+                const std::function<void(const Session&, const DeviceSpec&)>& look) {
+  const ConfigFolder folder(config);
+  const Task task = task_named(task_name);
   set(*task.settings);
   Pretrained model = folder.open();
   EXPECT_TRUE(task.choose_head(model.config).ok());
@@ -122,11 +117,25 @@ void with_gpt2(int64_t layers, int64_t channels, int64_t heads, bool accumulate,
   RunShapes shapes;
   shapes.accumulate = accumulate;
   BatchShape shape;
-  for (const RowLimit& limit : m.form.limits)
-    shape.axes.push_back({limit.axis, kRows * kRowTokens});
-  shapes.train = {{shape.with(kSequences, kRows)}, kRows};
+  for (const RowLimit& limit : m.form.limits) shape.axes.push_back({limit.axis, rows * size});
+  shapes.train = {{shape.with(kSequences, rows)}, rows};
   const std::unique_ptr<Backend> gpu = plan_backend(spec).value();
   look(Session::compile(run_programs(m, shapes).value(), *gpu).value(), spec);
+}
+
+// The programs of a GPT-2 of this size over 8 rows of 1,024 tokens without dropout.
+void with_gpt2(int64_t layers, int64_t channels, int64_t heads, bool accumulate,
+               const std::function<void(TaskSettings&)>& set,
+               const std::function<void(const Session&, const DeviceSpec&)>& look) {
+  with_model(
+      "clm",
+      fmt::format(
+          R"({{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": {}, "n_embd": {},
+          "n_head": {}, "n_positions": 1024, "n_ctx": 1024, "vocab_size": 50257,
+          "activation_function": "gelu_new", "layer_norm_epsilon": 1e-05, "resid_pdrop": 0.0,
+          "embd_pdrop": 0.0, "attn_pdrop": 0.0, "initializer_range": 0.02}})",
+          layers, channels, heads),
+      kRows, kRowTokens, accumulate, set, look);
 }
 
 StepCounts counts_of_step(int64_t layers, int64_t channels, int64_t heads) {
@@ -157,6 +166,31 @@ TEST(GpuStep, Gpt2) {
 TEST(GpuStep, Gpt2Xl) {
   expect_at_most(counts_of_step(48, 1600, 25),
                  {.kernels = 1642, .casts = 0, .bytes = 172.1e9, .arena = 30'640 * kMiB});
+}
+
+constexpr int64_t kStepImages = 32;
+
+// A step of 32 images of 224 x 224 pixels in bf16.
+StepCounts counts_of_images(const std::string& config) {
+  StepCounts counts;
+  with_model(
+      "image_classification", config, kStepImages, 1, false, [](TaskSettings& s) { s.bf16 = true; },
+      [&](const Session& session, const DeviceSpec& spec) {
+        counts = counts_of(session, session.programs()[0], spec);
+      });
+  return counts;
+}
+
+TEST(GpuStep, ResNet50) {
+  expect_at_most(counts_of_images(R"({"model_type": "resnet", "num_labels": 1000,
+      "architectures": ["ResNetForImageClassification"]})"),
+                 {.kernels = 1334, .casts = 0, .bytes = 13.8e9, .arena = 1'240 * kMiB});
+}
+
+TEST(GpuStep, ConvNextTiny) {
+  expect_at_most(counts_of_images(R"({"model_type": "convnext", "num_labels": 1000,
+      "architectures": ["ConvNextForImageClassification"]})"),
+                 {.kernels = 841, .casts = 0, .bytes = 18.6e9, .arena = 1'175 * kMiB});
 }
 
 // The first micro-batch and those that add to its gradients sum biases in the same way.
