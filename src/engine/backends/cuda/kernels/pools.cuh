@@ -157,7 +157,7 @@ HONE_KERNEL(soft_cross_entropy, const float* logits, const float* targets, float
   HONE_KERNEL(avg_pool_##name, const T* x, T* y, Conv p, int of_taps) {                           \
     pool<true>(x, y, p, of_taps != 0);                                                            \
   }                                                                                               \
-  HONE_KERNEL(max_pool_grad_##name, const T* x, const T* y, const T* dy, T* dx, Conv p) {         \
+  HONE_TILE_KERNEL(max_pool_grad_##name, const T* x, const T* y, const T* dy, T* dx, Conv p) {    \
     pool_grad(x, y, dy, dx, p);                                                                   \
   }                                                                                               \
   HONE_KERNEL(drop_path_##name, const T* x, const int64_t* rng, const int64_t* images, T* y,      \

@@ -21,7 +21,8 @@ inline int most_registers(const std::string& kernel) {
                                                         {"few_rows_", 128},
                                                         {"activation_grad_sums_", 128},
                                                         {"paged_attention_", 128},
-                                                        {"conv_", 128}};
+                                                        {"conv_", 128},
+                                                        {"max_pool_grad_", 128}};
   for (const auto& [begin, registers] : kMost)
     if (kernel.starts_with(begin)) return registers;
   return 64;
