@@ -111,7 +111,9 @@ Result<ConfigTree> read_config_tree(std::string_view text, const std::string& na
   if (to_lower(name).ends_with(".json")) {
     const JsonRules rules{.places = &tree.places};
     if (const auto fault = parse_json(text, rules, tree.value))
-      return Error(fault->code, fault->what).at(place_text(name, fault->place));
+      return Error(fault->code, fault->what)
+          .at(place_text(name, fault->place))
+          .todo("correct the file there: a comma too many or too few is a frequent cause");
     for (auto at = tree.places.begin(); at != tree.places.end(); ++at) {
       const auto after = std::next(at);
       if (after == tree.places.end() || after->first != at->first) continue;

@@ -184,7 +184,7 @@ Result<int> run_pipeline_command(const std::vector<std::string>& given) {
   const auto state = HONE_TRY(open_pipeline_state(HONE_TRY(state_folder(s))));
   const ShownRuns how{.json = s.json, .form = {s.csv ? "csv" : "text", s.wide}};
   if (s.verb == "list") return list_pipeline_runs(*state, how);
-  if (s.verb == "show") return show_pipeline_run(*state, s.run, s.project, how);
+  if (s.verb == "show") return show_pipeline_run(*state, s.run, folder_of_runs(s), s.project, how);
   return cancel_pipeline_run(*state, s.run);
 }
 

@@ -2,17 +2,19 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/store.h"
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
-#include "operate/pipeline/recipe/recipe_reader.h"
 #include "operate/pipeline/runner.h"
-#include "operate/registry/policy.h"
 #include "run/commands/command.h"
-#include "run/commands/deciding_metric.h"
+#include "run/commands/pipeline_verdict.h"
 #include "run/commands/step_results.h"
 
 namespace hone {
@@ -48,35 +50,25 @@ std::string result_text(const StepRow& step) {
   return (text.empty() ? "" : text + "; ") + "taken from " + step.reused_from;
 }
 
-// The decision of a run: the verdict of one of its steps, and the metric that it was about.
-struct RunVerdict {
-  std::string verdict, reason;
-  std::optional<DecidingMetric> metric;
-};
-
-std::optional<DecidingMetric> metric_of_decision(const OrderedJson& result) {
-  const OrderedJson& evidence = value_at(result, "evidence");
-  const std::string name = text_at(evidence, "metric");
-  for (const OrderedJson* value :
-       {&value_at(value_at(evidence, "comparison"), "version"), &value_at(evidence, "value")})
-    if (!name.empty() && value->is_number()) return DecidingMetric{name, value->get<double>()};
-  return std::nullopt;
+// The number of each step in its pipeline; empty if the run's graph cannot be read.
+std::map<std::string, size_t> order_of_steps(const std::string& run_folder) {
+  std::map<std::string, size_t> order;
+  const Result<std::string> text = file_store().read(run_folder + "/run.json");
+  if (!text.ok()) return order;
+  const Result<OrderedJson> graph = parse_ordered_json(*text, "run.json");
+  if (!graph.ok()) return order;
+  for (const OrderedJson& step : value_at(*graph, "steps"))
+    order.emplace(text_at(step, "name"), order.size());
+  return order;
 }
 
-RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& steps) {
-  RunVerdict v;
-  for (const StepRow& step : steps) {
-    if (text_at(step.result, "verdict").empty()) continue;
-    v = {text_at(step.result, "verdict"), text_at(step.result, "reason"),
-         metric_of_decision(step.result)};
-  }
-  const std::string wanted = text_at(value_at(run.config, "policy"), "metric"),
-                    task = text_at(run.config, "task");
-  for (const StepRow& step : steps)
-    if (!v.metric)
-      v.metric = deciding_metric(step.result, task.empty() ? Recipe().task : task, nullptr, wanted);
-  if (v.metric) v.metric->name = bare_metric(v.metric->name);
-  return v;
+// The recorded places are those of the folder in which the run was started.
+std::string place_from_here(std::string error, const std::string& recorded,
+                            const std::string& here) {
+  const std::string label = "  at   ", from = label + recorded + "/", to = label + here + "/";
+  for (size_t at = error.find(from); at != std::string::npos; at = error.find(from, at + to.size()))
+    error.replace(at, from.size(), to);
+  return error;
 }
 
 }  // namespace
@@ -136,11 +128,17 @@ Result<int> list_pipeline_runs(PipelineState& state, const ShownRuns& how) {
 }
 
 Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
-                              const std::string& project, const ShownRuns& how) {
+                              const std::string& folder, const std::string& project,
+                              const ShownRuns& how) {
   const PipelineRunRow run = HONE_TRY(chosen_run(state, name));
+  const std::string root = is_url(run.root) ? run.root : folder, here = folder + "/" + run.id;
   std::vector<StepRow> steps = HONE_TRY(state.steps(run.id));
-  std::sort(steps.begin(), steps.end(),
-            [](const StepRow& a, const StepRow& b) { return a.begun_s < b.begun_s; });
+  const std::map<std::string, size_t> order = order_of_steps(here);
+  const auto place = [&](const StepRow& step) {
+    const auto at = order.find(step.name);
+    return std::pair(at == order.end() ? order.size() : at->second, step.begun_s);
+  };
+  std::ranges::sort(steps, {}, place);
   if (how.json) {
     OrderedJson list = OrderedJson::array();
     for (const StepRow& r : steps)
@@ -154,14 +152,14 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
     print_out(dump_json(OrderedJson{{"run", run.id},
                                     {"pipeline", run.pipeline},
                                     {"status", status_of(run)},
-                                    {"root", run.root},
+                                    {"root", root},
                                     {"steps", list}},
                         {.indent = 2}) +
               "\n");
     return kExitDone;
   }
   print_out(
-      fmt::format("{}  {}  {}\n", run.id, status_of(run), link_to_run(run.root, run.id, project)));
+      fmt::format("{}  {}  {}\n", run.id, status_of(run), link_to_run(root, run.id, project)));
   TextTable table({{.name = "step"},
                    {.name = "status"},
                    {.name = "took", .kind = Column::kNumber, .priority = 1},
@@ -173,7 +171,11 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
                r.attempts > 1 ? std::to_string(r.attempts) : "", result_text(r)});
   print_table(table, how.form);
   if (how.form.format == "text")
-    for (const StepRow& r : steps) print_out(error_of_step(r));
+    for (const StepRow& r : steps)
+      print_out(place_from_here(error_of_step(r), run.folder + "/" + run.id, here));
+  if (status_of(run) == "lost")
+    log_info("{:<11} the process of this run has ended; the same command continues the run",
+             "lost");
   return kExitDone;
 }
 

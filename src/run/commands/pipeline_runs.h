@@ -16,9 +16,11 @@ struct ShownRuns {
 };
 // Prints a row for each run, with its verdict.
 Result<int> list_pipeline_runs(PipelineState& state, const ShownRuns& how);
-// Prints the run and its steps. `name`: "" for the newest; `project`: of the link to Google Cloud. H3167.
+// Prints the run and its steps in the order of the pipeline. `name`: "" for the newest; `folder`: that of the state;
+// `project`: of the link to Google Cloud. H3167.
 Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
-                              const std::string& project, const ShownRuns& how);
+                              const std::string& folder, const std::string& project,
+                              const ShownRuns& how);
 // Ends the run's process, if it has one. H3167.
 Result<int> cancel_pipeline_run(PipelineState& state, const std::string& name);
 

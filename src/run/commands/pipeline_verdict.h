@@ -1,0 +1,17 @@
+// The decision of a pipeline's run, for the table of runs.
+#pragma once
+
+#include "operate/pipeline/state.h"
+#include "run/commands/deciding_metric.h"
+
+namespace hone {
+
+// The decision of a run: the verdict of one of its steps, and the metric that it was about.
+struct RunVerdict {
+  std::string verdict, reason;
+  std::optional<DecidingMetric> metric;
+};
+// From the results of its steps; without a verdict the metric is that of the policy, else that of the task.
+RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& steps);
+
+}  // namespace hone
