@@ -1,4 +1,6 @@
 // hone models VERB ...: models, their versions and aliases in the registry.
+#include <algorithm>
+
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "operate/pipeline/published.h"
@@ -61,17 +63,29 @@ Result<int> register_one(const ModelsSettings& s, Registry& registry) {
   return kExitDone;
 }
 
+// `done`: what happened to the alias.
 Result<int> print_alias(const ModelsSettings& s, Registry& registry, const std::string& alias,
-                        const ModelVersion& v) {
+                        const ModelVersion& v, const char* done) {
+  const std::string names = fmt::format("{}@{} is {}", v.model, alias, v.reference());
   if (s.json)
     print_json(version_json(v));
   else
-    log_info("{:<11} {}@{} is {}", s.verb == "promote" ? "promoted" : "rolled back", v.model, alias,
-             v.reference());
+    log_info("{:<11} {}", done, names);
   // Other aliases say nothing about what users get.
-  if (alias == kChampion || s.deploy)
-    HONE_TRY(follow_alias(registry, v, {.deploys = s.deploy, .json = s.json}));
+  if (alias != kChampion && !s.deploy) return kExitDone;
+  Status followed = follow_alias(registry, v, {.deploys = s.deploy, .json = s.json});
+  if (!followed.ok() && s.deploy)
+    return std::move(followed.error()).at(fmt::format("{}: only the deployment failed", names));
+  HONE_TRY(std::move(followed));
   return kExitDone;
+}
+
+Result<int> promote(const ModelsSettings& s, Registry& registry, const std::string& alias) {
+  const ModelVersion v = HONE_TRY(resolve_model(registry, s.reference));
+  if (std::count(v.aliases.begin(), v.aliases.end(), alias))
+    return print_alias(s, registry, alias, v, "unchanged");
+  HONE_TRY(registry.set_alias(v.model, alias, v.number, s.reason));
+  return print_alias(s, registry, alias, HONE_TRY(registry.version(v.model, v.number)), "promoted");
 }
 
 Result<int> exchange(const ModelsSettings& s, Registry& registry) {
@@ -135,14 +149,10 @@ Result<int> run_models(const std::vector<std::string>& args) {
   if (s.verb == "export" || s.verb == "import") return exchange(s, registry);
   if (s.reference.empty()) return lacks(s, "a model", "name it; hone models list shows them");
   const std::string alias = s.alias.empty() ? kChampion : s.alias;
-  if (s.verb == "promote") {
-    const ModelVersion v = HONE_TRY(resolve_model(registry, s.reference));
-    HONE_TRY(registry.set_alias(v.model, alias, v.number, s.reason));
-    return print_alias(s, registry, alias, HONE_TRY(registry.version(v.model, v.number)));
-  }
+  if (s.verb == "promote") return promote(s, registry, alias);
   if (s.verb == "rollback")
     return print_alias(s, registry, alias,
-                       HONE_TRY(registry.roll_back(s.reference, alias, s.reason)));
+                       HONE_TRY(registry.roll_back(s.reference, alias, s.reason)), "rolled back");
   if (s.reference.find_first_of(":@") == std::string::npos)
     return show_model(registry, s.reference, how);
   return show_version(registry, s.reference, how);
