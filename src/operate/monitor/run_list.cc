@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "base/core/clock.h"
@@ -173,11 +172,10 @@ Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& 
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
     const bool by_name = text_at(row->run, "name") == run;
     if (row->log != log && text_at(row->run, "id") != run && !by_name) continue;
-    std::set<std::string> others;
+    std::vector<RunRow> named;
     for (const RunRow& other : rows)
-      if (by_name && other.log != row->log && text_at(other.run, "name") == run)
-        others.insert(other.log);
-    row->namesakes = std::ssize(others);
+      if (by_name && text_at(other.run, "name") == run) named.push_back(other);
+    if (by_name) row->namesakes = std::ssize(with_attempts(std::move(named))) - 1;
     return std::move(*row);
   }
   return Error(err::kNoRun, fmt::format("no run has the id, name or folder '{}'", run))

@@ -23,7 +23,8 @@ struct RunRow {
   int64_t planned_bytes = -1;
   std::string last_time = {};
   std::vector<RunRow> earlier = {};  // attempts under other ids: with_attempts()
-  int64_t namesakes = 0;  // of find_run() by a name: older runs with the name, in other folders
+  // Of find_run() by a name: other runs with the name.
+  int64_t namesakes = 0;
   // finished, stopped, refused or failed; without an end: running, or lost if its last line is
   // older than two minutes.
   std::string status(double now_s) const;
