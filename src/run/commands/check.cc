@@ -15,6 +15,7 @@
 #include "operate/registry/errors.h"
 #include "run/commands/check_fix.h"
 #include "run/commands/command.h"
+#include "run/commands/data_paths.h"
 #include "run/commands/errors.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/screen.h"
@@ -149,7 +150,9 @@ Result<int> run_check(const std::vector<std::string>& args) {
 
   Checked c;
   std::string text;
-  Result<OpenedModel> opened = open_for_training(task);
+  const Status files = check_data_files(*task.settings);
+  Result<OpenedModel> opened =
+      files.ok() ? open_for_training(task) : Result<OpenedModel>(Error(files.error()));
   if (opened.ok())
     text = check_opened(*chosen, opened->model, only.samples, c);
   else

@@ -126,8 +126,9 @@ Status check_saved_examples(const ChosenTask& chosen,
     return cannot_save("there is no folder for the rows", "name one with --output_dir");
   if (s.streaming) return cannot_save("rows of a stream are not kept", "leave --streaming out");
   if (!slice_columns.empty() && s.validation_file.empty() && s.train_file.empty())
-    return cannot_save("there is no validation_file whose columns could be read",
-                       "leave --slice_columns out");
+    return cannot_save(
+        "there is no validation_file whose columns could be read",
+        "name the file of the rows with --validation_file, or leave --slice_columns out");
   return check_slice_columns(chosen, slice_columns);
 }
 
