@@ -174,7 +174,7 @@ Status Schema::check(const Setting& s, const Json& given, const std::string& pla
           .todo(!near.empty() ? fmt::format("did you mean '{}'?", near)
                 : is_verb     ? fmt::format("write {} {} ...; '{} --help' describes the verbs",
                                             command_, s.words().front(), command_)
-                              : "");
+                              : "write one of these words");
     }
   }
   double number = 0;

@@ -156,7 +156,7 @@ TEST(Settings, EverythingThatIsWrongComesTogether) {
       "  at   --fp16 true: fp16: not supported by this version of hone (given: true) (H0204); "
       "train in float32, or leave the flag out\n"
       "  at   --eval_strategy sometimes: eval_strategy: 'sometimes' is not one of no, steps, "
-      "epoch (H0203)\n"
+      "epoch (H0203); write one of these words\n"
       "  do   correct each of them, then run the command again");
 }
 

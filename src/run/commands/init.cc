@@ -108,7 +108,7 @@ Result<int> run_init(const std::vector<std::string>& args) {
     HONE_TRY(store.write(file, text));
   }
   HONE_TRY(make_model(task, dir));
-  log_info("{:<11} {}: cd {} && hone pipeline run pipeline.json", "project", dir, dir);
+  log_info("{:<11} {}: cd {} && hone pipeline run pipeline.json", "project", dir, shell_word(dir));
   return kExitDone;
 }
 

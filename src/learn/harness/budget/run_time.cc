@@ -251,10 +251,11 @@ class TimeReport : public TrainCallback {
     const double rest =
         predicted_.seconds() - predicted_.training_seconds() - predicted_.load_seconds;
     std::array<char, 192> line;  // no allocation in the loop
-    auto end = fmt::format_to_n(line.data(), 128,
-                                "{:<11} {:.3g} s a step, predicted {:.3g} ({:.2f} of it)", "time",
-                                median, predicted_.step_seconds, median / predicted_.step_seconds)
-                   .out;
+    auto end =
+        fmt::format_to_n(line.data(), 128,
+                         "{:<11} {:.3g} s a step, predicted {:.3g} ({:.3g} times the prediction)",
+                         "time", median, predicted_.step_seconds, median / predicted_.step_seconds)
+            .out;
     if (left > 0)
       end = fmt::format_to_n(
                 end, line.data() + line.size() - end, "; {} left for {}",

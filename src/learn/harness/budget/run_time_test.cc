@@ -105,13 +105,15 @@ TEST(TimeReport, TellsOnceAfterTwentySteps) {
     report->on_step_end({step, 100, 0}, {.steps = step, .step_seconds = step == 1 ? 50 : 3.0});
     EXPECT_EQ(told.empty(), step < 20) << step;
   }
-  EXPECT_THAT(told, HasSubstr("3 s a step, predicted 2 (1.50 of it); 4m13s left for 80 steps"));
+  EXPECT_THAT(
+      told,
+      HasSubstr("3 s a step, predicted 2 (1.5 times the prediction); 4m13s left for 80 steps"));
   told.clear();
   const auto shorter = make_time_report(small_time(s, 3, 0));
   for (int64_t step = 1; step <= 3; ++step)
     shorter->on_step_end({step, 3, 0}, {.steps = step, .step_seconds = 1});
   set_log_sink({});
-  EXPECT_THAT(told, HasSubstr("1 s a step, predicted 2 (0.50 of it)\n"));
+  EXPECT_THAT(told, HasSubstr("1 s a step, predicted 2 (0.5 times the prediction)\n"));
 }
 
 TEST(MachineSpeeds, AreMeasuredOnceAndKept) {
