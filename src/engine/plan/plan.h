@@ -6,6 +6,7 @@
 // plan is an analysis: it changes nothing.
 #pragma once
 
+#include <map>
 #include <span>
 
 #include "engine/graph/op.h"

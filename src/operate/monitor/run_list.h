@@ -23,7 +23,7 @@ struct RunRow {
   int64_t planned_bytes = -1;
   std::string last_time = {};
   std::vector<RunRow> earlier = {};  // attempts under other ids: with_attempts()
-  // Of find_run() by a name: other runs with the name.
+  // Other runs with the name, where find_run() was given one.
   int64_t namesakes = 0;
   // finished, stopped, refused or failed; without an end: running, or lost if its last line is
   // older than two minutes.
