@@ -265,9 +265,9 @@ TEST(Recipe, ColumnsOfFlagsAreColumnsOfTheFiles) {
   recipe.erase("summary_column");
   recipe["preprocess"] = {{"summary_column", "abstract"}};
   const auto columns = [&] {
+    const Pipeline p = pipeline_from(dump_json(recipe), "c.json").value();
     std::string all;
-    for (const PipelineColumn& c : pipeline_from(dump_json(recipe), "c.json").value().columns)
-      all += fmt::format("{} {}; ", c.name, c.place);
+    for (const PipelineColumn& c : p.columns) all += fmt::format("{} {}; ", c.name, c.place);
     return all;
   };
   EXPECT_THAT(columns(), HasSubstr("abstract c.json:1:"));
