@@ -39,7 +39,7 @@ class LabelScan {
     faults_ = {};
     LabelReader reader = HONE_TRY(open_classification(s_, sources, name));
     const size_t label = reader.columns.label.value_or(0);
-    tell_guess(name, reader.columns.guessed_label);
+    tell_guess(name, reader.columns.guess);
     named_ = named_ || s_.glue() || !sources.labels.empty() || !reader.rows->label_names().empty();
     Row row;
     while (HONE_TRY(reader.rows->next(row))) {
@@ -63,13 +63,12 @@ class LabelScan {
     return Ok{};
   }
 
-  // A misspelt `label` would train on whatever is last.
-  void tell_guess(const char* split, const std::string& column) {
-    if (column.empty()) return;
+  // Training would go by whatever is last.
+  void tell_guess(const char* split, const std::string& guess) {
+    if (guess.empty()) return;
     findings_.add(FindingLevel::kWarning, "guessed_label_column",
-                  fmt::format("{}: there is no column 'label': the last column, '{}', is taken",
-                              split, preview(column, 40)),
-                  "", "name the column with `label_column_name`, or call it 'label'");
+                  fmt::format("{}: {}", split, guess), "",
+                  "name the column with `label_column_name`, or call it 'label'");
   }
 
   // The first training rows as they were read, with the labels of the file: also of rows whose labels

@@ -6,10 +6,13 @@
 namespace hone {
 namespace {
 
+void add_once(const std::string& name, std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
 void add_of_shelf(MetricInput input, std::vector<std::string>& names) {
   for (const MetricType& type : all_metric())
-    if (type.input == input && std::find(names.begin(), names.end(), type.name) == names.end())
-      names.push_back(type.name);
+    if (type.input == input) add_once(type.name, names);
 }
 
 }  // namespace
@@ -23,12 +26,10 @@ std::vector<std::string> classification_metrics() {
 
 std::vector<std::string> row_metrics_of_classification(std::optional<LabelKind> kind) {
   std::vector<std::string> names{"loss"};
-  const auto add = [&](const char* name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
-  };
   if (!kind || *kind == LabelKind::kClass) add_of_shelf(MetricInput::kLabel, names);
-  if (!kind || *kind == LabelKind::kNumber) add("mse"), add_of_shelf(MetricInput::kNumber, names);
-  if (!kind || *kind == LabelKind::kMany) add("exact_match"), add("f1");
+  if (!kind || *kind == LabelKind::kNumber)
+    add_once("mse", names), add_of_shelf(MetricInput::kNumber, names);
+  if (!kind || *kind == LabelKind::kMany) add_once("exact_match", names), add_once("f1", names);
   return names;
 }
 

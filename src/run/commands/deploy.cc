@@ -109,14 +109,6 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
       .todo("see its log; if the model is only slow to load, give more time with --wait");
 }
 
-// The shares of several versions; "" if one answers every request.
-std::string shares_text(const Endpoint& e) {
-  std::vector<std::string> shares;
-  for (const DeployedModel& d : e.deployed)
-    shares.push_back(fmt::format("{}:{} {}%", d.model, d.version, d.traffic));
-  return shares.size() > 1 ? join(shares, ", ") : "";
-}
-
 void tell_other_champion(Registry& registry, const ModelVersion& v) {
   const auto champion = resolve_model(registry, v.model + "@" + kChampion);
   if (champion.ok() && champion->number != v.number)
@@ -178,8 +170,7 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
     return kExitDone;
   }
   for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
-  if (const std::string shares = shares_text(e); !shares.empty())
-    log_info("{:<11} {}", "traffic", shares);
+  if (e.deployed.size() > 1) log_info("{:<11} {}", "traffic", deployed_text(e));
   tell_other_champion(registry, v);
   print_out(fmt::format("{}:{} answers at {}\nendpoint={}\n", v.model, v.number, e.address, e.id));
   return kExitDone;

@@ -14,6 +14,13 @@ void add_key(HttpRequest& request) {
 
 }  // namespace
 
+std::string deployed_text(const Endpoint& endpoint) {
+  std::vector<std::string> shares;
+  for (const DeployedModel& d : endpoint.deployed)
+    shares.push_back(fmt::format("{}:{} {}%", d.model, d.version, d.traffic));
+  return join(shares, ", ");
+}
+
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
   const std::string body = dump_json(Json{{"parameters",
                                            {{"hone_version", std::to_string(version.version)},

@@ -5,6 +5,8 @@
 
 namespace hone {
 
+// "t5:1 75%, t5:2 25%": the versions with their shares of the requests.
+std::string deployed_text(const Endpoint& endpoint);
 // Makes the server load a version. HONE_API_KEY is the access key, if the server needs one. H3021
 // quotes the server's answer.
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);

@@ -13,13 +13,6 @@ struct EndpointsSettings {
 #include "base/settings/fields.inc"
 };
 
-std::string deployed_text(const Endpoint& e) {
-  std::string text;
-  for (const DeployedModel& d : e.deployed)
-    text += fmt::format("{}{}:{} {}%", text.empty() ? "" : ", ", d.model, d.version, d.traffic);
-  return text;
-}
-
 const char* server_state(const ServerFacts& f) {
   if (!f.alive) return "no server";
   return f.ready ? "ready" : "not ready";

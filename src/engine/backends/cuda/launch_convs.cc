@@ -1,6 +1,7 @@
 // Launches of convolutions and their gradients. Windows that are pixels are plain products of matrices, which the
 // library has; others are gathered by the kernels that multiply them, and nothing but the weight is copied.
 #include "engine/backends/cuda/launch_tables.h"
+#include "engine/backends/cuda/launch_windows.h"
 #include "engine/ops/image_parts.h"
 
 namespace hone::cuda {
@@ -59,25 +60,11 @@ struct ConvPlan {
   }
   Conv arguments() const {
     const auto i = [](int64_t v) { return static_cast<int>(v); };
-    Conv c{};
-    c.images = i(d.images);
-    c.from_h = i(d.height);
-    c.from_w = i(d.width);
-    c.from_channels = i(d.channels);
-    c.to_h = i(d.out_h);
-    c.to_w = i(d.out_w);
+    Conv c = windows_of(d);
     c.to_channels = i(d.out_channels);
     c.groups = i(d.groups);
     c.inner = i(d.group_in());
     c.columns = i(d.group_out());
-    c.kernel_h = i(d.kernel_h);
-    c.kernel_w = i(d.kernel_w);
-    c.stride_h = i(d.stride_h);
-    c.stride_w = i(d.stride_w);
-    c.top = i(d.top);
-    c.left = i(d.left);
-    c.dilation_h = i(d.dilation_h);
-    c.dilation_w = i(d.dilation_w);
     c.round = round();
     c.bias = c.result = element_of(result);
     return c;

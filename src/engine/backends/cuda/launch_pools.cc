@@ -1,7 +1,7 @@
 // Launches of pools over images, of stochastic depth, and of the loss of soft labels.
 #include "base/core/philox.h"
 #include "engine/backends/cuda/launch_tables.h"
-#include "engine/ops/image_parts.h"
+#include "engine/backends/cuda/launch_windows.h"
 
 namespace hone::cuda {
 namespace {
@@ -11,23 +11,7 @@ Result<Conv> pool_of(const NodeView& n) {
   constexpr int64_t kMost = 0x7fffffff;
   if (!is_fused(n.in(0).dtype) || d.channels > kMost || d.out_h > kMost || d.out_w > kMost)
     return no_kernel(n, fmt::format("not for {}", n.in(0).text()));
-  const auto i = [](int64_t v) { return static_cast<int>(v); };
-  Conv c{};
-  c.images = i(d.images);
-  c.from_h = i(d.height);
-  c.from_w = i(d.width);
-  c.from_channels = c.to_channels = i(d.channels);
-  c.to_h = i(d.out_h);
-  c.to_w = i(d.out_w);
-  c.kernel_h = i(d.kernel_h);
-  c.kernel_w = i(d.kernel_w);
-  c.stride_h = i(d.stride_h);
-  c.stride_w = i(d.stride_w);
-  c.top = i(d.top);
-  c.left = i(d.left);
-  c.dilation_h = i(d.dilation_h);
-  c.dilation_w = i(d.dilation_w);
-  return c;
+  return windows_of(d);
 }
 void over_packs(Launch& l, const Type& t) {
   const int64_t channels = t.shape[3], packs = (channels + kSummedColumns - 1) / kSummedColumns;

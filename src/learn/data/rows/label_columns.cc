@@ -83,9 +83,9 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
       return no_column(columns, task ? task->file_label : "label", ", which holds the labels",
                        where);
     out.label = last;
-    out.guessed_label = columns[last];
-    out.notes.push_back(fmt::format("there is no column 'label': the last column, '{}', is taken",
-                                    preview(columns[last], 40)));
+    out.guess = fmt::format("there is no column 'label': the last column, '{}', is taken",
+                            preview(columns[last], 40));
+    out.notes.push_back(out.guess);
   }
   out.first = places[0];
   if (wanted.delimiter)

@@ -26,7 +26,7 @@ struct LabelColumns {
   std::vector<size_t> joined =
       {};  // after the first, into one text; empty: it is alone, or of a pair
   std::optional<size_t> label;
-  std::string guessed_label = {};  // its name, where it is only the last column
+  std::string guess = {};  // a sentence, where the label is only the last column; among `notes` too
   std::vector<std::string> notes;  // the columns that were chosen, for the log
 };
 

@@ -1,0 +1,30 @@
+// The argument of kernels over windows of images: pools, and convolutions before their channels.
+#pragma once
+
+#include "engine/backends/cuda/kernels/arguments.h"
+#include "engine/ops/image_parts.h"
+
+namespace hone::cuda {
+
+// Every dimension fits 32 bits. The windows have as many channels as the images.
+inline Conv windows_of(const WindowDims& d) {
+  const auto i = [](int64_t v) { return static_cast<int>(v); };
+  Conv c{};
+  c.images = i(d.images);
+  c.from_h = i(d.height);
+  c.from_w = i(d.width);
+  c.from_channels = c.to_channels = i(d.channels);
+  c.to_h = i(d.out_h);
+  c.to_w = i(d.out_w);
+  c.kernel_h = i(d.kernel_h);
+  c.kernel_w = i(d.kernel_w);
+  c.stride_h = i(d.stride_h);
+  c.stride_w = i(d.stride_w);
+  c.top = i(d.top);
+  c.left = i(d.left);
+  c.dilation_h = i(d.dilation_h);
+  c.dilation_w = i(d.dilation_w);
+  return c;
+}
+
+}  // namespace hone::cuda
