@@ -16,6 +16,10 @@ golden.json          image             height and width
                      loss              mean cross entropy of the images as one batch, in training
                      train             a plain PyTorch loop: labels, micro (image indices by step and micro-batch),
                                        settings, losses, grad_norms, decayed names
+                     recipe            the same loop with label smoothing (`smoothing`), torchvision's mixup within each
+                                       micro-batch (`mixes`: the share of an image by step and micro-batch; the rest is
+                                       the image before it, of the first one the last), and timm's ModelEmaV3 (`ema_decay`):
+                                       losses, grad_norms, and ema_logits of the averages for the first images, in evaluation
 """
 import copy
 import pathlib
@@ -28,13 +32,14 @@ import transformers
 from golden_models import write_json
 from safetensors.torch import load_file, save_file
 from timm.optim import param_groups_layer_decay
+from timm.utils import ModelEmaV3
 from transformers import get_linear_schedule_with_warmup
 from transformers.trainer import Trainer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "image_models"
 IMAGES, TRAIN_IMAGES = 4, 12
-STEPS, ACCUMULATION, ROWS = 10, 2, 3
-MORE_STEPS = 20  # of a Swin
+STEPS, ACCUMULATION, ROWS = 20, 2, 3
+SMOOTHING, EMA_DECAY = 0.1, 0.8
 LAYER_DECAY = 0.7
 LABELS = dict(num_labels=3, id2label={0: "cat", 1: "dog", 2: "owl"}, label2id={"cat": 0, "dog": 1, "owl": 2})
 VIT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, image_size=12,
@@ -73,6 +78,10 @@ MODELS = {
                                depths=[2, 2, 2], num_heads=[1, 2, 4], window_size=4, mlp_ratio=2.0,
                                drop_path_rate=0.0), (20, 28)),
     "deit_interpolated": ("DeiT", VIT, (16, 20)),
+    "timm_convnext": ("timm", dict(architecture="convnext_tiny", depths=[1, 2, 1, 1], dims=[6, 6, 10, 10],
+                                   ls_init_value=0.5), (32, 48)),
+    "timm_dinov2": ("timm", dict(architecture="vit_small_patch14_dinov2", img_size=12, patch_size=4, embed_dim=16, depth=2,
+                                 num_heads=2, mlp_ratio=1.5, init_values=0.5), (12, 12)),
 }
 
 
@@ -155,11 +164,15 @@ def logits_of(model, images):
     return output if torch.is_tensor(output) else output.logits
 
 
-def train(name, model, images, labels):
-    """Batch norms see a micro-batch at a time."""
-    steps = MORE_STEPS if "swin" in name else STEPS
+def shares_of(labels, classes, mix):
+    shares = torch.nn.functional.one_hot(labels, classes).float()
+    return shares if mix is None else mix * shares + (1 - mix) * shares.roll(1, 0)
+
+
+def train(name, model, images, labels, mixes=None):
+    """Batch norms see a micro-batch at a time. `mixes`: the recipe's."""
     settings = dict(learning_rate=1e-3, adam_beta1=0.9, adam_beta2=0.999, adam_epsilon=1e-8, weight_decay=0.01,
-                    max_grad_norm=1.0, lr_scheduler_type="linear", warmup_steps=2, max_steps=steps,
+                    max_grad_norm=1.0, lr_scheduler_type="linear", warmup_steps=2, max_steps=STEPS,
                     gradient_accumulation_steps=ACCUMULATION)
     decayed = decayed_names(name, model)
     named = dict(model.named_parameters())
@@ -167,23 +180,35 @@ def train(name, model, images, labels):
         [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
          dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
         lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
-    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], steps)
+    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    average = ModelEmaV3(model, decay=EMA_DECAY)
     micro, losses, norms = [], [], []
     cursor = 0
-    for _ in range(steps):
+    for step in range(STEPS):
         batches = [[(cursor + k * ROWS + j) % len(labels) for j in range(ROWS)] for k in range(ACCUMULATION)]
         cursor += ROWS * ACCUMULATION
         total = 0.0
-        for batch in batches:
-            loss = torch.nn.functional.cross_entropy(logits_of(model, images[batch]), labels[batch], reduction="sum") / (ROWS * ACCUMULATION)
+        for k, batch in enumerate(batches):
+            inputs, mix = images[batch], mixes[step][k] if mixes else None
+            if mixes:
+                inputs = mix * inputs + (1 - mix) * inputs.roll(1, 0)
+            loss = torch.nn.functional.cross_entropy(
+                logits_of(model, inputs), shares_of(labels[batch], 3, mix), reduction="sum",
+                label_smoothing=SMOOTHING if mixes else 0.0) / (ROWS * ACCUMULATION)
             loss.backward()
             total += loss.item()
         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), settings["max_grad_norm"]).item())
         optimizer.step()
+        average.update(model, step=step + 1)
         scheduler.step()
         optimizer.zero_grad()
         micro.append(batches)
         losses.append(total)
+    if mixes:
+        with torch.no_grad():
+            logits = logits_of(average.module.eval(), images[:IMAGES])
+        return dict(smoothing=SMOOTHING, mixes=mixes, ema_decay=EMA_DECAY, losses=losses, grad_norms=norms,
+                    ema_logits=logits.flatten().tolist())
     marks = {n: torch.full_like(p, float(n in decayed)) for n, p in named.items()}
     return dict(labels=labels.tolist(), micro=micro, settings=settings, losses=losses, grad_norms=norms,
                 decayed=sorted(n for n, t in as_saved(name, model, marks).items() if t.min() == 1))
@@ -220,9 +245,10 @@ def make(name):
     values = dict(made_by=f"transformers {transformers.__version__}, timm {timm.__version__}, torch {torch.__version__.split('+')[0]}",
                   image=[height, width], labels=labels.tolist(), loss=loss.item(), **layer_scales(name, model))
     tensors.update({f"after.{n}": b.float().clone() for n, b in fresh.named_buffers() if is_statistic(n)})
-    model.train()
-    values["train"] = train(name, model, pixels(range(TRAIN_IMAGES), height, width, channels),
-                            torch.randint(0, 3, (TRAIN_IMAGES,), generator=generator))
+    rows = pixels(range(TRAIN_IMAGES), height, width, channels), torch.randint(0, 3, (TRAIN_IMAGES,), generator=generator)
+    values["train"] = train(name, copy.deepcopy(model).train(), *rows)
+    mixes = [[round(0.5 + 0.07 * ((3 * step + 2 * k) % 7), 2) for k in range(ACCUMULATION)] for step in range(STEPS)]
+    values["recipe"] = train(name, copy.deepcopy(model).train(), *rows, mixes)
     save_file(tensors, folder / "golden.safetensors")
     write_json(folder / "golden.json", values)
     for file in ("model.safetensors", "golden.safetensors"):

@@ -1,8 +1,9 @@
 // ConvNeXt (Liu et al. 2022, arXiv 2201.03545): convolutions by channel with large windows, then a norm and an MLP at
-// each place, scaled by channel.
+// each place, scaled by channel. Files have the names of Transformers or those of timm.
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
 #include "learn/models/image_layers.h"
+#include "learn/models/timm_config.h"
 
 namespace hone {
 namespace {
@@ -50,13 +51,46 @@ Status read_convnext_config(ModelConfig& c) {
   return check_range("the width of patches", r.patch_w, 1, c.image_width / least);
 }
 
+// Names of weights; those of a block come after the block's.
+struct ConvnextNames {
+  std::string stem, stem_norm, stages, last, classes;
+  const char *halving = "downsampling_layer.", *blocks = "layers.", *by_channel = "dwconv",
+             *norm = "layernorm", *up = "pwconv1", *down = "pwconv2",
+             *scale = "layer_scale_parameter";
+};
+ConvnextNames convnext_names(const ModelConfig& c) {
+  const std::string at = timm_prefix(c), own = "convnext.";
+  if (!is_timm_layout(c))
+    return {.stem = own + "embeddings.patch_embeddings",
+            .stem_norm = own + "embeddings.layernorm",
+            .stages = own + "encoder.stages.",
+            .last = own + "layernorm",
+            .classes = "classifier"};
+  return {.stem = at + "stem.0",
+          .stem_norm = at + "stem.1",
+          .stages = at + "stages.",
+          .last = at + "head.norm",
+          .classes = at + "head.fc",
+          .halving = "downsample.",
+          .blocks = "blocks.",
+          .by_channel = "conv_dw",
+          .norm = "norm",
+          .up = "mlp.fc1",
+          .down = "mlp.fc2",
+          .scale = "gamma"};
+}
+std::string layout_of_convnext(const std::function<bool(const std::string&)>& has) {
+  return timm_layout_of(has, {"stem.0.weight", "stages.0.blocks.0.conv_dw.weight"});
+}
+
 ValueId norm_of_pixels(ModelGraph& g, const std::string& at, ValueId x, double eps) {
   const Shape shape = g.b.type(x).shape;
   return ops::reshape(g.b, g.layer_norm(at, rows_of_places(g.b, x), eps), shape);
 }
 
 // One block under `at`; x [B,H,W,C].
-ValueId convnext_layer(ModelGraph& g, const std::string& at, ValueId x, double drop) {
+ValueId convnext_layer(ModelGraph& g, const ConvnextNames& names, const std::string& at, ValueId x,
+                       double drop) {
   Builder& b = g.b;
   const ModelConfig& c = g.config;
   const Shape shape = b.type(x).shape;
@@ -64,12 +98,12 @@ ValueId convnext_layer(ModelGraph& g, const std::string& at, ValueId x, double d
   ConvLayer by_channel = square_conv(kWindow, 1, channels, channels);
   by_channel.bias = true;
   by_channel.std = g.init_std;
-  ValueId y = conv2d(g, at + "dwconv", x, channels, by_channel);
-  y = rows_of_places(b, norm_of_pixels(g, at + "layernorm", y, kNormEps));
-  y = activate(b, g.linear(at + "pwconv1", y, kWiden * channels), c.text("hidden_act", "gelu"));
-  y = g.linear(at + "pwconv2", y, channels);
+  ValueId y = conv2d(g, at + names.by_channel, x, channels, by_channel);
+  y = rows_of_places(b, norm_of_pixels(g, at + names.norm, y, kNormEps));
+  y = activate(b, g.linear(at + names.up, y, kWiden * channels), c.text("hidden_act", "gelu"));
+  y = g.linear(at + names.down, y, channels);
   if (const double scale = c.real("layer_scale_init_value", 1e-6); scale > 0)
-    y = scaled_channels(g, at + "layer_scale_parameter", y, scale);
+    y = scaled_channels(g, at + names.scale, y, scale);
   return ops::add(b, x, ops::reshape(b, drop_path(g, y, drop), shape));
 }
 
@@ -78,29 +112,28 @@ ValueId convnext_body(ModelGraph& g) {
   Builder& b = g.b;
   const ModelConfig& c = g.config;
   const ConvnextConfig r = *convnext_config(c);
-  const std::string prefix = "convnext.";
+  const ConvnextNames names = convnext_names(c);
   ValueId x = kNoValue;
   {
     Builder::Scope s(b, "embeddings");
-    x = conv2d(g, prefix + "embeddings.patch_embeddings", g.pixels, r.sizes[0],
-               patch_conv(r.patch_h, r.patch_w));
-    x = norm_of_pixels(g, prefix + "embeddings.layernorm", x, kNormEps);
+    x = conv2d(g, names.stem, g.pixels, r.sizes[0], patch_conv(r.patch_h, r.patch_w));
+    x = norm_of_pixels(g, names.stem_norm, x, kNormEps);
   }
   const double last = static_cast<double>(std::max<int64_t>(1, c.layers - 1));
   int64_t layer = 0;
   for (size_t stage = 0; stage < r.sizes.size(); ++stage) {
-    const std::string at = fmt::format("{}encoder.stages.{}.", prefix, stage);
+    const std::string at = fmt::format("{}{}.", names.stages, stage), halving = at + names.halving;
     ++g.depth;  // a stage's first block and what is before it are one group
     if (stage > 0) {
       Builder::Scope s(b, fmt::format("stages.{}.downsampling_layer", stage));
-      x = norm_of_pixels(g, at + "downsampling_layer.0", x, kNormEps);
-      x = conv2d(g, at + "downsampling_layer.1", x, r.sizes[stage], patch_conv(2, 2));
+      x = norm_of_pixels(g, halving + "0", x, kNormEps);
+      x = conv2d(g, halving + "1", x, r.sizes[stage], patch_conv(2, 2));
     }
     for (int64_t i = 0; i < r.depths[stage]; ++i, ++layer) {
       Builder::Scope s(b, fmt::format("stages.{}.layers.{}", stage, i));
       if (i > 0) ++g.depth;
       const double drop = c.real("drop_path_rate", 0) * static_cast<double>(layer) / last;
-      x = convnext_layer(g, fmt::format("{}layers.{}.", at, i), x, drop);
+      x = convnext_layer(g, names, fmt::format("{}{}{}.", at, names.blocks, i), x, drop);
     }
   }
   return rows_of_places(b, x);
@@ -109,10 +142,10 @@ ValueId convnext_body(ModelGraph& g) {
 HeadLayer convnext_head(ModelGraph& g, ValueId hidden) {
   const ValueId pooled = mean_of_places(g, hidden);
   ++g.depth;
-  const ValueId x =
-      g.layer_norm("convnext.layernorm", pooled, g.config.real("layer_norm_eps", 1e-12));
+  const ConvnextNames names = convnext_names(g.config);
+  const ValueId x = g.layer_norm(names.last, pooled, g.config.real("layer_norm_eps", 1e-12));
   g.of_head = true;
-  return image_classifier(g, "classifier", x);
+  return image_classifier(g, names.classes, x);
 }
 
 }  // namespace
@@ -126,7 +159,8 @@ Family family_convnext() {
           .body = convnext_body,
           .head = convnext_head,
           .dropouts = {"drop_path_rate"},
-          .body_prefix = "convnext."};
+          .body_prefix = "convnext.",
+          .layout = layout_of_convnext};
 }
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
+#include "learn/models/timm_config.h"
 
 namespace hone {
 
@@ -106,6 +107,7 @@ ValueId drop_path(ModelGraph& g, ValueId x, double p) {
 ValueId scaled_channels(ModelGraph& g, const std::string& name, ValueId x, double first) {
   ParamSpec spec{name, {g.b.type(x).shape[1]}, ParamSpec::Init::ones};
   spec.ones = first;
+  spec.decay = !is_timm_layout(g.config);
   return ops::affine_channels(g.b, x, g.weight(std::move(spec)));
 }
 

@@ -41,6 +41,16 @@ constexpr Swin kSwins[] = {{"tiny", 96, {2, 2, 6, 2}, {3, 6, 12, 24}},
                            {"base", 128, {2, 2, 18, 2}, {4, 8, 16, 32}},
                            {"large", 192, {2, 2, 18, 2}, {6, 12, 24, 48}}};
 
+struct Convnext {
+  const char* name;  // after "convnext_"
+  std::array<int64_t, 4> depths, widths;
+};
+constexpr Convnext kConvnexts[] = {{"tiny", {3, 3, 9, 3}, {96, 192, 384, 768}},
+                                   {"small", {3, 3, 27, 3}, {96, 192, 384, 768}},
+                                   {"base", {3, 3, 27, 3}, {128, 256, 512, 1024}},
+                                   {"large", {3, 3, 27, 3}, {192, 384, 768, 1536}},
+                                   {"xlarge", {3, 3, 27, 3}, {256, 512, 1024, 2048}}};
+
 // An argument of timm's model; absent: `otherwise`.
 json argument(const json& config, const char* name, json otherwise) {
   const json args = config.value("model_args", json::object());
@@ -104,10 +114,12 @@ Result<json> resnet_of(const Resnet& r, const json& config) {
   return own;
 }
 
-Result<json> vit_of(const Vit& v, int64_t patch, int64_t side, const json& config) {
+// `scale`: what the scales of sublayers begin with; null: there are none.
+Result<json> vit_of(const Vit& v, int64_t patch, int64_t side, const json& scale,
+                    const json& config) {
   HONE_TRY(accept_arguments(
       config, {"img_size", "patch_size", "embed_dim", "depth", "num_heads", "mlp_ratio", "qkv_bias",
-               "in_chans", "num_classes", "global_pool"}));
+               "init_values", "in_chans", "num_classes", "global_pool"}));
   HONE_TRY(accept_pool(config, "token"));
   const json size = input_size(config, side);
   json own = common(config, size);
@@ -124,6 +136,11 @@ Result<json> vit_of(const Vit& v, int64_t patch, int64_t side, const json& confi
   own["layer_norm_eps"] = 1e-6;
   own["image_size"] = argument(config, "img_size", {size[1], size[2]});
   own["patch_size"] = argument(config, "patch_size", patch);
+  if (const json first = argument(config, "init_values", scale); !first.is_null() && first != 0) {
+    if (!first.is_number())
+      return Error(err::kBadConfig, "config.json: init_values is not a number");
+    own["layerscale_value"] = first;
+  }
   return own;
 }
 
@@ -148,19 +165,46 @@ Result<json> swin_of(const Swin& v, int64_t window, int64_t side, const json& co
   return own;
 }
 
+Result<json> convnext_of(const Convnext& v, const json& config) {
+  HONE_TRY(accept_arguments(config, {"depths", "dims", "ls_init_value", "drop_path_rate",
+                                     "in_chans", "num_classes", "global_pool"}));
+  HONE_TRY(accept_pool(config, "avg"));
+  const json size = input_size(config, 224);
+  json own = common(config, size);
+  own["model_type"] = "convnext";
+  own["depths"] = argument(config, "depths", json(v.depths));
+  own["hidden_sizes"] = argument(config, "dims", json(v.widths));
+  own["layer_scale_init_value"] = argument(config, "ls_init_value", 1e-6);
+  if (own["layer_scale_init_value"].is_null()) own["layer_scale_init_value"] = 0;  // no scales
+  own["drop_path_rate"] = argument(config, "drop_path_rate", 0.0);
+  own["layer_norm_eps"] = 1e-6;
+  own["image_size"] = {size[1], size[2]};
+  return own;
+}
+
 // The config of an architecture; nullopt: the name is not of this kind.
 std::optional<Result<json>> resnet_named(const std::string& name, const json& config) {
   for (const Resnet& r : kResnets)
     if (name == r.name) return resnet_of(r, config);
   return {};
 }
+bool has_dinov2(const Vit& v) { return v.width > 192; }  // there is no tiny one
+std::string dinov2_name(const Vit& v) { return fmt::format("vit_{}_patch14_dinov2", v.name); }
 std::optional<Result<json>> vit_named(const std::string& name, const json& config) {
   for (const char* kind : {"vit", "deit"})
     for (const Vit& v : kVits)
       for (const int64_t patch : {8, 16, 32})
         for (const int64_t side : {224, 384})
           if (name == fmt::format("{}_{}_patch{}_{}", kind, v.name, patch, side))
-            return vit_of(v, patch, side, config);
+            return vit_of(v, patch, side, {}, config);
+  // DINOv2's, whose images have 518 pixels; the class by the first token alone.
+  for (const Vit& v : kVits)
+    if (has_dinov2(v) && name == dinov2_name(v)) return vit_of(v, 14, 518, 1e-5, config);
+  return {};
+}
+std::optional<Result<json>> convnext_named(const std::string& name, const json& config) {
+  for (const Convnext& v : kConvnexts)
+    if (name == fmt::format("convnext_{}", v.name)) return convnext_of(v, config);
   return {};
 }
 std::optional<Result<json>> swin_named(const std::string& name, const json& config) {
@@ -177,6 +221,9 @@ std::vector<std::string> known_architectures() {
   for (const Resnet& r : kResnets) known.emplace_back(r.name);
   for (const char* kind : {"vit", "deit"})
     for (const Vit& v : kVits) known.push_back(fmt::format("{}_{}_patch16_224", kind, v.name));
+  for (const Vit& v : kVits)
+    if (has_dinov2(v)) known.push_back(dinov2_name(v));
+  for (const Convnext& v : kConvnexts) known.push_back(fmt::format("convnext_{}", v.name));
   for (const Swin& v : kSwins) known.push_back(fmt::format("swin_{}_patch4_window7_224", v.name));
   return known;
 }
@@ -205,7 +252,7 @@ bool is_timm_config(const json& config) {
 Result<json> config_of_timm(const json& config) {
   const std::string whole = config.at("architecture").get<std::string>(),
                     name = whole.substr(0, whole.find('.'));
-  for (const auto named : {resnet_named, vit_named, swin_named})
+  for (const auto named : {resnet_named, vit_named, convnext_named, swin_named})
     if (std::optional<Result<json>> own = named(name, config)) return std::move(*own);
   return Error(err::kUnknownFamily, fmt::format("hone has no timm architecture '{}'", whole))
       .todo(fmt::format("architectures that work: {}", join(known_architectures(), ", ")));

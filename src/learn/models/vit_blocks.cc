@@ -9,6 +9,8 @@
 namespace hone {
 namespace {
 
+constexpr const char* kLayerScale = "layerscale_value";  // of DINOv2, and of timm's models like it
+
 std::string act_of(const ModelConfig& c) { return c.text("hidden_act", "gelu"); }
 
 struct Patches {
@@ -45,17 +47,19 @@ VitNames names_of(const ModelConfig& c, const VitStyle& style) {
     return names;
   }
   const std::string at = timm_prefix(c);
-  return {.of_class = at + "cls_token",
-          .places = at + "pos_embed",
-          .patches = at + "patch_embed.proj",
-          .layers = at + "blocks.",
-          .last = at + "norm",
-          .norm1 = "norm1",
-          .norm2 = "norm2",
-          .up = "mlp.fc1",
-          .down = "mlp.fc2",
-          .attended = "attn.proj",
-          .fused = true};
+  VitNames names{.of_class = at + "cls_token",
+                 .places = at + "pos_embed",
+                 .patches = at + "patch_embed.proj",
+                 .layers = at + "blocks.",
+                 .last = at + "norm",
+                 .norm1 = "norm1",
+                 .norm2 = "norm2",
+                 .up = "mlp.fc1",
+                 .down = "mlp.fc2",
+                 .attended = "attn.proj",
+                 .fused = true};
+  if (c.config.contains(kLayerScale)) names.scale1 = "ls1.gamma", names.scale2 = "ls2.gamma";
+  return names;
 }
 std::string layout_of_vit(const std::function<bool(const std::string&)>& has) {
   return timm_layout_of(has, {"blocks.0.attn.qkv.weight"});
@@ -165,10 +169,8 @@ struct VitLayer {
   LinearLayer rows = {.rows = few ? LinearLayer::Rows::sequences : LinearLayer::Rows::tokens};
 
   ValueId drop_onto(ValueId y, ValueId residual, const char* scale) const {
-    if (dino) {
-      y = scaled_channels(g, at + scale, y, c.real("layerscale_value", 1));
-      return ops::add(b, drop_path(g, y, c.real("drop_path_rate", 0)), residual);
-    }
+    if (scale != nullptr) y = scaled_channels(g, at + scale, y, c.real(kLayerScale, 1));
+    if (dino) return ops::add(b, drop_path(g, y, c.real("drop_path_rate", 0)), residual);
     return few ? ops::add(b, g.dropout_of_sequences(y, drop), residual)
                : g.dropout(y, drop, residual);
   }
