@@ -39,6 +39,22 @@ TEST(Schedule, RatesOfTransformersAndDeepSpeed) {
     EXPECT_TRUE(types.contains(name) || find_schedule(name)->follows_evaluations) << name;
 }
 
+// As timm's --cooldown-epochs: the cosine of the steps before, then its last rate.
+TEST(Schedule, CooldownKeepsTheLeastRate) {
+  const auto with = [](int64_t total, json more) {
+    more["min_lr"] = 1e-5;
+    return Schedule::make({"cosine_with_min_lr", 1e-3, 3, total, std::move(more)}).value();
+  };
+  const Schedule plain = with(12, {});
+  for (const json& cooldown : {json(4), json(0.25)}) {
+    const Schedule s = with(16, {{"cooldown_steps", cooldown}});
+    for (int64_t step = 0; step < 12; ++step) EXPECT_EQ(s.rate(step), plain.rate(step)) << step;
+    for (int64_t step = 12; step <= 16; ++step) EXPECT_NEAR(s.rate(step), 1e-5, 1e-18) << step;
+  }
+  const Schedule only = with(7, {{"cooldown_steps", 9}});
+  EXPECT_NEAR(only.rate(3), 1e-5, 1e-18);
+}
+
 TEST(Schedule, WarmupAsStepsOrShare) {
   EXPECT_EQ(resolve_warmup(7, 0.5, 100), 7);
   EXPECT_EQ(resolve_warmup(0, 0.05, 90), 5);
@@ -52,6 +68,7 @@ TEST(Schedule, WrongArgumentsAreRefused) {
       {"polynomial", {{"power", json::array()}}},
       {"cosine_with_min_lr", json::object()},
       {"cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}},
+      {"cosine_with_min_lr", {{"min_lr", 1e-5}, {"cooldown_steps", -1}}},
       {"warmup_stable_decay", json::object()},
       {"polynomial", {{"lr_end", 1.0}}},
       {"warmup_lr", {{"warmup_type", "cubic"}}},

@@ -4,7 +4,8 @@
 //   Training Device=cpu:0 Epoch=1 Step=20 Loss=6.90776 Rate=312.50 GlobalRate=298.11 Time=14:02:37
 //
 // IMAGE_DIR: the folder, on any store; NUM_EPOCHS; LOGDIR, else BUCKET: event files go to gs://BUCKET/log-%Y%m%d%H%M%S. Flags
-// take precedence. The line is that of torch_xla's print_training_update.
+// take precedence, and may have the common names of timm's train.py and of torchvision's reference script. The line is that
+// of torch_xla's print_training_update.
 #include <array>
 #include <charconv>
 #include <ctime>
@@ -67,6 +68,52 @@ Status take_epochs(ImageNetSettings& s) {
   return Ok{};
 }
 
+// A setting and what another one sets may both be given if they agree, as in the settings that a run records.
+template <class T>
+Status take(const Schema& schema, T& to, const T& value, const char* name, const char* other) {
+  if (has_given(schema, name) && to != value)
+    return Error(err::kPresetSetting, fmt::format("--{} and --{} disagree", other, name))
+        .todo("give one of them");
+  to = value;
+  return Ok{};
+}
+
+// Learning rates by epochs, under the names of timm and torchvision.
+Status settle_rates(ImageNetSettings& s, const Schema& schema) {
+  if (s.warmup_epochs)
+    HONE_TRY(take(schema, s.warmup_ratio, std::min(1.0, *s.warmup_epochs / s.num_train_epochs),
+                  "warmup_ratio", "warmup_epochs"));
+  if (s.min_lr == 0 && s.cooldown_epochs == 0) return Ok{};
+  const std::string with_least = "cosine_with_min_lr";
+  if (s.lr_scheduler_type != "cosine" && s.lr_scheduler_type != with_least)
+    return Error(err::kPresetSetting,
+                 fmt::format("min_lr and cooldown_epochs belong to the schedule cosine, not '{}'",
+                             s.lr_scheduler_type))
+        .at("--lr_scheduler_type " + s.lr_scheduler_type)
+        .todo("leave them out, or give the schedule's own arguments by --lr_scheduler_kwargs");
+  s.lr_scheduler_type = with_least;
+  return take(
+      schema, s.lr_scheduler_kwargs,
+      Json{{"min_lr", s.min_lr}, {"cooldown_steps", s.cooldown_epochs / s.num_train_epochs}},
+      "lr_scheduler_kwargs", "min_lr");
+}
+
+// Other names of settings, from timm and torchvision.
+Status settle_names(ImageNetSettings& s, const Schema& schema) {
+  const bool has_momentum = s.optim == "sgd" || s.optim == "lars";
+  if (has_given(schema, "momentum") || !has_given(schema, "optim_args"))
+    HONE_TRY(take(schema, s.optim_args,
+                  has_momentum ? fmt::format("momentum={}", s.momentum) : std::string(),
+                  "optim_args", "momentum"));
+  if (has_given(schema, "model_ema_decay") && !s.model_ema)
+    return Error(err::kPresetSetting, "--model_ema_decay belongs to --model_ema")
+        .todo("give --model_ema too, or --ema_decay alone");
+  if (s.model_ema) HONE_TRY(take(schema, s.ema_decay, s.model_ema_decay, "ema_decay", "model_ema"));
+  if (s.auto_augment.empty()) return Ok{};
+  const std::string policy = s.auto_augment == "ra" ? "randaugment" : "trivialaugment";
+  return take(schema, s.augment_policy, policy, "augment_policy", "auto_augment");
+}
+
 Status settle_imagenet(ImageNetSettings& s, const Schema& schema) {
   const bool has_data = has_given(schema, "dataset_name") || has_given(schema, "train_dir") ||
                         has_given(schema, "train_file");
@@ -74,6 +121,8 @@ Status settle_imagenet(ImageNetSettings& s, const Schema& schema) {
   if (s.model_name_or_path.empty() && !has_given(schema, "config_name"))
     s.config_name = kImageNetModel;
   if (!has_given(schema, "num_train_epochs")) HONE_TRY(take_epochs(s));
+  HONE_TRY(settle_rates(s, schema));
+  HONE_TRY(settle_names(s, schema));
   // LOGDIR is a variable of every task.
   const std::string bucket = environment("BUCKET");
   const bool chosen = !s.logging_dir.empty() || !environment("LOGDIR").empty();
@@ -135,6 +184,31 @@ Task preset_imagenet() {
                          {"learning_rate", "lr"},
                          {"logging_dir", "logdir"},
                          {"dataset_name", "datadir"},
+                         {"dataset_name", "data_dir"},
+                         {"dataset_name", "data_path"},
+                         {"output_dir", "output"},
+                         {"log_every", "log_interval"},
+                         {"log_every", "print_freq"},
+                         {"per_device_eval_batch_size", "validation_batch_size"},
+                         {"save_total_limit", "checkpoint_hist"},
+                         {"decode_threads", "workers"},
+                         {"optim", "opt"},
+                         {"lr_scheduler_type", "sched"},
+                         {"warmup_epochs", "lr_warmup_epochs"},
+                         {"min_lr", "lr_min"},
+                         {"max_grad_norm", "clip_grad"},
+                         {"max_grad_norm", "clip_grad_norm"},
+                         {"gradient_accumulation_steps", "grad_accum_steps"},
+                         {"label_smoothing_factor", "smoothing"},
+                         {"label_smoothing_factor", "label_smoothing"},
+                         {"image_size", "img_size"},
+                         {"image_size", "train_crop_size"},
+                         {"random_flip", "hflip"},
+                         {"random_erasing", "reprob"},
+                         {"random_erasing", "random_erase"},
+                         {"randaugment_magnitude", "ra_magnitude"},
+                         {"mixup_alpha", "mixup"},
+                         {"cutmix_alpha", "cutmix"},
                          {"aug_repeats", "ra_reps"}});
   };
   t.settle = [s, images = t.settle](const Schema& schema) -> Status {
