@@ -263,7 +263,16 @@ def check_keys(hone, e):
     del hone.environment["HONE_API_KEY"]
     text = hone("deploy", "t5:2", status=1)
     assert "asks for a key, and none is given" in text and "set HONE_API_KEY" in text, text
-    os.kill(e.pid(), signal.SIGKILL)
+    steps = os.path.join(hone.folder, "steps.json")
+    with open(steps, "w") as f:
+        json.dump({"name": "keyed", "steps": [{"name": "first", "run": ["touch", os.path.join(hone.folder, "begun")]},
+                                              {"name": "deploy", "run": "hone deploy t5:2 --json", "after": ["first"]}]}, f)
+    for ends in (False, True):
+        text = hone("pipeline", "run", steps, status=1)
+        assert "asks for a key, and none is given" in text, text
+        assert not os.path.exists(os.path.join(hone.folder, "begun")), "a step ran before the endpoint was asked"
+        if not ends:
+            os.kill(e.pid(), signal.SIGKILL)
     text = hone("deploy", "t5:1", status=1)
     assert "asks for a key" in text, text
     with open(os.path.join(hone.folder, "registry.db"), "rb") as f:

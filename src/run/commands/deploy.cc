@@ -116,6 +116,25 @@ void tell_other_champion(Registry& registry, const ModelVersion& v) {
              champion->reference(), v.model, v.number);
 }
 
+// The registry's endpoint of this name or id, or a new one.
+Endpoint endpoint_of(Registry& registry, const std::string& name, const std::string& model) {
+  if (Result<Endpoint> there = registry.endpoint(name); there.ok()) return std::move(*there);
+  Endpoint e;
+  e.display_name = name, e.model = model;
+  return e;
+}
+
+// Does what --check says. The version need not exist yet.
+Result<int> check_endpoint(const DeploySettings& s, const Schema& schema) {
+  Registry registry = HONE_TRY(Registry::open(s.registry));
+  const std::string model = s.name.substr(0, s.name.find_first_of(":@")), own = s.endpoint_name;
+  const Endpoint e = endpoint_of(registry, own.empty() ? model : own, model);
+  const bool runs = look_at_server(e).alive && !s.take_over;
+  if (runs) HONE_TRY(check_same(e, HONE_TRY(given_serving(s, schema))));
+  HONE_TRY(check_key(e, runs));
+  return kExitDone;
+}
+
 Result<int> run_deploy(const std::vector<std::string>& args) {
   DeploySettings s;
   Schema schema("hone deploy", "answer requests at an endpoint with a registered model");
@@ -126,20 +145,13 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
     return Ok{};
   };
   if (HONE_TRY(parse_settings(schema, args, check)).done) return kExitDone;
+  if (s.check) return check_endpoint(s, schema);
   install_stop_handlers();
   Registry registry = HONE_TRY(Registry::open(s.registry));
   const ModelVersion v = HONE_TRY(s.version > 0 ? registry.version(s.name, s.version)
                                                 : resolve_model(registry, s.name));
   const std::string wanted = s.endpoint_name.empty() ? v.model : s.endpoint_name;
-  const auto known = [&] {
-    Endpoint e;
-    if (Result<Endpoint> there = registry.endpoint(wanted); there.ok())
-      e = std::move(*there);
-    else
-      e.display_name = wanted, e.model = v.model;
-    return e;
-  };
-  Endpoint e = known();
+  Endpoint e = endpoint_of(registry, wanted, v.model);
   const OrderedJson given = HONE_TRY(given_serving(s, schema));
   bool has_server = look_at_server(e).alive;
   if (has_server && !s.take_over) HONE_TRY(check_same(e, given));
@@ -149,7 +161,7 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
   if (has_server) HONE_TRY(ask_to_load(e, with_version(e, v, s.traffic, id).deployed.back()));
   // Loading takes time, in which another deployment may have ended.
   HONE_TRY(registry.database().write([&]() -> Status {
-    e = with_version(known(), v, s.traffic, id);
+    e = with_version(endpoint_of(registry, wanted, v.model), v, s.traffic, id);
     e.serving.update(given);
     if (!e.serving.contains("port")) e.serving["port"] = s.port;
     if (!has_server) e.server.awaited = id;

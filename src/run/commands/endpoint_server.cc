@@ -12,6 +12,22 @@ void add_key(HttpRequest& request) {
     request.headers["authorization"] = "Bearer " + key;
 }
 
+Error key_refused(const Endpoint& endpoint) {
+  return Error(err::kDeployRefused,
+               fmt::format("the server of '{}' asks for a key, and {}", endpoint.display_name,
+                           environment("HONE_API_KEY").empty() ? "none is given"
+                                                               : "the one given is not its key"))
+      .at(endpoint.address.empty() ? "HONE_API_KEY" : endpoint.address)
+      .todo("set HONE_API_KEY to the key that the server was started with");
+}
+
+Result<HttpResponse> ask_about(const Endpoint& endpoint, const std::string& model) {
+  HttpRequest request{.url = endpoint.address + "/v1/models/" + url_encoded(model)};
+  add_key(request);
+  HttpClient http({.stall_timeout_seconds = 10, .retries = 0});
+  return http.send(request);
+}
+
 }  // namespace
 
 std::string deployed_text(const Endpoint& endpoint) {
@@ -35,13 +51,7 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
   HttpClient http({.stall_timeout_seconds = 3600, .least_rate = 0, .retries = 0});
   const HttpResponse answer = HONE_TRY(http.send(request));
   if (answer.status == 200) return Ok{};
-  if (answer.status == 401)
-    return Error(err::kDeployRefused,
-                 fmt::format("the endpoint's server asks for a key, and {}",
-                             environment("HONE_API_KEY").empty() ? "none is given"
-                                                                 : "the one given is not its key"))
-        .at(endpoint.address)
-        .todo("set HONE_API_KEY to the key that the server was started with");
+  if (answer.status == 401) return key_refused(endpoint);
   Json json;
   const bool said = !parse_json(answer.body, JsonRules{}, json) && !text_at(json, "error").empty();
   return Error(err::kDeployRefused,
@@ -55,11 +65,16 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
                 "again");
 }
 
+Status check_key(const Endpoint& endpoint, bool runs) {
+  const bool refused = runs ? HONE_TRY(ask_about(endpoint, endpoint.model)).status == 401
+                            : endpoint.serving.value(kNeedsKey, false) &&
+                                  environment("HONE_API_KEY").empty() &&
+                                  !endpoint.serving.contains("api_key_file");
+  return refused ? Status(key_refused(endpoint)) : Ok{};
+}
+
 Json example_of_model(const Endpoint& endpoint, const std::string& model) {
-  HttpRequest request{.url = endpoint.address + "/v1/models/" + url_encoded(model)};
-  add_key(request);
-  HttpClient http({.stall_timeout_seconds = 10, .retries = 0});
-  const auto answer = http.send(request);
+  const auto answer = ask_about(endpoint, model);
   if (!answer.ok() || answer->status != 200) return nullptr;
   const auto described = parse_json(answer->body, "the answer");
   return described.ok() ? value_at(*described, "example") : Json();

@@ -10,6 +10,9 @@ std::string deployed_text(const Endpoint& endpoint);
 // Makes the server load a version. HONE_API_KEY is the access key, if the server needs one. H3021
 // quotes the server's answer.
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
+// H3021: the server, or one that is started (`runs`: false), asks for a key, and HONE_API_KEY is not it. Errors of the
+// connection.
+Status check_key(const Endpoint& endpoint, bool runs);
 // An instance that the endpoint's server answers with this model; null if the server gives none.
 Json example_of_model(const Endpoint& endpoint, const std::string& model);
 // The variable with EndpointServer::awaited for a server that is started.

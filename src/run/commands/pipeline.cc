@@ -79,8 +79,7 @@ ScriptPlace place_of_lines(const PipelineCommandSettings& s) {
 Result<int> run_steps(PipelineCommandSettings& s) {
   const Pipeline p = HONE_TRY(pipeline_of(s));
   const std::string program = s.hone_program.empty() ? own_program() : s.hone_program;
-  HONE_TRY(check_columns(p));
-  HONE_TRY(check_commands(p, program));
+  HONE_TRY(check_pipeline(p, program, !s.dry_run));
   const std::vector<std::string> plan = planned_lines(p, program);
   if (s.dry_run) {
     const ScriptPlace place = place_of_lines(s);

@@ -35,8 +35,10 @@ std::optional<Error> in_words_of_file(const Pipeline& pipeline, const std::optio
   return e;
 }
 
+// `check`: the flag that makes the command check itself and do nothing.
 Status check_command(const Pipeline& pipeline, const PipelineStep& step,
-                     const std::vector<std::string>& command, const std::string& hone_program) {
+                     const std::vector<std::string>& command, const std::string& hone_program,
+                     const char* check = "--dump-config") {
   std::vector<std::string> words;
   for (const std::string& word : command)
     words.push_back(
@@ -47,7 +49,7 @@ Status check_command(const Pipeline& pipeline, const PipelineStep& step,
         })));
   words[0] = hone_program;
   // Words after "--" belong to another command.
-  words.insert(std::find(words.begin(), words.end(), "--"), "--dump-config");
+  words.insert(std::find(words.begin(), words.end(), "--"), check);
   const CommandOutput done = HONE_TRY(run_command(words, {.timeout_seconds = kLongestCheck}));
   if (done.status == 0) return Ok{};
   Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
@@ -67,8 +69,6 @@ Status check_step_commands(const Pipeline& pipeline, const PipelineStep& step,
   return check_command(pipeline, step, own, hone_program);
 }
 
-}  // namespace
-
 Status check_commands(const Pipeline& pipeline, const std::string& hone_program) {
   // hone check takes the flags of hone train, which are better refused by hone train.
   for (const bool checks : {false, true})
@@ -76,6 +76,13 @@ Status check_commands(const Pipeline& pipeline, const std::string& hone_program)
       if (step.command.size() > 1 && step.command[0] == "hone" &&
           checks == (step.command[1] == "check"))
         HONE_TRY(check_step_commands(pipeline, step, hone_program));
+  return Ok{};
+}
+
+Status check_endpoints(const Pipeline& pipeline, const std::string& hone_program) {
+  for (const PipelineStep& step : pipeline.steps)
+    if (step.command.size() > 1 && step.command[0] == "hone" && step.command[1] == "deploy")
+      HONE_TRY(check_command(pipeline, step, step.command, hone_program, "--check"));
   return Ok{};
 }
 
@@ -96,6 +103,15 @@ Status check_columns(const Pipeline& p) {
           return std::move(found.error()).at(column.place);
   }
   return Ok{};
+}
+
+}  // namespace
+
+Status check_pipeline(const Pipeline& pipeline, const std::string& hone_program,
+                      bool asks_servers) {
+  HONE_TRY(check_columns(pipeline));
+  HONE_TRY(check_commands(pipeline, hone_program));
+  return asks_servers ? check_endpoints(pipeline, hone_program) : Ok{};
 }
 
 std::vector<std::string> planned_lines(const Pipeline& pipeline, const std::string& hone_program) {

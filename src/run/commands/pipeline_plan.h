@@ -9,13 +9,11 @@
 
 namespace hone {
 
-// Checks every command of hone in the pipeline with the command itself: a flag that it does not know is an error
-// before the first step. Errors: H3161.
-Status check_commands(const Pipeline& pipeline, const std::string& hone_program);
-
-// The columns that a recipe names are in its data, if the data are on this machine. Errors: H2109 at
-// the place of the column, those of the data.
-Status check_columns(const Pipeline& pipeline);
+// Checks that need no step:
+//   the columns that a recipe names are in its data, if these are on this machine (H2109 at the place of the column);
+//   every command of hone knows its flags (H3161, in the words of the command);
+//   with `asks_servers`, the servers of endpoints that run will take a version, and have been given their key (H3161).
+Status check_pipeline(const Pipeline& pipeline, const std::string& hone_program, bool asks_servers);
 
 // hone plan for the machines that the file names; machines that it cannot plan, with the reason.
 std::vector<std::string> planned_lines(const Pipeline& pipeline, const std::string& hone_program);
