@@ -6,6 +6,7 @@
 #include "learn/models/gguf_layout.h"
 #include "run/commands/error_pages.h"
 #include "run/commands/errors.h"
+#include "run/commands/metric_table.h"
 #include "run/commands/model_table.h"
 #include "run/commands/screen.h"
 #include "run/manual/completion.h"
@@ -55,6 +56,10 @@ bool is_error_code(const std::string& word) {
 // hone help models: not the command, whose help is hone models --help, or with a verb.
 bool is_about_models(const std::vector<std::string>& words) {
   return !words.empty() && words[0] == "models" && (words.size() == 1 || words[1] == "--markdown");
+}
+
+bool is_about_metrics(const std::vector<std::string>& words) {
+  return words == std::vector<std::string>{"metrics"};
 }
 
 // The page of an error: hone help H2406.
@@ -132,6 +137,7 @@ std::string overview(std::vector<Command> commands) {
        {std::pair{"  help COMMAND", "the settings of a command"},
         std::pair{"  help COMMAND VERB", "the settings of one of its verbs"},
         std::pair{"  help models", "model types with their heads, tasks and files"},
+        std::pair{"  help metrics", "the metrics of each task, by which models are compared"},
         std::pair{"  help H2406", "the page of an error"},
         std::pair{"  help --families", "the model types that hone has"},
         std::pair{"  help --completion", "completion for a shell: bash, zsh or fish"},
@@ -146,7 +152,7 @@ std::string overview(std::vector<Command> commands) {
 
 bool is_about_command(const std::vector<std::string>& words) {
   return !words.empty() && !words[0].starts_with("--") && !is_error_code(words[0]) &&
-         !is_about_models(words);
+         !is_about_models(words) && !is_about_metrics(words);
 }
 
 Result<int> help_without_command(const std::vector<Command>& commands,
@@ -157,6 +163,10 @@ Result<int> help_without_command(const std::vector<Command>& commands,
   }
   if (is_about_models(words)) {
     print_out(model_table(words.size() > 1));
+    return kExitDone;
+  }
+  if (is_about_metrics(words)) {
+    print_out(metric_table());
     return kExitDone;
   }
   if (is_error_code(words[0])) return explain("H" + words[0].substr(1));

@@ -14,7 +14,7 @@ std::string overview(std::vector<Command> commands);
 // Whether the words after `hone help` begin with a command.
 bool is_about_command(const std::vector<std::string>& words);
 
-// hone help, help models, help H2406, help --families, help --markdown, help --completion SHELL, help --man FOLDER.
+// hone help, help models, help metrics, help H2406, help --families, help --markdown, help --completion SHELL, help --man FOLDER.
 // Errors: H3001, H3006.
 Result<int> help_without_command(const std::vector<Command>& commands,
                                  const std::vector<std::string>& words);

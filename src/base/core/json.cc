@@ -297,8 +297,10 @@ Result<J> parse_as(std::string_view text, const std::string& name, JsonPlaces* p
   J value;
   const auto fault = parse_json(text, {.places = places}, value);
   if (!fault) return value;
-  return Error(fault->code, fmt::format("{}:{}:{}: {}", name, fault->place.line,
-                                        fault->place.column, fault->what));
+  Error error(fault->code, fmt::format("{}:{}:{}: {}", name, fault->place.line, fault->place.column,
+                                       fault->what));
+  if (error.is(err::kJsonDepth)) return error;
+  return std::move(error.todo("correct it there: a comma too many or too few is a frequent cause"));
 }
 
 void dump_string(std::string_view s, bool ascii, std::string& out) {

@@ -9,6 +9,7 @@
 #include "learn/train/errors.h"
 #include "operate/monitor/monitor.h"
 #include "run/commands/command.h"
+#include "run/commands/data_paths.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/joined_ranks.h"
 #include "run/commands/rank_threads.h"
@@ -83,8 +84,7 @@ Result<int> do_parts(const Training& t, bool finished) {
   return kExitDone;
 }
 
-// From the model to the results, which are put together in `results`.
-// `monitor`: null on ranks but 0.
+// From the model to `results`. `monitor`: null on ranks but 0.
 Result<int> train_task(const Task& task, const TrainStart& start, double begin_s, Monitor* monitor,
                        OrderedJson& results) {
   TaskSettings& s = *task.settings;
@@ -117,6 +117,7 @@ Result<int> train_task(const Task& task, const TrainStart& start, double begin_s
 Result<int> train_on_rank(ChosenTask& chosen, double begin_s) {
   TaskSettings& s = *chosen.task->settings;
   const Schema& schema = chosen.schema;
+  HONE_TRY(check_data_named(chosen));
   if (!s.do_train) HONE_TRY(use_trained_settings(chosen));
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
   s.split = start.split;
