@@ -26,7 +26,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
@@ -367,7 +366,7 @@ def main():
     parser.add_argument("--keep", action="store_true", help="do not stop at the first that is wrong, and keep the last folder")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    folder = tempfile.mkdtemp(prefix="hone_bounded_")
+    folder = limited_run.disk_folder("hone_bounded_")
     wrong = 0
     try:
         data(folder)

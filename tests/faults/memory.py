@@ -17,12 +17,11 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
-from limited_run import held  # noqa: E402
+from limited_run import disk_folder, held  # noqa: E402
 
 BUDGET = 192 << 20
 VOCAB = 2000
@@ -112,7 +111,7 @@ def main():
         rng = random.Random(options.seed)
         configurations = [drawn(rng) for _ in range(options.random)]
     hone = os.path.abspath(options.hone)
-    folder = tempfile.mkdtemp(prefix="hone_memory_")
+    folder = disk_folder("hone_memory_")
     wrong = 0
     try:
         rows(os.path.join(folder, "rows.jsonl"), random.Random(3))
