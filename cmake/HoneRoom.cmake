@@ -279,5 +279,6 @@ ${CALLS}  return shelf;
   if(BENCHES AND HONE_BENCHES)
     add_executable(${ID}_bench EXCLUDE_FROM_ALL ${BENCHES})
     target_link_libraries(${ID}_bench PRIVATE hone_${ID} ${TEST_LIBRARIES} benchmark::benchmark_main)
+    target_compile_definitions(${ID}_bench PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   endif()
 endfunction()

@@ -45,7 +45,8 @@ print("compared", len(sys.argv) - 3)
 """
 
 
-def main():
+def compare(goldens, peer):
+    """hone convert of each folder of goldens, then the peer's program on the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone", required=True)
     parser.add_argument("--install", action="store_true")
@@ -54,12 +55,12 @@ def main():
     python = peer_python(args.install)
     if not python:
         return 77
-    names = sorted(n for n in os.listdir(GOLDENS) if n.startswith(args.only))
+    names = sorted(n for n in os.listdir(goldens) if n.startswith(args.only))
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            subprocess.run([args.hone, "convert", os.path.join(GOLDENS, name), os.path.join(folder, name)], check=True,
+            subprocess.run([args.hone, "convert", os.path.join(goldens, name), os.path.join(folder, name)], check=True,
                            capture_output=True)
-        r = subprocess.run([python, "-c", PEER, folder, GOLDENS, *names], capture_output=True, text=True,
+        r = subprocess.run([python, "-c", peer, folder, goldens, *names], capture_output=True, text=True,
                            env=dict(os.environ, OMP_NUM_THREADS="1"))
     print(r.stdout, end="")
     if r.returncode:
@@ -68,4 +69,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(GOLDENS, PEER))
