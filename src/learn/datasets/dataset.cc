@@ -7,6 +7,7 @@
 #include "base/store/errors.h"
 #include "base/store/store.h"
 #include "learn/data/rows/dataset_folder.h"
+#include "learn/data/rows/files.h"
 #include "learn/datasets/errors.h"
 #include "learn/datasets/fetch.h"
 
@@ -300,6 +301,7 @@ Result<Dataset> Dataset::open(const DatasetRequest& request) {
     return d;
   }
   const std::string& name = request.name;
+  if (names_data_file(name)) HONE_TRY(expand_files(std::vector{name}));  // says that it is missing
   if (name.starts_with("/") || name.starts_with("./") || name.starts_with("../") ||
       name.starts_with("~")) {
     return Error(err::kDatasetEmpty, fmt::format("there is no file or folder '{}'", name))

@@ -63,6 +63,7 @@ struct Pipeline {
   // The data set of a recipe, and the columns that it needs.
   std::string dataset = {}, dataset_subset = {};
   std::vector<PipelineColumn> columns = {};
+  std::string dataset_place = {};                       // where a recipe names it: "news.json:2:14"
   std::map<std::string, std::string> flag_places = {};  // a flag -> where a recipe gives it
 
   const PipelineStep* find(const std::string& step) const;

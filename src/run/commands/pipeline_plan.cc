@@ -4,6 +4,7 @@
 
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/store.h"
 #include "learn/data/rows/files.h"
 #include "learn/datasets/dataset.h"
@@ -86,10 +87,14 @@ Status check_endpoints(const Pipeline& pipeline, const std::string& hone_program
   return Ok{};
 }
 
-Status check_columns(const Pipeline& p) {
-  if (p.columns.empty() || p.dataset.find("://") != std::string::npos ||
-      !HONE_TRY(file_store().exists(p.dataset)))
-    return Ok{};
+Status check_data(const Pipeline& p) {
+  if (is_url(p.dataset)) return Ok{};
+  if (!HONE_TRY(file_store().exists(p.dataset))) {
+    if (!names_data_file(p.dataset)) return Ok{};  // the hub's
+    auto missing = expand_files(std::vector{p.dataset});
+    return missing.ok() ? Status(Ok{}) : std::move(missing.error()).at(p.dataset_place);
+  }
+  if (p.columns.empty()) return Ok{};
   Dataset data = HONE_TRY(Dataset::open({.name = p.dataset, .config = p.dataset_subset}));
   const std::string evaluated = data.has("validation") ? "validation" : "train";
   for (const std::string& split : data.splits()) {
@@ -109,7 +114,7 @@ Status check_columns(const Pipeline& p) {
 
 Status check_pipeline(const Pipeline& pipeline, const std::string& hone_program,
                       bool asks_servers) {
-  HONE_TRY(check_columns(pipeline));
+  HONE_TRY(check_data(pipeline));
   HONE_TRY(check_commands(pipeline, hone_program));
   return asks_servers ? check_endpoints(pipeline, hone_program) : Ok{};
 }

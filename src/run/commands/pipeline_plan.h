@@ -10,7 +10,8 @@
 namespace hone {
 
 // Checks that need no step:
-//   the columns that a recipe names are in its data, if these are on this machine (H2109 at the place of the column);
+//   a data file is there (H2101), with the columns that a recipe names, if it is on this machine (H2109 at the place of
+//   the column);
 //   every command of hone knows its flags (H3161, in the words of the command);
 //   with `asks_servers`, the servers of endpoints that run will take a version, and have been given their key (H3161).
 Status check_pipeline(const Pipeline& pipeline, const std::string& hone_program, bool asks_servers);

@@ -336,4 +336,6 @@ Status text_to_csv(const std::string& in, const std::string& out) {
   return Ok{};
 }
 
+bool names_data_file(const std::string& name) { return find_format(name, {}).ok(); }
+
 }  // namespace hone

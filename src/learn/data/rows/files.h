@@ -47,4 +47,7 @@ Result<int64_t> count_rows(RowReader& rows);
 // Errors: H2101, H2102.
 Status text_to_csv(const std::string& in, const std::string& out);
 
+// Whether the name can only be that of a file: it ends as files of rows do. URLs are not looked at.
+bool names_data_file(const std::string& name);
+
 }  // namespace hone

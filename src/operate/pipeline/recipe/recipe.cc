@@ -109,8 +109,7 @@ Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
   if (std::find(task.metrics.begin(), task.metrics.end(), metric) == task.metrics.end()) {
     const std::string near = nearest_name(metric, task.metrics);
     return Error(err::kPipelineFile,
-                 fmt::format("the evaluation of {} has no metric '{}' of single rows",
-                             parts.recipe.task, metric))
+                 fmt::format("the evaluation of {} has no metric '{}'", parts.recipe.task, metric))
         .at(tree.place("/policy/metric"))
         .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
               "the metrics are " + join(task.metrics, ", "));
@@ -370,6 +369,7 @@ Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& f
   HONE_TRY(read_policy(tree, parts, p.says));
   p.metric = parts.policy.metric;
   p.dataset = parts.recipe.dataset;
+  p.dataset_place = reader.place("dataset");
   p.dataset_subset = parts.recipe.dataset_subset;
   p.columns = columns_of(reader, tree, parts);
   p.flag_places = parts.flags.places;
