@@ -58,6 +58,8 @@ class ClassificationReader {
     columns_wanted_.text_columns = s.text_column_names;
     columns_wanted_.label_column = s.label_column_name;
     columns_wanted_.delimiter = s.text_column_delimiter;
+    if (auto own = label_names_of_config(model.config.config, model.name); own.ok())
+      columns_wanted_.known_labels = std::move(*own);
     options_.format = s.data_format;
     options_.column_names = s.column_names;
   }

@@ -25,6 +25,12 @@ bool is_text(const Cell& cell) {
   return text->empty() || text->find_first_not_of("0123456789") != std::string::npos;
 }
 
+bool holds_label(const Row& row, size_t column, const Names& labels) {
+  const auto* text =
+      column < row.cells.size() ? std::get_if<std::string>(&row.cells[column]) : nullptr;
+  return text && std::find(labels.begin(), labels.end(), *text) != labels.end();
+}
+
 }  // namespace
 
 Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
@@ -60,8 +66,13 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
     if (texts.empty() && have_all(columns, pair)) texts = pair;
   for (size_t c = 0; chosen && texts.size() < 2 && c < columns.size(); ++c) {
     // The last column is the label if no column has one of the known names.
-    const bool is_label =
+    bool is_label =
         out.label ? c == *out.label : wanted.label && columns.size() > 1 && c + 1 == columns.size();
+    if (!is_label && !wanted.label && c > 0 && holds_label(row, c, wanted.known_labels)) {
+      is_label = true;
+      out.notes.push_back(
+          fmt::format("'{}' holds labels and is not read", preview(columns[c], 40)));
+    }
     if (!is_label && c < row.cells.size() && is_text(row.cells[c])) texts.push_back(columns[c]);
   }
   if (texts.empty())

@@ -16,6 +16,8 @@ struct LabelColumnOptions {
   std::vector<std::string> text_columns;  // one or two; empty: chosen
   std::string label_column;               // empty: chosen
   bool label = true;                      // false: rows to predict, which need none
+  // The model's. A column of rows to predict whose first value is one of them holds labels, and is not read.
+  std::vector<std::string> known_labels = {};
   // Joins the texts of all text_columns into one; none: two columns are a pair.
   std::optional<std::string> delimiter = {};
 };

@@ -168,6 +168,22 @@ TEST_F(Labelled, GluesOwnFiles) {
   EXPECT_THAT(text.data.labels.classes, ElementsAre(2));
 }
 
+// A column of labels under a name that nobody knows is no second text of rows to predict.
+TEST_F(Labelled, RowsToPredictLeaveTheModelsLabelsOut) {
+  LabelColumnOptions wanted;
+  wanted.label = false;
+  const std::string rows = file("rows.csv", "message,kind\na,praise\nb,complaint\n");
+  auto text = read(rows, wanted);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_EQ(text_of(*text, 0), "<a>praise>");
+  notes_.clear();
+  wanted.known_labels = {"complaint", "praise"};
+  text = read(rows, wanted);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_EQ(text_of(*text, 0), "<a>");
+  EXPECT_THAT(notes_, ElementsAre("'kind' holds labels and is not read", "text from message"));
+}
+
 TEST_F(Labelled, WhatIsWrongIsNamedByFileLineAndColumn) {
   EXPECT_THAT(error_of(file("a.csv", "text,label\na,yes\n,no\n")),
               ::testing::AllOf(HasSubstr("H2123"), HasSubstr("a.csv:3, column 'text'")));
