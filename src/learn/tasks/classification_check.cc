@@ -194,6 +194,17 @@ void check_balance(const LabelledRows& data, const LabelMap& map, Findings& find
         "always answering that is right as often: look at F1 or Matthews, not accuracy");
 }
 
+// Evaluated rows of one class say nothing about the others, such as the first rows of a file that is sorted by label.
+void check_evaluated(const LabelledRows& data, const LabelMap& map, Findings& findings) {
+  const std::vector<int32_t>& classes = data.labels.classes;
+  if (map.names.size() < 2 || classes.empty()) return;
+  if (std::ranges::count(classes, classes[0]) < std::ssize(classes)) return;
+  findings.add(FindingLevel::kWarning, "one_evaluated_label",
+               fmt::format("validation: every row has the label {}",
+                           name_of(map, static_cast<size_t>(classes[0]))),
+               "", "give rows of all labels by --validation_file, or shuffle the file");
+}
+
 // The label of a training row, or its labels.
 std::string label_text(const ClassificationData& data, size_t row) {
   const RowLabels& labels = data.train->labels;
@@ -241,8 +252,13 @@ RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& req
   request.notes = data->notes;
   if (!data->train) return report;
   report.train.sequences = data->train->size();
-  if (data->eval) report.eval.sequences = data->eval->size();
   check_balance(*data->train, data->map, findings);
+  if (data->eval) {
+    report.eval.sequences = data->eval->size();
+    report.eval.rows =
+        std::max(report.eval.rows, report.eval.sequences);  // may be among those of the training
+    check_evaluated(*data->eval, data->map, findings);
+  }
   report.metrics = row_metrics_of_classification(data->map.many         ? LabelKind::kMany
                                                  : data->map.regression ? LabelKind::kNumber
                                                                         : LabelKind::kClass);

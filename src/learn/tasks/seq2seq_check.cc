@@ -272,6 +272,8 @@ RowsReport check_pairs(const Seq2Seq& q, const CheckRequest& request, Findings& 
   }
   request.notes = data->notes;
   report.eval.sequences = data->eval_rows;
+  report.eval.rows =
+      std::max(report.eval.rows, data->eval_rows);  // may be among those of the training
   if (!data->train) return report;
   report.train.sequences = data->train->size();
   for (int64_t i = 0; i < std::min(request.samples, data->train->size()); ++i)

@@ -12,8 +12,8 @@
 #include "learn/check/sample_text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/run/check_run.h"
-#include "operate/registry/errors.h"
 #include "run/commands/check_fix.h"
+#include "run/commands/check_policy.h"
 #include "run/commands/command.h"
 #include "run/commands/data_paths.h"
 #include "run/commands/errors.h"
@@ -73,9 +73,9 @@ std::string check_opened(const ChosenTask& chosen, Pretrained& model, int64_t sa
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   const Tokenizer* tokenizer = model.tokenizer ? &*model.tokenizer : nullptr;
   check_model(model, c.findings);
-  std::string text =
-      fmt::format("{:<11} {}: {}, {:.1f} million parameters\n", "model", model.name,
-                  model.config.family, static_cast<double>(parameter_count(model.config)) / 1e6);
+  const double millions = static_cast<double>(parameter_count(model.config)) / 1e6;
+  std::string text = fmt::format("{:<11} {}: {}, {:.{}f} million parameters\n", "model", model.name,
+                                 model.config.family, millions, millions < 0.1 ? 4 : 1);
   std::vector<std::string> notes;
   c.rows = task.check_rows({model, pool, samples, notes}, c.findings);
   c.run = check_run(task, chosen.schema, model, c.rows, c.findings);
@@ -100,19 +100,6 @@ Status check_slices(const Task& task, const Pretrained* model,
   std::vector<std::string> notes;
   const TextFiles files = HONE_TRY(task.text->files(*model, {true, true}, notes));
   return find_slice_columns(task, HONE_TRY(sources_of(files)), columns);
-}
-
-// The rows must give the metric that compares models: some tasks know only from their labels.
-Status check_policy_metric(const Task& task, const RowsReport& rows, const std::string& metric) {
-  const std::vector<std::string> names = rows.metrics.empty() ? task.metrics() : rows.metrics;
-  if (std::find(names.begin(), names.end(), metric) != names.end()) return Ok{};
-  const std::string near = nearest_name(metric, names);
-  return Error(
-             err::kNoScore,
-             fmt::format("the evaluation of these rows has no metric '{}' of single rows", metric))
-      .at("--policy_metric")
-      .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
-            "decide by one of " + join(names, ", "));
 }
 
 // The errors as one, for the program that started this one.
@@ -161,7 +148,7 @@ Result<int> run_check(const std::vector<std::string>& args) {
     c.findings.passed(
         check_slices(task, opened.ok() ? &opened->model : nullptr, only.slice_columns));
   if (!only.policy_metric.empty() && c.rows.train.rows > 0)
-    c.findings.passed(check_policy_metric(task, c.rows, only.policy_metric));
+    check_policy(task, c.rows, only.policy_metric, c.findings);
   if (task.settings->allows("special_tokens") || task.settings->allows("no_labels"))
     c.findings.allow("all_masked_rows");
   const Findings findings = in_flags(chosen->schema, c.findings);
