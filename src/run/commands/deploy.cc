@@ -109,13 +109,6 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
       .todo("see its log; if the model is only slow to load, give more time with --wait");
 }
 
-void tell_other_champion(Registry& registry, const ModelVersion& v) {
-  const auto champion = resolve_model(registry, v.model + "@" + kChampion);
-  if (champion.ok() && champion->number != v.number)
-    log_info("{:<11} is still {}; to change it: hone models promote {}:{}", kChampion,
-             champion->reference(), v.model, v.number);
-}
-
 // The registry's endpoint of this name or id, or a new one.
 Endpoint endpoint_of(Registry& registry, const std::string& name, const std::string& model) {
   if (Result<Endpoint> there = registry.endpoint(name); there.ok()) return std::move(*there);
@@ -159,9 +152,12 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
   const std::string id = new_numeric_id();
   // A server that runs has the last word: the registry says what it serves.
   if (has_server) HONE_TRY(ask_to_load(e, with_version(e, v, s.traffic, id).deployed.back()));
+  OrderedJson replaced = OrderedJson::array();
   // Loading takes time, in which another deployment may have ended.
   HONE_TRY(registry.database().write([&]() -> Status {
-    e = with_version(endpoint_of(registry, wanted, v.model), v, s.traffic, id);
+    const Endpoint before = endpoint_of(registry, wanted, v.model);
+    e = with_version(before, v, s.traffic, id);
+    replaced = versions_gone(before, e);
     e.serving.update(given);
     if (!e.serving.contains("port")) e.serving["port"] = s.port;
     if (!has_server) e.server.awaited = id;
@@ -175,6 +171,7 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
                 {"url", e.address},        {"model", v.model},
                 {"version", v.number},     {"traffic", own.traffic},
                 {"deployed_model", own.id}};
+  if (!replaced.empty()) j["replaced"] = replaced;
   if (const Json example = example_of_model(e, v.model); !example.is_null())
     j["example"] = OrderedJson(example);
   if (s.json) {
@@ -183,7 +180,9 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
   }
   for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
   if (e.deployed.size() > 1) log_info("{:<11} {}", "traffic", deployed_text(e));
-  tell_other_champion(registry, v);
+  for (const OrderedJson& gone : replaced)
+    log_info("{:<11} {}, which no longer answers", "replaces", gone.get<std::string>());
+  tell_other_versions(registry, v, s.version == 0 && s.name == v.model);
   print_out(fmt::format("{}:{} answers at {}\nendpoint={}\n", v.model, v.number, e.address, e.id));
   return kExitDone;
 }

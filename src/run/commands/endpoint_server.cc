@@ -1,5 +1,8 @@
 #include "run/commands/endpoint_server.h"
 
+#include <algorithm>
+
+#include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/http.h"
 #include "run/commands/errors.h"
@@ -35,6 +38,18 @@ std::string deployed_text(const Endpoint& endpoint) {
   for (const DeployedModel& d : endpoint.deployed)
     shares.push_back(fmt::format("{}:{} {}%", d.model, d.version, d.traffic));
   return join(shares, ", ");
+}
+
+OrderedJson versions_gone(const Endpoint& before, const Endpoint& after) {
+  OrderedJson gone = OrderedJson::array();
+  for (const DeployedModel& d : before.deployed) {
+    const auto same = [&](const DeployedModel& x) {
+      return x.model == d.model && x.version == d.version;
+    };
+    if (std::ranges::none_of(after.deployed, same))
+      gone.push_back(fmt::format("{}:{}", d.model, d.version));
+  }
+  return gone;
 }
 
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
@@ -78,6 +93,21 @@ Json example_of_model(const Endpoint& endpoint, const std::string& model) {
   if (!answer.ok() || answer->status != 200) return nullptr;
   const auto described = parse_json(answer->body, "the answer");
   return described.ok() ? value_at(*described, "example") : Json();
+}
+
+void tell_other_versions(Registry& registry, const ModelVersion& deployed, bool by_name) {
+  const auto champion = resolve_model(registry, deployed.model + "@" + kChampion);
+  if (champion.ok() && champion->number != deployed.number)
+    log_info("{:<11} is still {}; to change it: hone models promote {}:{}", kChampion,
+             champion->reference(), deployed.model, deployed.number);
+  const auto all = registry.versions(deployed.model);
+  if (!by_name || !all.ok()) return;
+  int64_t newest = deployed.number;
+  for (const ModelVersion& v : *all) newest = std::max(newest, v.number);
+  if (newest > deployed.number)
+    log_info(
+        "{:<11} {}:{} is not deployed, as {}:{} is the champion; to serve it: hone deploy {}:{}",
+        "newer", deployed.model, newest, deployed.model, deployed.number, deployed.model, newest);
 }
 
 std::string server_log(const Endpoint& endpoint) {

@@ -75,7 +75,9 @@ Result<int> run_endpoints(const std::vector<std::string>& args) {
     return kExitDone;
   }
   HONE_TRY(stop_endpoint(s, registry, e));
-  if (s.verb == "delete") HONE_TRY(registry.remove_endpoint(e.id));
+  if (s.verb != "delete") return kExitDone;
+  HONE_TRY(registry.remove_endpoint(e.id));
+  log_info("{:<11} {}", "deleted", e.display_name);
   return kExitDone;
 }
 

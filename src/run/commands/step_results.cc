@@ -60,7 +60,7 @@ std::vector<std::string> results_of_train(const std::string& folder) {
   if (!results.ok()) return {};
   std::vector<std::string> parts;
   for (const auto& [key, name] :
-       {std::pair("train_loss", "loss"), {"eval_loss", "evaluation loss"}})
+       {std::pair("train_loss", "mean loss"), {"eval_loss", "evaluation loss"}})
     if (const auto x = number_at(*results, key))
       parts.push_back(fmt::format("{} {}", name, short_number(*x)));
   if (const auto epochs = number_at(*results, "epoch"))
@@ -127,8 +127,14 @@ std::vector<std::string> step_results(const std::string& metric, const PipelineS
     const auto it = row.result.find(key);
     return it == row.result.end() ? "" : it->is_string() ? it->get<std::string>() : dump_json(*it);
   };
-  if (c[1] == "deploy")
-    return {fmt::format("{}:{} answers at {}", told("model"), told("version"), told("url"))};
+  if (c[1] == "deploy") {
+    std::string line =
+        fmt::format("{}:{} answers at {}", told("model"), told("version"), told("url"));
+    for (const OrderedJson& gone : row.result.value("replaced", OrderedJson::array()))
+      line +=
+          fmt::format("; {} no longer answers", gone.is_string() ? gone.get<std::string>() : "");
+    return {line};
+  }
   if (c[1] == "models" && row.result.contains("verdict")) return results_of_decision(row.result);
   if (c[1] == "models" && row.result.contains("version"))
     return {fmt::format("{}:{}", told("name"), told("version"))};
