@@ -160,19 +160,21 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
 // Memory grows nearly linearly with rows, so a line through two plans gives most guesses: the last
 // two that fit, or the last that fits and the first that does not. If the line does not help, rows
 // double, or the gap is halved.
-Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
-                                    const ArenaLimits& limits, const ShapesOf& shapes_of) {
+Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
+                                         const ArenaLimits& limits, const ShapesOf& shapes_of) {
   struct Try {
     int64_t rows, bytes;  // used bytes, because whole huge pages hide small slopes
     bool fits = true;
     int64_t over = 0;
+    Needs needs = {};
   };
   const auto try_rows = [&](int64_t rows) -> Result<Try> {
     RunShapes shapes = shapes_of(rows, fit.whole);
     shapes.budgets = fit.budgets;
     const RunPlan plan = HONE_TRY(plan_of(m, backend, shapes));
-    const int64_t over = excess_bytes(needs_of(plan, backend.spec(), limits), limits);
-    return Try{rows, plan.used_bytes(), over <= 0, over};
+    const Needs needs = needs_of(plan, backend.spec(), limits);
+    const int64_t over = excess_bytes(needs, limits);
+    return Try{rows, plan.used_bytes(), over <= 0, over, needs};
   };
   Try fits{fit.rows, fit.plan.used_bytes(), true,
            excess_bytes(needs_of(fit.plan, backend.spec(), limits), limits)},
@@ -202,7 +204,7 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
       other = fits;
     (tried.fits ? fits : other) = tried;
   }
-  return fits.rows;
+  return LargestBatch{fits.rows, one_too_many ? other.needs : Needs{}};
 }
 
 std::string row_size_text(const RunForm& form) {

@@ -25,8 +25,12 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
 // The largest number of rows that fit in a micro-batch, given that those of `fit` do: one more does
 // not fit. At most kMostRowsTried.
 inline constexpr int64_t kMostRowsTried = 65536;
-Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
-                                    const ArenaLimits& limits, const ShapesOf& shapes_of);
+struct LargestBatch {
+  int64_t rows = 0;
+  Needs one_more;  // of one row more; zeros if `rows` is kMostRowsTried
+};
+Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
+                                         const ArenaLimits& limits, const ShapesOf& shapes_of);
 
 // The largest row of the first axis: "512 tokens", or the text of the form.
 std::string row_size_text(const RunForm& form);

@@ -42,11 +42,9 @@ Status fit_rows(const PlacementSearch& run, PlanReport& r) {
   const ShapesOf shapes = [&](int64_t rows, bool whole) { return run.shapes(m, rows, whole); };
   r.fit = HONE_TRY(fit_run(m, run.backend, run.wanted_rows, run.limits, shapes));
   if (r.fit.rows == 0) return Ok{};
-  r.largest_rows = HONE_TRY(largest_micro_batch(m, run.backend, r.fit, run.limits, shapes));
-  if (r.largest_rows == 0 || r.largest_rows >= kMostRowsTried) return Ok{};
-  RunShapes more = shapes(r.largest_rows + 1, r.fit.whole);
-  more.budgets = r.fit.budgets;
-  r.one_more_row = needs_of(HONE_TRY(plan_of(m, run.backend, more)), r.device, run.limits);
+  const LargestBatch most =
+      HONE_TRY(largest_micro_batch(m, run.backend, r.fit, run.limits, shapes));
+  r.largest_rows = most.rows, r.one_more_row = most.one_more;
   return Ok{};
 }
 
