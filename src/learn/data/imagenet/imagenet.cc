@@ -79,7 +79,9 @@ class ImageNetWork {
       return Ok{};
     }
     record_ = HONE_TRY(parse_ordered_json(HONE_TRY(file_store().read(file)), file));
-    for (const auto& [key, value] : wanted.items()) {
+    for (const auto& item : wanted.items()) {
+      const std::string& key = item.key();
+      const OrderedJson& value = item.value();
       if (!record_.contains(key)) {  // this split was not prepared then
         record_[key] = value;
         continue;
