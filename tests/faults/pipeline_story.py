@@ -93,7 +93,7 @@ def main():
         try:
             told = run("worse", "--jobs", "1", max_steps=2, learning_rate=1e-6)
             assert re.search(r"^evaluate +rougeL \S+ \(95 % interval \S+ to \S+, 80 rows\)$", told, re.M), told
-            assert re.search(r"^train +loss \S+, evaluation loss \S+, \S+ epochs?$", told, re.M), told
+            assert re.search(r"^train +mean loss \S+, evaluation loss \S+, \S+ epochs?$", told, re.M), told
             assert re.search(r"^should-deploy +(refuse|hold): rougeL \S+ against \S+ of tldr:1: gain ", told, re.M), told
             assert [d["version"] for d in verdict()] == [1], verdict()
             run("better", max_steps=600, learning_rate=0.01)

@@ -67,8 +67,10 @@ Status GeneratedTexts::choose_generation(Pretrained& model) {
       sentences_ = std::make_unique<SentenceSplitter>(HONE_TRY(SentenceSplitter::load(*folder)));
     else
       log_warning(
-          "NLTK's punkt_tab data is not here, which run_summarization splits sentences by: for "
-          "rougeLsum a line is a sentence (--nltk_data names the folder)");
+          "rougeLsum takes each line for a sentence; for the numbers of Transformers' script, "
+          "which "
+          "splits lines into sentences by NLTK, name a folder with its punkt_tab data by "
+          "--nltk_data");
   }
   log_info("{:<11} texts of at most {} tokens, {}", "evaluation", *generation_.max_length,
            generation_.num_beams > 1 ? fmt::format("{} beams", generation_.num_beams)

@@ -102,7 +102,8 @@ class Console : public TrainCallback {
   }
 
   static void tell(const RunPlace& at, const OrderedJson& metrics, const std::string& best) {
-    log_info("{:<11} step {}: {}{}", "evaluated", at.step, metrics_text(metrics), best);
+    const std::string step = at.step > 0 ? fmt::format("step {}: ", at.step) : "";
+    log_info("{:<11} {}{}{}", "evaluated", step, metrics_text(metrics), best);
   }
 
   std::optional<BestMetric> metric_;

@@ -46,9 +46,13 @@ std::string new_pipeline_run(const std::string& pipeline) {
 }
 
 // `advice`: that of the step's command, or "".
-std::string what_to_do(const std::string& advice) {
+std::string what_to_do(const Pipeline& pipeline, std::string advice) {
   const std::string again = "type the same command again: steps that are done are kept";
   if (advice.empty()) return "correct it and " + again;
+  const bool is_recipe = !pipeline.dataset.empty();
+  if (is_recipe && advice.find("--") != std::string::npos)
+    advice +=
+        R"( (in the pipeline's file, a flag is a key of "preprocess", "train" or "evaluate"))";
   return advice + (advice.ends_with('?') || advice.ends_with('.') ? " then " : "; then ") + again;
 }
 
@@ -391,7 +395,7 @@ class PipelineRunner {
     const std::string advice = error ? error->remedy() : "";
     const size_t places = said.size() - (advice.empty() ? 0 : split(advice, '\n').size());
     for (size_t i = 0; i < std::min<size_t>(places, 12); ++i) e.at(said[i]);
-    return failed(step, std::move(e).at(output_of(r)).todo(what_to_do(advice)), error);
+    return failed(step, std::move(e).at(output_of(r)).todo(what_to_do(pipeline_, advice)), error);
   }
 
   // `cause`: the error that the step's command reported.

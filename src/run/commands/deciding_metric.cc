@@ -47,6 +47,13 @@ MetricColumns metric_columns(const std::vector<std::optional<DecidingMetric>>& o
   std::stable_sort(names.begin(), names.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   MetricColumns out;
+  constexpr size_t kMostColumns = 2;  // more leave no room for anything else
+  if (names.size() > kMostColumns) {
+    out.columns.push_back({.name = "metric"});
+    for (const auto& m : of_rows)
+      out.cells.push_back({m ? fmt::format("{} {}", m->name, metric_text(m->value)) : ""});
+    return out;
+  }
   for (size_t i = 0; i < names.size(); ++i) {
     const bool lower = lower_is_better(bare_metric(names[i].first));
     out.columns.push_back({.name = names[i].first,

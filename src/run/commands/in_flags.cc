@@ -21,10 +21,15 @@ std::string with_fix_command(const std::string& todo, const std::string& place) 
                      todo, plain ? file : fmt::format("'{}'", file));
 }
 
-// Flags for settings, and the user's own files for the copies of hone pull.
+// Flags for settings, and the user's own model and files for the copies of hone pull.
 std::string in_words_of_user(const Schema& schema, const std::string& text) {
-  constexpr const char* kData = "dataset_name";
+  constexpr const char *kData = "dataset_name", *kModel = "model_name_or_path";
   std::string out = with_flags(schema, text);
+  if (has_setting(schema, kModel)) {
+    const std::string copy = value_text(schema.at(kModel).value()), own = model_name_of(copy);
+    const size_t at = copy == own ? std::string::npos : out.find(copy);
+    if (at != std::string::npos) out.replace(at, copy.size(), own);
+  }
   if (!has_setting(schema, kData)) return out;
   return with_pulled_files(value_text(schema.at(kData).value()), std::move(out));
 }

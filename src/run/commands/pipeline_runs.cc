@@ -76,8 +76,7 @@ std::string place_from_here(std::string error, const std::string& recorded,
 Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& folder) {
   if (!HONE_TRY(file_store().exists(folder + "/pipeline.db")))
     return Error(err::kNoPipelineRun, fmt::format("'{}' holds no pipeline runs", folder))
-        .at("--pipeline_root")
-        .todo("name the pipeline_root of the runs, or the file of their pipeline");
+        .todo("go to the folder where it was run, or name its pipeline_root or its file");
   return PipelineState::open(folder + "/pipeline.db");
 }
 
@@ -90,7 +89,7 @@ Result<int> list_pipeline_runs(PipelineState& state, const ShownRuns& how) {
     of_rows.push_back(verdicts.back().metric);
   }
   const MetricColumns metrics = metric_columns(of_rows);
-  std::vector<Column> columns = {{.name = "run", .kind = Column::kName}};
+  std::vector<Column> columns = {{.name = "run"}};
   columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
   for (Column c :
        {Column{.name = "verdict"}, Column{.name = "status"}, Column{.name = "begun", .priority = 1},

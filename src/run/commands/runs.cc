@@ -107,10 +107,13 @@ Result<int> show_run(const RunsSettings& s) {
   const std::vector<Column> columns = run_columns();
   const std::vector<std::string> cells = run_cells(row, system_clock().wall_seconds());
   add(columns[0].name, cells[0]);
-  if (const auto metric = metric_of_run(row)) add(metric->name, metric_text(metric->value));
+  const auto metric = metric_of_run(row);
+  if (metric) add(metric->name, metric_text(metric->value));
   for (size_t i = 1; i < columns.size(); ++i) add(columns[i].name, cells[i]);
   if (row.planned_bytes >= 0) add("memory planned", format_bytes(row.planned_bytes));
-  for (const auto& [key, value] : row.metrics.items()) add(key, dump_json(value));
+  for (const auto& [key, value] : row.metrics.items())
+    if (key != "train_loss" && !(metric && key == metric->name))  // these are above
+      add(key == "learning_rate" ? "last rate" : key, dump_json(value));
   add("command", text_at(row.run, "command"));
   add("tags", join(row.tags, ", "));
   add("log", row.log);

@@ -16,6 +16,7 @@ namespace hone {
 namespace {
 
 constexpr double kHour = 3600;
+constexpr double kMuchSlower = 3;  // times the prediction: the processors are not free
 
 // Seconds of a step by the shape of its micro-batches: the first, later ones, and the update.
 class StepSum {
@@ -250,11 +251,13 @@ class TimeReport : public TrainCallback {
     const int64_t left = at.total_steps - at.step;
     const double rest =
         predicted_.seconds() - predicted_.training_seconds() - predicted_.load_seconds;
-    std::array<char, 192> line;  // no allocation in the loop
+    std::array<char, 256> line;  // no allocation in the loop
+    const double times = median / predicted_.step_seconds;
     auto end =
-        fmt::format_to_n(line.data(), 128,
-                         "{:<11} {:.3g} s a step, predicted {:.3g} ({:.3g} times the prediction)",
-                         "time", median, predicted_.step_seconds, median / predicted_.step_seconds)
+        fmt::format_to_n(line.data(), 192,
+                         "{:<11} {:.3g} s a step, predicted {:.3g} ({:.3g} times the prediction{})",
+                         "time", median, predicted_.step_seconds, times,
+                         times < kMuchSlower ? "" : ": do other programs use the processors?")
             .out;
     if (left > 0)
       end = fmt::format_to_n(

@@ -77,9 +77,10 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
     speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
   const ModelConfig& config = model_.config;
   parameters_outside_embeddings_ = parameter_count(config, false);
-  log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", model_.name,
-           config.text("model_type", config.family),
-           static_cast<double>(parameter_count(config)) / 1e6, backend_->description());
+  const double millions = static_cast<double>(parameter_count(config)) / 1e6;
+  log_info("{:<11} {}: {}, {:.{}f} million parameters; {}", "model", model_.name,
+           config.text("model_type", config.family), millions, millions < 0.1 ? 4 : 1,
+           backend_->description());
   if (config.adapter) {
     int64_t trained = 0;
     for (const UpdateWeight& w : update_weights(config)) trained += w.type.count();

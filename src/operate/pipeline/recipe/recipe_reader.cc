@@ -165,7 +165,9 @@ Status RecipeReader::check_flag(const std::string& name, const std::string& show
   if (kOwn.contains(name))
     return Error(err::kPipelineKey, fmt::format("the pipeline sets '{}' itself", shown))
         .at(where)
-        .todo("remove it");
+        .todo(name == "validation_file"
+                  ? "remove it, and name a folder that holds train and validation files as dataset"
+                  : "remove it");
   if (names_a_secret(name))
     return Error(err::kPipelineKey, fmt::format("'{}' is a secret", shown))
         .at(where)
