@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "base/store/http.h"
 #include "learn/train/settings.h"
 #include "operate/http/errors.h"
@@ -142,6 +144,9 @@ TEST(Monitor, RunsAreRowsWhateverTheirEnd) {
   EXPECT_THAT(run_cells(rows[0], now), testing::Contains("H3112 does not fit"));
   EXPECT_EQ(find_run("finished", {folder}).value().step, 2);
   EXPECT_EQ(find_run(folder + "/a/", {"/nowhere"}).value().run["id"], "a_bug");
+  // A step that a pipeline reuses: the same runs in another folder.
+  std::filesystem::copy(folder + "/a", folder + "/copy", std::filesystem::copy_options::recursive);
+  EXPECT_EQ(find_runs({folder}).value().size(), 3u);
   const auto none = find_run("other", {folder});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(std::string(none.error().code()), err::kNoRun.id);

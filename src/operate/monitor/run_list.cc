@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/core/clock.h"
@@ -157,11 +157,14 @@ Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& f
 
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
   std::vector<RunRow> rows;
-  std::set<std::string> ids;
+  std::map<std::string, std::string> log_of;  // by id; attempts that share one are in one log
   for (const std::string& log : HONE_TRY(find_run_logs(folders)))
-    for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log))
-      if (const std::string id = text_at(row.run, "id"); id.empty() || ids.insert(id).second)
-        rows.push_back(std::move(row));  // a pipeline copies the folder of a step that it reuses
+    for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log)) {
+      const std::string id = text_at(row.run, "id");
+      // A pipeline copies the folder of a step that it reuses.
+      if (id.empty() || log_of.emplace(id, log).first->second == log)
+        rows.push_back(std::move(row));
+    }
   std::stable_sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
     return number_at(a.run, "begun_s") < number_at(b.run, "begun_s");
   });
