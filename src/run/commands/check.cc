@@ -86,7 +86,7 @@ std::string check_opened(const ChosenTask& chosen, Pretrained& model, int64_t sa
     text += fmt::format("{:<11} {}\n{:<11} {} of {} free for model and checkpoints\n", "run",
                         count_of(run.steps, "optimizer step"), "disk", format_bytes(run.disk_bytes),
                         format_bytes(run.disk_free_bytes));
-  text += fmt::format("{:<11} {} of {} that may be used\n", "memory",
+  text += fmt::format("{:<11} at most {} of {} that may be used\n", "memory",
                       format_bytes(run.memory_bytes), format_bytes(run.memory_limit_bytes));
   if (tokenizer) text += samples_text(c.rows, *tokenizer);
   return text;

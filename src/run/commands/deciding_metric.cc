@@ -33,6 +33,22 @@ std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const 
   return std::nullopt;
 }
 
+OrderedJson metrics_with_decisions(const ModelVersion& version,
+                                   const std::vector<Decision>& newest_first) {
+  OrderedJson all = version.metrics.is_object() ? version.metrics : OrderedJson::object();
+  for (const Decision& d : newest_first) {
+    const std::string metric = bare_metric(text_at(d.evidence, "metric"));
+    if (d.version != version.number || metric.empty()) continue;
+    if (all.contains(metric) || all.contains("eval_" + metric)) continue;
+    const OrderedJson &alone = value_at(d.evidence, "value"),
+                      &compared = value_at(d.evidence, "comparison");
+    const OrderedJson& of_pair = compared.is_object() ? value_at(compared, "version") : alone;
+    for (const OrderedJson* value : {&of_pair, &alone})
+      if (value->is_number()) all["eval_" + metric] = *value;
+  }
+  return all;
+}
+
 MetricColumns metric_columns(const std::vector<std::optional<DecidingMetric>>& of_rows) {
   std::vector<std::pair<std::string, int>> names;  // with their number of rows
   for (const auto& m : of_rows) {

@@ -7,6 +7,7 @@
 
 #include "base/core/json.h"
 #include "base/core/table.h"
+#include "operate/registry/registry.h"
 
 namespace hone {
 
@@ -20,6 +21,10 @@ struct DecidingMetric {
 std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const std::string& task,
                                               const OrderedJson& settings,
                                               const std::string& wanted = "");
+
+// The metrics of a version with those that only decisions computed, such as F1 from the rows of an evaluation.
+OrderedJson metrics_with_decisions(const ModelVersion& version,
+                                   const std::vector<Decision>& newest_first);
 
 // Columns for the metrics of the rows, the most frequent first; its best value is marked.
 struct MetricColumns {

@@ -47,12 +47,13 @@ std::string decided_by(const std::vector<Decision>& decisions) {
 }
 
 Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& versions,
-                           const std::string& metric) {
+                           const std::vector<Decision>& decisions) {
   std::vector<RegisteredRun> runs;
   std::vector<std::optional<DecidingMetric>> of_rows;
   for (const ModelVersion& v : versions) {
     runs.push_back(HONE_TRY(run_of(registry, v)));
-    of_rows.push_back(deciding_metric(v.metrics, v.task, runs.back().params, metric));
+    of_rows.push_back(deciding_metric(metrics_with_decisions(v, decisions), v.task,
+                                      runs.back().params, decided_by(decisions)));
   }
   const MetricColumns metrics = metric_columns(of_rows);
   std::vector<Column> columns = {{.name = "version", .kind = C::kNumber}};
@@ -154,8 +155,9 @@ Result<int> show_version(Registry& registry, const std::string& reference, const
   };
   const bool whole = how.form.wide || how.form.format != "text";
   add("version", v.reference());
-  const auto metric = deciding_metric(v.metrics, v.task, run.params, decides);
-  if (metric) add(metric->name, dump_json(v.metrics.at(metric->name)));
+  const OrderedJson known = metrics_with_decisions(v, decisions);
+  const auto metric = deciding_metric(known, v.task, run.params, decides);
+  if (metric) add(metric->name, dump_json(known.at(metric->name)));
   add("learning rate", learning_rate_of(run.params));
   add("aliases", join(v.aliases, " "));
   add("parent", parent_of(v, run));
@@ -168,7 +170,7 @@ Result<int> show_version(Registry& registry, const std::string& reference, const
   add("evaluation", v.evaluation);
   add("labels", joined(v.labels));
   add("created", v.created);
-  for (const auto& [key, value] : v.metrics.items())
+  for (const auto& [key, value] : known.items())
     if (!metric || key != metric->name) add(key, dump_json(value));
   print_table(table, how.form);
   return kExitDone;
@@ -187,7 +189,7 @@ Result<int> show_model(Registry& registry, const std::string& name, const Shown&
     print_json(json);
     return kExitDone;
   }
-  const TextTable all = HONE_TRY(table_of(registry, versions, decided_by(decisions)));
+  const TextTable all = HONE_TRY(table_of(registry, versions, decisions));
   print_tables({all, table_of(changes), table_of(decisions)}, how.form);
   return kExitDone;
 }

@@ -168,7 +168,7 @@ TEST_F(Labelled, GluesOwnFiles) {
   EXPECT_THAT(text.data.labels.classes, ElementsAre(2));
 }
 
-// A column of labels under a name that nobody knows is no second text of rows to predict.
+// A column of labels under a name that nobody knows is not read as the second text of rows to predict.
 TEST_F(Labelled, RowsToPredictLeaveTheModelsLabelsOut) {
   LabelColumnOptions wanted;
   wanted.label = false;
