@@ -12,6 +12,7 @@
 #include "learn/check/sample_text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/run/check_run.h"
+#include "learn/harness/run/parameters_text.h"
 #include "run/commands/check_fix.h"
 #include "run/commands/check_policy.h"
 #include "run/commands/command.h"
@@ -73,9 +74,8 @@ std::string check_opened(const ChosenTask& chosen, Pretrained& model, int64_t sa
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   const Tokenizer* tokenizer = model.tokenizer ? &*model.tokenizer : nullptr;
   check_model(model, c.findings);
-  const double millions = static_cast<double>(parameter_count(model.config)) / 1e6;
-  std::string text = fmt::format("{:<11} {}: {}, {:.{}f} million parameters\n", "model", model.name,
-                                 model.config.family, millions, millions < 0.1 ? 4 : 1);
+  std::string text = fmt::format("{:<11} {}: {}, {}\n", "model", model.name, model.config.family,
+                                 parameters_text(model.config));
   std::vector<std::string> notes;
   c.rows = task.check_rows({model, pool, samples, notes}, c.findings);
   c.run = check_run(task, chosen.schema, model, c.rows, c.findings);

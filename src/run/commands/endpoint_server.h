@@ -1,4 +1,4 @@
-// Talks to the server of an endpoint, from another process.
+// Talks to the server of an endpoint, from another process, and tells what a deployment changes.
 #pragma once
 
 #include "operate/serve/endpoint_claim.h"

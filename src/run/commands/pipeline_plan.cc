@@ -10,6 +10,7 @@
 #include "learn/datasets/dataset.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/runner.h"
+#include "run/commands/data_paths.h"
 #include "run/commands/in_flags.h"
 #include "run/commands/slice_columns.h"
 
@@ -91,8 +92,8 @@ Status check_data(const Pipeline& p) {
   if (is_url(p.dataset)) return Ok{};
   if (!HONE_TRY(file_store().exists(p.dataset))) {
     if (!names_data_file(p.dataset)) return Ok{};  // the hub's
-    auto missing = expand_files(std::vector{p.dataset});
-    return missing.ok() ? Status(Ok{}) : std::move(missing.error()).at(p.dataset_place);
+    Status missing = check_data_files(std::vector{p.dataset});
+    return missing.ok() ? std::move(missing) : std::move(missing.error()).at(p.dataset_place);
   }
   if (p.columns.empty()) return Ok{};
   Dataset data = HONE_TRY(Dataset::open({.name = p.dataset, .config = p.dataset_subset}));

@@ -18,6 +18,7 @@
 #include "learn/harness/budget/stop_notice.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/run/errors.h"
+#include "learn/harness/run/parameters_text.h"
 #include "learn/harness/run/task_run.h"
 #include "learn/models/adapter_config.h"
 #include "learn/pretrained/weights.h"
@@ -77,10 +78,8 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
     speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
   const ModelConfig& config = model_.config;
   parameters_outside_embeddings_ = parameter_count(config, false);
-  const double millions = static_cast<double>(parameter_count(config)) / 1e6;
-  log_info("{:<11} {}: {}, {:.{}f} million parameters; {}", "model", model_.name,
-           config.text("model_type", config.family), millions, millions < 0.1 ? 4 : 1,
-           backend_->description());
+  log_info("{:<11} {}: {}, {}; {}", "model", model_.name, config.text("model_type", config.family),
+           parameters_text(config), backend_->description());
   if (config.adapter) {
     int64_t trained = 0;
     for (const UpdateWeight& w : update_weights(config)) trained += w.type.count();

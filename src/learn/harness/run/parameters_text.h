@@ -1,0 +1,14 @@
+// The size of a model for people.
+#pragma once
+
+#include "learn/models/family.h"
+
+namespace hone {
+
+// "134.5 million parameters"; of less than 0.1 million with four digits.
+inline std::string parameters_text(const ModelConfig& config) {
+  const double millions = static_cast<double>(parameter_count(config)) / 1e6;
+  return fmt::format("{:.{}f} million parameters", millions, millions < 0.1 ? 4 : 1);
+}
+
+}  // namespace hone
