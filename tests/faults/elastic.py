@@ -219,6 +219,31 @@ def nothing_is_lost_since_the_last_step(w):
     demand(re.search(r"rank 1 on host \S+ failed first at step \d+.*signal 9 \(Killed\): restart 1 of 3", run.log()), run.log()[-6000:])
     same_bits(w, "memory", wanted, "a kill at step 9")
 
+    run = Launched(w, training(w, "copying", 2, *more), ["--num_processes", "2", "--max_restarts", "3"])
+    run.until(r"step 9/120")
+    killed = kill_in_copy(run)
+    run.wait()
+    demand(killed, "no copy was begun and not ended while rank 1 stood still")
+    demand(re.search(r"continue +from /dev/shm/hone-run-\S+/checkpoint-(\d+) ", run.log()), run.log()[-6000:])
+    demand("takes no copy" not in run.log(), run.log()[-6000:])
+    same_bits(w, "copying", wanted, "a kill while a copy is written")
+
+
+def kill_in_copy(run):
+    """Kills rank 1 when a copy in memory waits for it."""
+    while not run.ended():
+        rank = run.ranks().get(1)
+        if rank is None:
+            return False
+        os.kill(rank, signal.SIGSTOP)
+        time.sleep(0.1)
+        if glob.glob("/dev/shm/hone-run-*/checkpoint-*.tmp-*"):
+            os.kill(rank, signal.SIGKILL)
+            return True
+        os.kill(rank, signal.SIGCONT)
+        time.sleep(0.013)
+    return False
+
 
 def a_run_that_overwrites_continues_itself(w):
     """--overwrite_output_dir deletes the checkpoints of an earlier run, and not those of this one."""

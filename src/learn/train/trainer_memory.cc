@@ -33,6 +33,8 @@ Status Trainer::save_in_memory() {
   const bool averages = HONE_TRY(use_averages());
   const Result<std::string> saved = write_checkpoint(*s_.ranks, memory_, done_, task_, run, [] {});
   HONE_TRY(leave_averages(averages));
+  // A lost rank ends the run, which continues from the older copy.
+  if (!saved.ok()) HONE_TRY(s_.ranks->agree("a copy in memory", Ok{}));
   // The older copy stays until this one is whole.
   if (s_.ranks->leads())
     for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(memory_)))
