@@ -1,6 +1,9 @@
 #include "base/core/threads.h"
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -56,6 +59,10 @@ constexpr double kSpinSeconds = 50e-6;  // for the next call
 // meanwhile loses its core to another process. Not when the pool has more threads than cores.
 constexpr double kSpinInsideSeconds = 2e-3;
 
+// If a wait took longer and a thread lost its core to another process meanwhile, this many waits sleep at once: a
+// thread that spins keeps the core that the others need. The number doubles while that continues.
+constexpr int kFewSleeps = 256, kMostSleeps = 1 << 14;
+
 inline void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -64,17 +71,71 @@ inline void pause_cpu() {
 #endif
 }
 
-// Spins until value != old, for at most `spin_s`, then sleeps until it is notified.
+// Spins until value != old, for at most `spin_s`, then sleeps until it is notified: false.
 template <class T>
-void wait_for_change(std::atomic<T>& value, T old, double spin_s) {
+bool wait_for_change(std::atomic<T>& value, T old, double spin_s) {
   const double end = system_clock().seconds() + spin_s;
   do {
     for (int i = 0; i < 64; ++i) {
-      if (value.load(std::memory_order_acquire) != old) return;
+      if (value.load(std::memory_order_acquire) != old) return true;
       pause_cpu();
     }
   } while (system_clock().seconds() < end);
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+  return false;
+}
+
+// Number of times that a thread of this process lost its core to another process.
+int64_t lost_cores() {
+  rusage used{};
+  return ::getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_nivcsw : 0;
+}
+
+// Whether threads that wait for each other spin, which depends on whether other processes use the cores.
+class Patience {
+ public:
+  explicit Patience(double spin_s) : spin_s_(spin_s), lost_(lost_cores()) {}
+
+  template <class T>
+  void wait(std::atomic<T>& value, T old) {
+    if (sleeps_.load(std::memory_order_relaxed) > 0) {
+      sleeps_.fetch_sub(1, std::memory_order_relaxed);
+      wait_for_change(value, old, 0);
+    } else if (!wait_for_change(value, old, spin_s_) && spin_s_ > 0) {
+      too_long();
+    }
+  }
+
+ private:
+  void too_long() {
+    const int64_t lost = lost_cores();
+    const bool busy = lost > lost_.exchange(lost, std::memory_order_relaxed);
+    const int next = next_.load(std::memory_order_relaxed);
+    next_.store(busy ? std::min(2 * next, kMostSleeps) : kFewSleeps, std::memory_order_relaxed);
+    if (busy) sleeps_.store(next, std::memory_order_relaxed);
+  }
+
+  double spin_s_;
+  std::atomic<int64_t> lost_;
+  std::atomic<int> sleeps_{0}, next_{kFewSleeps};
+};
+
+// Asks for a core soon rather than for long (Linux 6.12 and later; others ignore it): threads that meet at a barrier
+// every few microseconds would else wait for each other while another process uses up its slice of 3 ms.
+void ask_for_short_slices() {
+  // The first form of sched_attr (sched_setattr(2)); <linux/sched/types.h> cannot be read beside <sched.h>.
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes{};
+  static_assert(sizeof attributes == 48);
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER) return;
+  attributes.runtime = 100'000;  // ns, the least that Linux takes
+  (void)::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 // Processors, hyper-threads too, that this process may use.
@@ -101,7 +162,8 @@ struct ThreadPool::Shared {
   alignas(64) std::atomic<int> running{0};
   alignas(64) std::atomic<int> arrived{0};
   alignas(64) std::atomic<uint32_t> barrier_round{0};
-  double spin_s = kSpinSeconds, spin_inside_s = kSpinSeconds;
+  double spin_s = kSpinSeconds;
+  std::optional<Patience> inside;
   std::atomic<bool> stop{false};
   std::mutex turn;  // of a caller
   std::mutex error_mutex;
@@ -133,10 +195,13 @@ Range thread_range(int64_t count, int thread, int threads) {
 }
 
 ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)), shared_(new Shared) {
-  if (size_ <= usable_processors()) shared_->spin_inside_s = kSpinInsideSeconds;
-  if (waits_asleep()) shared_->spin_s = shared_->spin_inside_s = 0;
+  if (waits_asleep()) shared_->spin_s = 0;
+  shared_->inside.emplace(waits_asleep()                 ? 0
+                          : size_ <= usable_processors() ? kSpinInsideSeconds
+                                                         : kSpinSeconds);
   shared_->begun = std::vector<Shared::Begun>(static_cast<size_t>(size_));
   shared_->threads.reserve(size_ - 1);
+  if (size_ > 1) ask_for_short_slices();  // of the caller; the workers inherit it
   for (int t = 1; t < size_; ++t) shared_->threads.emplace_back([this, t] { work(t); });
 }
 
@@ -205,7 +270,7 @@ void ThreadPool::run(FunctionRef<void(int)> fn) {
   if (s.running.load(std::memory_order_acquire) != 0) {
     const Recorded recorded(s.spans, 0, true);
     for (int left; (left = s.running.load(std::memory_order_acquire)) != 0;)
-      wait_for_change(s.running, left, s.spin_inside_s);
+      s.inside->wait(s.running, left);
   }
   std::exception_ptr error;
   if (s.error) {
@@ -232,7 +297,7 @@ void ThreadPool::barrier() {
     s.barrier_round.fetch_add(1, std::memory_order_release);
     s.barrier_round.notify_all();
   } else {
-    wait_for_change(s.barrier_round, round, s.spin_inside_s);
+    s.inside->wait(s.barrier_round, round);
   }
 }
 

@@ -54,7 +54,7 @@ struct ThreadSpan {
 int usable_cores();
 
 // A thread that waits for others of its pool spins for a moment before it sleeps, unless
-// OMP_WAIT_POLICY is "passive".
+// OMP_WAIT_POLICY is "passive", or other processes use the cores.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads = default_size());  // at least 1

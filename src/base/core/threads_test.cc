@@ -1,10 +1,15 @@
 #include "base/core/threads.h"
 
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <numeric>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/core/error.h"
@@ -20,6 +25,32 @@ TEST(Threads, EveryThreadRunsOnceAndTheCallerWaits) {
     for (int i = 0; i < 500; ++i) pool.run([&](int t) { ++calls[t]; });
     for (int c : calls) EXPECT_EQ(c, 500);
   }
+}
+
+// In nanoseconds; 0: the kernel does not tell.
+int64_t slice_of_this_thread() {
+  std::ifstream file("/proc/thread-self/sched");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("se.slice")) return std::stoll(line.substr(line.find(':') + 1));
+  return 0;
+}
+
+TEST(Threads, AskForShortSlices) {
+  utsname kernel{};
+  ASSERT_EQ(uname(&kernel), 0);
+  int major = 0, minor = 0;
+  ASSERT_EQ(std::sscanf(kernel.release, "%d.%d", &major, &minor), 2);
+  if (std::pair(major, minor) < std::pair(6, 12) || slice_of_this_thread() == 0)
+    GTEST_SKIP() << "Linux " << kernel.release << " tells no slices of threads";
+  std::vector<int64_t> slices(3);
+  std::thread([&] {
+    ThreadPool pool(3);
+    pool.run([&](int t) {
+      slices[static_cast<size_t>(t)] = slice_of_this_thread();
+      pool.barrier();
+    });
+  }).join();
+  EXPECT_EQ(slices, std::vector<int64_t>(3, 100'000));
 }
 
 TEST(Threads, RecordsWhatEachThreadDoes) {
