@@ -354,7 +354,7 @@ class Runner:
     def environment(self, folder):
         keep = ("PATH", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HONE_DATA",
                 "HONE_VENV_PYTHON", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "HONE_NVRTC", "HONE_CUBLASLT", "HONE_PJRT",
-                "CUDA_VISIBLE_DEVICES")
+                "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY")
         env = {k: v for k, v in os.environ.items() if k in keep}
         env.update(HOME=folder, HF_HOME=os.path.join(folder, ".hf"), LC_ALL="C.UTF-8", TERM="xterm",
                    HF_HUB_OFFLINE="1", TMPDIR=folder, PATH=self.bin + ":" + env.get("PATH", ""))
