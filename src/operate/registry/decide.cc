@@ -200,6 +200,7 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
   const auto end = [&](const char* verdict, std::string reason) {
     d.verdict = verdict;
     d.reason = std::move(reason);
+    if (d.evidence.contains("caution")) d.reason += "; " + in.caution;
     return d;
   };
   if (in.against != nullptr && in.against->number == in.version.number)
@@ -232,6 +233,7 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
                     other = in_order_of(*in.evaluation, *in.against_evaluation);
   const PairedComparison c = HONE_TRY(compare_rows(mine, other, policy));
   d.evidence["comparison"] = c.json();
+  if (!in.caution.empty()) d.evidence["caution"] = in.caution;
   const SliceVerdict slices = HONE_TRY(judge_slices(mine, other, policy));
   if (!policy.slices.empty()) d.evidence["slices"] = slices.evidence;
   const std::string text =

@@ -47,6 +47,8 @@ struct DecisionInput {
   const Evaluation* against_evaluation = nullptr;
   std::optional<ParityCheck> parity = {};
   std::string alias = kChampion;
+  // Ends the reason of a comparison: why it may favour one of the two.
+  std::string caution = {};
 };
 // Returns verdict, reason and evidence without recording them. Without a version of the alias: promote
 // if the floor is met and parity holds. With one: promote if the whole interval of the gain is

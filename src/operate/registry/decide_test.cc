@@ -11,6 +11,7 @@ namespace hone {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 DecisionPolicy policy(const std::string& text) {
@@ -84,6 +85,22 @@ TEST_F(DecideTest, PromotesRefusesAndHoldsByTheInterval) {
       << "as good as before is enough";
   new_.number = old_.number;
   EXPECT_THAT(verdict(old, old, plain).reason, HasSubstr("is champion already"));
+}
+
+TEST_F(DecideTest, SaysWhatFavoursOneOfTheTwo) {
+  const Evaluation old = rows_of("accuracy", {0, 0, 0, 1, 1, 1, 0, 0, 0, 0});
+  const Evaluation better = rows_of("accuracy", {1, 1, 0, 1, 1, 1, 1, 1, 1, 1});
+  DecisionInput input{.version = new_, .evaluation = &better, .against = &old_};
+  input.against_evaluation = &old;
+  input.caution = "it saw them";
+  const Decision warned = decide(input, policy(R"({"metric": "accuracy"})")).value();
+  EXPECT_EQ(warned.verdict, "promote");
+  EXPECT_THAT(warned.reason, EndsWith("10 rows); it saw them"));
+  EXPECT_EQ(warned.evidence["caution"], "it saw them");
+  input.against = nullptr;
+  EXPECT_THAT(decide(input, policy(R"({"metric": "accuracy"})"))->reason,
+              Not(HasSubstr("it saw them")))
+      << "nothing was compared";
 }
 
 TEST_F(DecideTest, LooksAtSlices) {

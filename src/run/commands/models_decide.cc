@@ -75,15 +75,25 @@ Result<ParityCheck> parity_of(const ModelVersion& v, const Evaluation& recorded,
   return check_parity(recorded, now, policy);
 }
 
+struct ChampionRows {
+  Evaluation evaluation;
+  std::string caution;
+};
+
 // The champion on the rows of the other version.
-Result<Evaluation> rows_of_champion(const ModelVersion& champion, const ModelVersion& v,
-                                    const Evaluation& rows) {
+Result<ChampionRows> rows_of_champion(const ModelVersion& champion, const ModelVersion& v,
+                                      const Evaluation& rows) {
+  std::string caution;
   std::string why = "was not evaluated row by row";
   if (!champion.evaluation.empty()) {
     Result<Evaluation> recorded = read_evaluation(champion.evaluation);
     if (recorded.ok()) {
       const std::string differs = differing_rows(rows, *recorded);
-      if (differs.empty()) return recorded;
+      if (differs.empty()) return ChampionRows{std::move(*recorded), ""};
+      caution = fmt::format(
+          "{} may have been trained on some of these rows, which favours it: keep the same "
+          "validation rows for all versions",
+          champion.reference());
       why = "was evaluated on other rows: " + differs;
     } else {
       why = "has lost its evaluation: " + recorded.error().what();
@@ -99,7 +109,7 @@ Result<Evaluation> rows_of_champion(const ModelVersion& champion, const ModelVer
             "models with different tokenizers have different blocks of a text; compare them on "
             "rows, or evaluate "
             "both again if the data have changed");
-  return again;
+  return ChampionRows{std::move(again), caution};
 }
 
 }  // namespace
@@ -122,7 +132,8 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
   if (alias != model.aliases.end()) champion = HONE_TRY(registry.version(q.name, alias->second));
   const bool compares = champion && champion->number != v.number;
   if (compares && v.evaluation.empty()) return without_rows(v);
-  std::optional<Evaluation> rows, champion_rows;
+  std::optional<Evaluation> rows;
+  std::optional<ChampionRows> champion_rows;
   if (!v.evaluation.empty()) rows = HONE_TRY(read_evaluation(v.evaluation));
   DecisionInput input{.version = v, .alias = q.alias};
   if (rows) input.evaluation = &*rows;
@@ -134,7 +145,8 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
     log_warning("{} has no saved rows of an evaluation: its files are not checked", v.reference());
   if (compares && (!input.parity || input.parity->passed)) {
     champion_rows = HONE_TRY(rows_of_champion(*champion, v, *rows));
-    input.against_evaluation = &*champion_rows;
+    input.against_evaluation = &champion_rows->evaluation;
+    input.caution = champion_rows->caution;
   }
   const Decision decision = HONE_TRY(registry.record(HONE_TRY(decide(input, policy)), q.alias));
   const std::string text = dump_json(decision_json(decision), {.indent = 2}) + "\n";
