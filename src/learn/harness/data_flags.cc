@@ -119,7 +119,9 @@ Result<LabelSources> find_label_sources(const LabelSourceRequest& r) {
     HONE_TRY(from_folder(r, out));
     return out;
   }
-  if (r.want_train) out.train = HONE_TRY(fetch_data_files(r.train_file, dataset.hub));
+  // The rows of an evaluation without a file are a share of the training rows.
+  const bool splits = r.want_validation && r.validation_file.empty();
+  if (r.want_train || splits) out.train = HONE_TRY(fetch_data_files(r.train_file, dataset.hub));
   if (r.want_validation) {
     out.validation = HONE_TRY(fetch_data_files(r.validation_file, dataset.hub));
     out.mismatched = HONE_TRY(fetch_data_files(r.mismatched_file, dataset.hub));

@@ -142,7 +142,7 @@ class QaEvaluation final : public EvalMetrics {
   std::vector<QaScores> scores;
 };
 
-// Answers of the rows [first, first + parts of the split), with their files and metrics.
+// Answers of the rows [first, first + parts of the split), with their files, unless there is no folder, and metrics.
 Result<OrderedJson> answer(const std::shared_ptr<const QaRows>& rows, const QaSplit& split,
                            int64_t first, TaskRun& run, const std::string& folder,
                            const std::string& prefix) {
@@ -151,7 +151,7 @@ Result<OrderedJson> answer(const std::shared_ptr<const QaRows>& rows, const QaSp
   if (HONE_TRY(run.evaluate_rows(first, first + count, evaluation)) < 0)
     return OrderedJson::object();  // stopped
   const QaAnswers answers = find_answers(*rows->s, split, evaluation.scores);
-  if (run.ranks().leads()) {
+  if (run.ranks().leads() && !folder.empty()) {
     HONE_TRY(file_store().make_dirs(folder));
     HONE_TRY(write_answers(*rows->s, split.examples, answers, folder, prefix));
   }

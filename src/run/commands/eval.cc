@@ -24,8 +24,12 @@ Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
   HONE_TRY(use_trained_settings(chosen));
   s.do_train = false;
   s.do_eval = true;
-  // All of a training file, not the share that training would hold back.
-  if (s.validation_file.empty()) {
+  const bool splits = has_given(chosen.schema, "validation_split_percentage");
+  if (s.validation_file.empty() && !s.train_file.empty() && !splits) {
+    log_info(
+        "{:<11} all rows of --train_file; --validation_split_percentage takes those that "
+        "training leaves out",
+        "evaluates");
     s.validation_file = s.train_file;
     s.train_file.clear();
   }
