@@ -1,6 +1,7 @@
 #include "learn/data/rows/label_columns.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/core/text.h"
 #include "base/store/unpack.h"
@@ -18,11 +19,15 @@ bool have_all(const Names& columns, const Names& wanted) {
                      [&](const std::string& name) { return place_of(columns, name).has_value(); });
 }
 
-// Text that is not a number.
+// Text that is not a number such as 12, -3.5 or 1e-4.
 bool is_text(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (!text) return false;
-  return text->empty() || text->find_first_not_of("0123456789") != std::string::npos;
+  double value = 0;
+  const char* const end = text->data() + text->size();
+  const bool digits = text->find_first_of("0123456789") != std::string::npos;
+  const auto read = std::from_chars(text->data(), end, value);
+  return !digits || read.ec != std::errc() || read.ptr != end;
 }
 
 bool holds_label(const Row& row, size_t column, const Names& labels) {

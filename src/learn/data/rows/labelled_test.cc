@@ -95,6 +95,17 @@ TEST_F(Labelled, OwnFilesTakeRunGluesColumnsAndSortedLabels) {
                                   "text from review, label from stars"));
 }
 
+TEST_F(Labelled, FractionsAreNotText) {
+  LabelColumnOptions wanted;
+  wanted.label = false;
+  auto text = read(file("d.csv", "review,stars,rate\ngood,4.5,-1e-3\nbad,1,2\n"), wanted);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_EQ(text_of(*text, 0), "<good>");
+  text = read(file("e.csv", "review,version\ngood,4.5b\nbad,inf\n"), wanted);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_EQ(text_of(*text, 0), "<good>4.5b>");
+}
+
 TEST_F(Labelled, AMisspeltLabelIsNotReplacedByAnotherColumn) {
   const auto text = read(file("a.csv", "lable,text\ngood,a\nbad,b\n"));
   ASSERT_FALSE(text.ok());
