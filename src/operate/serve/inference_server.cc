@@ -185,7 +185,10 @@ void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& 
   const bool may = allowed(request.headers);
   const auto match = routes_.find(request.method, *path, !may);
   if (!match && !may) return reply->refuse(no_key());
-  if (!match) return reply->refuse({404, "there is nothing at " + request.path});
+  if (!match)
+    return reply->refuse(
+        {404,
+         fmt::format("there is nothing at {}; /v1/models lists what is served", request.path)});
   reply->record().of(*match->api);
   if (!match->allowed.empty())
     return reply->refuse(

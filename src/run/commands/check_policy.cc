@@ -18,7 +18,9 @@ Status check_metric(const Task& task, const RowsReport& rows, const std::string&
                fmt::format("the evaluation of these rows has no metric '{}'", metric))
       .at("--policy_metric")
       .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
-            "decide by one of " + join(names, ", "));
+            "decide by one of " + join(names, ", ") +
+            fmt::format("; in a pipeline's file: \"policy\": {{\"metric\": \"{}\"}}",
+                        near.empty() ? names.back() : near));
 }
 
 // An interval of a few rows says little, and all of them may be of one class.

@@ -26,13 +26,13 @@ Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
   s.do_eval = true;
   const bool splits = has_given(chosen.schema, "validation_split_percentage");
   if (s.validation_file.empty() && !s.train_file.empty() && !splits) {
-    log_info(
-        "{:<11} all rows of --train_file; --validation_split_percentage takes those that "
-        "training leaves out",
-        "evaluates");
+    log_info("{:<11} all rows of --train_file, also those that the model was trained on",
+             "evaluates");
     s.validation_file = s.train_file;
     s.train_file.clear();
   }
+  if (!s.validation_file.empty() && splits)
+    log_warning("--validation_split_percentage has no effect beside --validation_file");
   if (only.save_examples) s.example_scores = std::make_shared<ExampleScores>();
   if (only.save_examples) HONE_TRY(find_evaluated_columns(*chosen.task, only.slice_columns));
   if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));

@@ -23,6 +23,8 @@ struct ComparedVersion {
 Result<ComparedVersion> compared_version(Registry& registry, const std::string& reference) {
   ComparedVersion c;
   c.version = HONE_TRY(resolve_model(registry, reference));
+  c.version.metrics =
+      metrics_with_decisions(c.version, HONE_TRY(registry.decisions(c.version.model)));
   if (!c.version.run_id.empty()) c.run = HONE_TRY(registry.run(c.version.run_id));
   return c;
 }

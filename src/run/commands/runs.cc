@@ -147,8 +147,9 @@ Result<int> print_logs(const RunsSettings& s) {
     text.resize(text.rfind('\n') + 1);  // the last line may still be written
     std::vector<std::string> lines;
     for (const std::string& line : split(text, '\n'))
-      if (std::string printed = printed_line(line, id, ended); !printed.empty())
-        lines.push_back(std::move(printed));
+      if (const std::string printed = printed_line(line, id, ended); !printed.empty())
+        for (const std::string& one : split(printed.substr(0, printed.size() - 1), '\n'))
+          lines.push_back(one + "\n");
     shown += static_cast<int64_t>(text.size());
     const auto most = static_cast<size_t>(s.tail);
     for (size_t i = first && most > 0 && lines.size() > most ? lines.size() - most : 0;

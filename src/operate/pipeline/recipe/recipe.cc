@@ -101,8 +101,8 @@ Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
   if (!policy.contains("metric")) policy["metric"] = task.metric;
   if (!has_policy)
     notes.push_back(
-        fmt::format("{:<11} {} must be better than the champion's; "
-                    "\"policy\" asks for more",
+        fmt::format("{:<11} {} must be better than the champion's; a block \"policy\" sets "
+                    "another metric, a floor and more",
                     "policy", task.metric));
   parts.policy = HONE_TRY(task.policy(dump_json(policy), tree.place("/policy")));
   const std::string& metric = parts.policy.metric;
