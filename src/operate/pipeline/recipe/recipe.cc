@@ -363,6 +363,10 @@ Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& f
   Pipeline p;
   p.name = parts.name;
   p.root = parts.recipe.pipeline_root;
+  const std::string& dataset = parts.recipe.dataset;
+  if (!dataset.empty() && !is_url(dataset) && !has_content(dataset))
+    p.says.push_back(
+        fmt::format("{:<11} '{}' is not here, so it is a data set of the hub", "dataset", dataset));
   HONE_TRY(add_columns(reader, parts, p.says));
   for (std::string& note : machine_notes(parts.recipe)) p.says.push_back(std::move(note));
   p.plan = plan_command(parts.recipe, parts.flags.rows, p.says);
