@@ -1,7 +1,6 @@
 #include "base/core/threads.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "base/core/cgroup.h"
 #include "base/core/clock.h"
 #include "base/core/error.h"
+#include "base/core/interruptions.h"
 #include "base/core/system_files.h"
 #include "base/core/text.h"
 
@@ -85,16 +85,10 @@ bool wait_for_change(std::atomic<T>& value, T old, double spin_s) {
   return false;
 }
 
-// Number of times that a thread of this process lost its core to another process.
-int64_t lost_cores() {
-  rusage used{};
-  return ::getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_nivcsw : 0;
-}
-
 // Whether threads that wait for each other spin, which depends on whether other processes use the cores.
 class Patience {
  public:
-  explicit Patience(double spin_s) : spin_s_(spin_s), lost_(lost_cores()) {}
+  explicit Patience(double spin_s) : spin_s_(spin_s), interrupted_(times_interrupted()) {}
 
   template <class T>
   void wait(std::atomic<T>& value, T old) {
@@ -108,15 +102,15 @@ class Patience {
 
  private:
   void too_long() {
-    const int64_t lost = lost_cores();
-    const bool busy = lost > lost_.exchange(lost, std::memory_order_relaxed);
+    const int64_t now = times_interrupted();
+    const bool busy = now > interrupted_.exchange(now, std::memory_order_relaxed);
     const int next = next_.load(std::memory_order_relaxed);
     next_.store(busy ? std::min(2 * next, kMostSleeps) : kFewSleeps, std::memory_order_relaxed);
     if (busy) sleeps_.store(next, std::memory_order_relaxed);
   }
 
   double spin_s_;
-  std::atomic<int64_t> lost_;
+  std::atomic<int64_t> interrupted_;
   std::atomic<int> sleeps_{0}, next_{kFewSleeps};
 };
 

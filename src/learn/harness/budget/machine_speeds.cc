@@ -1,11 +1,11 @@
 #include "learn/harness/budget/machine_speeds.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 
 #include "base/core/clock.h"
+#include "base/core/interruptions.h"
 #include "base/core/log.h"
 #include "base/core/system_files.h"
 #include "base/core/text.h"
@@ -30,12 +30,6 @@ double number(const Json& j, const char* key, double otherwise = 0) {
   return it != j.end() && it->is_number() ? it->get<double>() : otherwise;
 }
 
-// The number of times that other programs took a processor from this one.
-int64_t times_interrupted() {
-  struct rusage usage {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
 // Above it other programs were busy during the measurement, and a later run measures again.
 constexpr int64_t kCalmInterruptions = 100;
 constexpr double kKeptAtMost = 600;  // seconds
