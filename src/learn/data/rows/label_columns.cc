@@ -1,13 +1,13 @@
 #include "learn/data/rows/label_columns.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/core/text.h"
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/columns.h"
 #include "learn/data/rows/errors.h"
+#include "learn/data/rows/parsed.h"
 
 namespace hone {
 namespace {
@@ -22,12 +22,7 @@ bool have_all(const Names& columns, const Names& wanted) {
 // Text that is not a number such as 12, -3.5 or 1e-4.
 bool is_text(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
-  if (!text) return false;
-  double value = 0;
-  const char* const end = text->data() + text->size();
-  const bool digits = text->find_first_of("0123456789") != std::string::npos;
-  const auto read = std::from_chars(text->data(), end, value);
-  return !digits || read.ec != std::errc() || read.ptr != end;
+  return text && !parsed_finite(*text);
 }
 
 bool holds_label(const Row& row, size_t column, const Names& labels) {

@@ -1,7 +1,6 @@
 #include "learn/data/rows/label_map.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -9,18 +8,10 @@
 #include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/errors.h"
+#include "learn/data/rows/parsed.h"
 
 namespace hone {
 namespace {
-
-template <class T>
-std::optional<T> parsed(std::string_view text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stopped != end) return {};
-  return value;
-}
 
 std::string list_of(const std::vector<std::string>& names) {
   constexpr size_t kShown = 12;
@@ -50,8 +41,7 @@ Result<int32_t> SeenLabels::add(const Cell& cell, const Row& row, const std::str
   if (const auto* text = std::get_if<std::string>(&cell)) {
     label.text = trim(*text);
     label.whole = parsed<int64_t>(label.text);
-    label.number = parsed<double>(label.text);
-    if (label.number && !std::isfinite(*label.number)) label.number.reset();  // a class "nan"
+    label.number = parsed_finite(label.text);
   } else if (const auto* whole = std::get_if<int64_t>(&cell)) {
     label.text = std::to_string(*whole);
     label.whole = *whole;
