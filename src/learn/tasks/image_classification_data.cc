@@ -51,8 +51,7 @@ Result<ImageSources> find_image_sources(const ImageClassificationSettings& s) {
   LabelSourceRequest request = named_sources(s, s.test_file);
   request.glue = false;
   request.dataset.archives = true;
-  const bool splits = s.do_eval && !out.has_validation() && s.validation_file.empty();
-  request.want_train = (s.do_train || splits) && out.train_dir.empty();
+  request.want_train = s.do_train && out.train_dir.empty();
   request.want_validation = s.do_eval && out.validation_dir.empty();
   request.want_test = s.do_predict && out.test_dir.empty();
   const bool named = !s.dataset_name.empty() || !s.train_file.empty() ||
