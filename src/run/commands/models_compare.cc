@@ -19,12 +19,13 @@ struct ComparedLine {
 struct ComparedVersion {
   ModelVersion version;
   RegisteredRun run;
+  std::vector<Decision> decisions;  // of its model, the newest first
 };
 Result<ComparedVersion> compared_version(Registry& registry, const std::string& reference) {
   ComparedVersion c;
   c.version = HONE_TRY(resolve_model(registry, reference));
-  c.version.metrics =
-      metrics_with_decisions(c.version, HONE_TRY(registry.decisions(c.version.model)));
+  c.decisions = HONE_TRY(registry.decisions(c.version.model));
+  c.version.metrics = metrics_with_decisions(c.version, c.decisions);
   if (!c.version.run_id.empty()) c.run = HONE_TRY(registry.run(c.version.run_id));
   return c;
 }
@@ -93,7 +94,7 @@ Result<int> compare_models(Registry& registry, const std::string& reference,
     return kExitDone;
   }
   std::string decides;
-  for (const Decision& decision : HONE_TRY(registry.decisions(a.version.model)))
+  for (const Decision& decision : a.decisions)
     if (decides.empty()) decides = text_at(decision.evidence, "metric");
   const auto first = deciding_metric(a.version.metrics, a.version.task, a.run.params, decides);
   const bool text = how.form.format == "text";

@@ -109,7 +109,7 @@ Result<ChampionRows> rows_of_champion(const ModelVersion& champion, const ModelV
             "models with different tokenizers have different blocks of a text; compare them on "
             "rows, or evaluate "
             "both again if the data have changed");
-  return ChampionRows{std::move(again), caution};
+  return ChampionRows{std::move(again), std::move(caution)};
 }
 
 }  // namespace

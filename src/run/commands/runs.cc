@@ -131,7 +131,7 @@ std::string printed_line(const std::string& line, const std::string& id, bool& e
   ended = event == "end" || (ended && event != "begin");
   if (!event.empty()) return "";
   const std::string severity = text_at(*j, "severity");
-  return fmt::format("{} {}{}\n", text_at(*j, "time").substr(0, 19),
+  return fmt::format("{} {}{}", text_at(*j, "time").substr(0, 19),
                      severity == "INFO" ? "" : severity + ": ", text_at(*j, "message"));
 }
 
@@ -148,8 +148,7 @@ Result<int> print_logs(const RunsSettings& s) {
     std::vector<std::string> lines;
     for (const std::string& line : split(text, '\n'))
       if (const std::string printed = printed_line(line, id, ended); !printed.empty())
-        for (const std::string& one : split(printed.substr(0, printed.size() - 1), '\n'))
-          lines.push_back(one + "\n");
+        for (const std::string& one : split(printed, '\n')) lines.push_back(one + "\n");
     shown += static_cast<int64_t>(text.size());
     const auto most = static_cast<size_t>(s.tail);
     for (size_t i = first && most > 0 && lines.size() > most ? lines.size() - most : 0;
