@@ -106,7 +106,9 @@ class Schema::FlagReader {
     e.at(fmt::format("argument {}{}", at_ + 1, at_ > 0 ? ", after " + args_[at_ - 1] : ""));
     const std::string name = underscored(word), near = nearest_name(name, schema_.spellings());
     const bool is_name = !near.empty() && (word.starts_with("-") || near == name);
-    e.todo(is_name ? fmt::format("did you mean --{}?", near) : "settings are flags: --name value");
+    std::string advice = is_name ? fmt::format("did you mean --{}?", near) : "";
+    if (advice.empty() && schema_.advise_) advice = schema_.advise_(word);
+    e.todo(advice.empty() ? "settings are flags: --name value" : std::move(advice));
     errors_.push_back(std::move(e));
   }
 
@@ -224,6 +226,15 @@ std::string Schema::config_file(const std::vector<std::string>& args) const {
   std::vector<Error> errors;
   read_flags(args, outcome, errors);
   return outcome.config_file;
+}
+
+Status Schema::check_arguments(const std::vector<std::string>& args) const {
+  ParseOutcome outcome;
+  std::vector<Error> errors;
+  read_flags(args, outcome, errors);
+  std::erase_if(errors, [](const Error& e) { return !e.is(err::kUnexpectedArgument); });
+  if (!errors.empty()) return all_of(std::move(errors));
+  return Ok{};
 }
 
 Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,

@@ -135,8 +135,15 @@ class Schema {
   using ReadOther =
       std::function<std::optional<OtherFile>(std::string_view text, const std::string& name)>;
   void other_files(ReadOther read) { read_other_ = std::move(read); }
+  // Gives advice on an argument that no setting takes, "did you mean --train_file a.csv?"; "": nothing is known about
+  // the word. Its H0206 then has the general advice.
+  using Advise = std::function<std::string(const std::string& word)>;
+  void advise(Advise advise) { advise_ = std::move(advise); }
   // The settings file in the arguments; "" if there is none, or they cannot be read.
   std::string config_file(const std::vector<std::string>& args) const;
+  // Refuses arguments that no setting takes. A flag that the schema lacks may be another schema's: its values are
+  // accepted. Errors: H0206.
+  Status check_arguments(const std::vector<std::string>& args) const;
 
   // Derives settings from the ones that were read, such as a file of another program. Called before
   // --dump_config and before the check of required settings. Its errors are printed together with
@@ -217,6 +224,7 @@ class Schema {
   std::map<std::string, Spelling> spelling_;
   std::map<std::string, Foreign> foreign_;
   Follow follow_;
+  Advise advise_;
   ReadOther read_other_;
 };
 

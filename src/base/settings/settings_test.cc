@@ -227,8 +227,17 @@ TEST(Settings, ErrorsNameFlagValueAndRemedy) {
             "H0207  hone train needs --model_name_or_path: folder or hub name of the model\n"
             "  do   'hone train --help' shows how to call it");
   EXPECT_EQ(error({"--learning_rate", "-1"}),
-            "H0210  learning_rate: -1.0 is out of bounds: it must be from 0 to 100\n"
+            "H0210  learning_rate: -1 is out of bounds: it must be from 0 to 100\n"
             "  at   --learning_rate -1");
+}
+
+TEST(Settings, WholeNumbersAreShownAsTheyAreTyped) {
+  EXPECT_EQ(value_text(40.0), "40");
+  EXPECT_EQ(value_text(-1.0), "-1");
+  EXPECT_EQ(value_text(0.1), "0.1");
+  EXPECT_EQ(value_text(5e-5), "5e-05");
+  EXPECT_EQ(value_text("3.0"), "3.0");
+  EXPECT_EQ(value_text(OrderedJson::array({1.0, 0.5})), "1,0.5");
 }
 
 TEST(Settings, ErrorsInFilesNameTheLine) {

@@ -198,7 +198,9 @@ std::string value_text(const OrderedJson& value) {
     for (const OrderedJson& e : value) out += (out.empty() ? "" : ",") + value_text(e);
     return out;
   }
-  return dump_json(value);
+  std::string text = dump_json(value);
+  if (value.is_number_float() && text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
 }
 
 }  // namespace hone

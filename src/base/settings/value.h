@@ -42,7 +42,7 @@ bool assign(const Field& field, const Json& value);
 
 // The value as it is printed and dumped (ByteSize: "16GiB" or plain digits; unset: null).
 OrderedJson value_of(const Field& field);
-// One line for people: 5e-05, true, a,b, none.
+// One line for people: 5e-05, 40 (also for 40.0), true, a,b, none.
 std::string value_text(const OrderedJson& value);
 
 std::optional<bool> bool_of(std::string_view text);

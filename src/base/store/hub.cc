@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/core/json.h"
+#include "base/core/text.h"
 #include "base/store/errors.h"
 #include "base/store/store.h"
 
@@ -25,6 +26,17 @@ bool is_weights(const std::string& file) {
   return file.find('/') == std::string::npos &&
          (file.ends_with(".safetensors") || file.ends_with(".gguf") ||
           (file.starts_with("pytorch_model") && file.ends_with(".bin")));
+}
+
+bool is_in_cache(const std::string& name) {
+  const std::string id = name.substr(0, name.find('@'));
+  return path_exists(hub_cache_folder() + "/models--" + id) ||
+         path_exists(hub_cache_folder() + "/datasets--" + id);
+}
+
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
 }
 
 // Whether a snapshot can be used as it is.
@@ -116,6 +128,26 @@ std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool 
   return out;
 }
 
+std::string misspelt_place(const std::string& name, const std::string& folder) {
+  constexpr size_t kLeastLetters = 3;  // shorter names are near to too many
+  if (name.size() < kLeastLetters || name.find('/') != std::string::npos || is_in_cache(name))
+    return "";
+  std::vector<std::string> there = names_in(folder);
+  std::erase_if(there, [&](const std::string& other) {
+    const bool longer = other.starts_with(name) && other.size() > name.size() + 1;
+    return longer || without_digits(other) == without_digits(name);
+  });
+  return nearest_name(name, there);
+}
+
+std::string taken_from_hub(const std::string& name, HubKind kind) {
+  const bool model = kind == HubKind::kModel;
+  const std::string near = misspelt_place(name);
+  return fmt::format("'{}' is not a {}, so it is taken as a {} of the hub{}", name,
+                     model ? "folder" : "file or folder", model ? "model" : "data set",
+                     near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+}
+
 Result<std::string> resolve_model(const std::string& name, const ResolveOptions& options) {
   if (!name.starts_with("hf://") && !name.empty() && HONE_TRY(file_store().exists(name)))
     return name;
@@ -124,11 +156,14 @@ Result<std::string> resolve_model(const std::string& name, const ResolveOptions&
     return Error(err::kStoreMissing, fmt::format("there is no folder '{}'", name))
         .todo("check the path; relative paths start at the current folder");
   }
-  HubRepository repo = HONE_TRY(
+  Result<HubRepository> opened =
       HubRepository::open(HubKind::kModel, name, options,
                           [&](const std::string& snapshot, const std::vector<std::string>& files) {
                             return complete(snapshot, files, options.weights);
-                          }));
+                          });
+  if (!opened.ok() && opened.error().is(err::kNetwork))
+    return std::move(opened.error()).at(taken_from_hub(name, HubKind::kModel));
+  HubRepository repo = HONE_TRY(std::move(opened));
   if (repo.from_cache()) return repo.snapshot();
   std::vector<std::string> wanted = wanted_files(repo.files(), options.weights, options.also);
   if (options.weights && !std::any_of(wanted.begin(), wanted.end(), is_weights)) {
