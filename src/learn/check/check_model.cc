@@ -70,17 +70,15 @@ void check_tokenizer(const Pretrained& model, Findings& findings) {
 void check_model(const Pretrained& model, Findings& findings) {
   if (model.tokenizer) check_tokenizer(model, findings);
   if (!model.weights) return;
+  const NewHead may_be_new;
+  if (const Status fit = check_weights(*model.weights, model.config, &may_be_new); !fit.ok())
+    findings.add(fit.error());
   std::vector<std::string> fresh;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
-    if (find_weight(*model.weights, model.config, spec) == nullptr) {
-      if (spec.of_head) fresh.push_back(spec.name);
-      if (spec.of_head || !spec.trained) continue;
-    }
-    const Result<const TensorInfo*> t = require_weight(*model.weights, model.config, spec);
-    if (t.ok())
-      check_values(*model.weights, **t, findings);
-    else
-      findings.add(t.error());
+    if (spec.part == ParamSpec::Part::added) continue;  // of an adapter
+    const TensorInfo* t = find_weight(*model.weights, model.config, spec);
+    if (t != nullptr && t->type.shape == spec.shape) check_values(*model.weights, *t, findings);
+    if (t == nullptr && spec.of_head) fresh.push_back(spec.name);
   }
   if (!fresh.empty())
     findings.add(FindingLevel::kNote, "new_head",

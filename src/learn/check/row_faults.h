@@ -38,7 +38,7 @@ class RowFaults {
     int64_t rows = 0;              // of the split
     std::string limit, when_long;  // the limit that long rows exceed, and the remedy
     std::function<std::string(RowPlace)> where;
-    std::string when_empty = {};  // the remedy for empty rows; "": leave them out
+    std::string when_empty = {};  // the remedy for empty rows; "": that of the table
     std::string side = {};        // of rows of two texts: "sources", "targets"
     bool cuts = true;             // the rest of long rows is lost, not in the next block
   };

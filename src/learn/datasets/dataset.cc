@@ -5,6 +5,7 @@
 
 #include "base/core/text.h"
 #include "base/store/errors.h"
+#include "base/store/hub.h"
 #include "base/store/store.h"
 #include "learn/data/rows/dataset_folder.h"
 #include "learn/data/rows/files.h"
@@ -138,10 +139,12 @@ Result<std::vector<std::string>> Dataset::files(const std::string& split) {
   return Error(err::kDatasetSplit,
                fmt::format("'{}'{} has no split '{}'", name_,
                            config_.empty() ? "" : fmt::format(" ({})", config_), split))
-      .todo(fmt::format("{}its splits are {}; `train_file` and `validation_file` take files of a "
-                        "data set too, as hf://datasets/org/name/path",
+      .todo(fmt::format("{}its splits are {}; {} files of a data set too, as "
+                        "hf://datasets/org/name/path",
                         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        join(have, ", ")));
+                        join(have, ", "),
+                        split.starts_with("test") ? "`test_file` takes"
+                                                  : "`train_file` and `validation_file` take"));
 }
 
 // From a card and all file names to splits_; `format` is that of the files, "" for none.
@@ -308,7 +311,12 @@ Result<Dataset> Dataset::open(const DatasetRequest& request) {
         .at(fmt::format("`dataset_name` {}", name))
         .todo("check the path; relative paths start at the folder you are in");
   }
-  HONE_TRY(d.open_hub(request));
+  if (Status opened = d.open_hub(request); !opened.ok()) {
+    // A misspelt path leads here if there is no network.
+    if (opened.error().is(err::kNetwork) && !name.starts_with("hf://"))
+      opened.error().at(taken_from_hub(name, HubKind::kDataset));
+    return std::move(opened.error());
+  }
   return d;
 }
 

@@ -1,18 +1,30 @@
 #include "learn/files/score_column.h"
 
+#include <algorithm>
+
 #include "base/core/json.h"
 #include "learn/data/rows/files.h"
 
 namespace hone {
 
-Result<ScoreColumn> ScoreColumn::open(const std::string& file, const std::string& wanted) {
+Result<ScoreColumn> ScoreColumn::open(const std::string& file, const std::string& wanted,
+                                      std::span<const char* const> preferred) {
   ScoreColumn c;
   RowOptions options;
   options.keep_linebreaks = false;
+  c.file_ = file;
   c.name_ = wanted;
   c.rows_ = HONE_TRY(open_rows({file}, options));
-  c.column_ = HONE_TRY(text_column(*c.rows_, wanted));
+  for (const char* name : preferred)
+    if (c.name_.empty() && std::ranges::count(c.columns(), name) > 0) c.name_ = name;
+  c.column_ = HONE_TRY(text_column(*c.rows_, c.name_));
   return c;
+}
+
+std::string ScoreColumn::about() const {
+  const std::string& name = columns()[column_];
+  const bool by_name = !name_.empty() || name == "text";
+  return fmt::format("column '{}' of {}{}", name, file_, by_name ? "" : " (the first)");
 }
 
 Result<bool> ScoreColumn::next(std::vector<std::string>& texts) {

@@ -14,6 +14,8 @@ namespace hone {
 struct ScoreOptions {
   std::string predictions = "", predictions_column = "";  // a file; "": text, else the first
   std::vector<std::string> references = {};  // files; each gives a reference for each prediction
+  // "": text, else the first; if all metrics compare labels or numbers, `label`, `labels` or `gold_label` before these.
+  // Metrics of labels and of texts together need a name if the columns may differ (H2604).
   std::string references_column = "";
 
   std::vector<std::string> metrics = {};  // names
@@ -28,7 +30,8 @@ struct ScoreOptions {
 
 // {"examples": rows, "<metric>": value, ..., "scale": {"<metric>": 1 or 100, ...}, "details": {...},
 // "bootstrap": {"intervals": ...}}. Values equal those of the metrics' packages; "scale" has the
-// value of a perfect score.
+// value of a perfect score. Logs the compared columns of files with several, and warns if no label of
+// the references is among the predictions.
 // Errors: H2601 to H2605, and those of data files.
 Result<OrderedJson> score_files(const ScoreOptions& options);
 

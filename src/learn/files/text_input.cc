@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/core/log.h"
+#include "base/core/text.h"
 #include "learn/data/rows/files.h"
 
 namespace hone {
@@ -29,14 +31,30 @@ class JsonLines final : public TextInput {
   ByteReader in_;
 };
 
+// Says which column is read where no name chose it; one of numbers, such as an index, is not a text.
+Status tell_first_column(RowReader& rows, size_t column, const TextInputOptions& o) {
+  const std::vector<std::string>& names = rows.columns();
+  if (!o.column.empty() || names.size() < 2 || names[column] == "text") return Ok{};
+  if (Status text = check_no_numbers(rows, column); !text.ok())
+    return Error(std::move(text.error()))
+        .at(o.file)
+        .todo(fmt::format("name the column of the text by --text_column_name; the columns are {}",
+                          join(names, ", ")));
+  log_info("{:<11} column '{}' of {} (the first)", "text", names[column], o.file);
+  return Ok{};
+}
+
 // Any other data file.
 class DataRows final : public TextInput {
  public:
   static Result<std::unique_ptr<TextInput>> open(const TextInputOptions& o) {
     auto input = std::make_unique<DataRows>();
     input->options_ = o;
-    input->rows_ = HONE_TRY(open_rows({o.file}));
+    RowOptions options;
+    options.column_names = o.column_names;
+    input->rows_ = HONE_TRY(open_rows({o.file}, options));
     input->column_ = HONE_TRY(text_column(*input->rows_, o.column));
+    HONE_TRY(tell_first_column(*input->rows_, input->column_, o));
     const auto& columns = input->rows_->columns();
     const auto pair = std::find(columns.begin(), columns.end(), o.pair);
     if (pair != columns.end()) input->pair_ = static_cast<size_t>(pair - columns.begin());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/core/error.h"
 
@@ -27,6 +28,7 @@ struct TextInputOptions {
   std::string file = "-";          // jsonl or any data file; "-": jsonl from standard input
   std::string column = "";         // of the text; "": text, or the first one of other data files
   std::string pair = "text_pair";  // column of the second text; rows may lack it
+  std::vector<std::string> column_names = {};  // of csv and tsv files without a header line
   std::string name() const { return file == "-" ? "standard input" : file; }
   std::string column_name() const { return column.empty() ? "text" : column; }
 };

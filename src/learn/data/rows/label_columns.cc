@@ -13,6 +13,7 @@ namespace hone {
 namespace {
 
 using Names = std::vector<std::string>;
+constexpr int kHeaderRows = 100;  // whose labels are compared with the header
 
 bool have_all(const Names& columns, const Names& wanted) {
   return std::all_of(wanted.begin(), wanted.end(),
@@ -25,10 +26,107 @@ bool is_text(const Cell& cell) {
   return text && !parsed_finite(*text);
 }
 
+// The rows have `found`, and the model reads another number of texts.
+Error not_as_trained(const Names& columns, const Names& found, const Names& trained) {
+  return Error(err::kNoColumn,
+               fmt::format("the model was trained on {} of {}, and the rows have {}",
+                           trained.size() == 1 ? "one text," : "pairs", join(trained, " and "),
+                           found.size() == 1 ? "one text, of " + found[0]
+                                             : "two texts, of " + join(found, " and ")))
+      .todo(fmt::format("name what it reads by `text_column_names`; the columns are {}",
+                        join(columns, ", ")));
+}
+
 bool holds_label(const Row& row, size_t column, const Names& labels) {
   const auto* text =
       column < row.cells.size() ? std::get_if<std::string>(&row.cells[column]) : nullptr;
   return text && std::find(labels.begin(), labels.end(), *text) != labels.end();
+}
+
+// pandas names columns without names 0, 1, ...
+bool are_numbered(const Names& columns) {
+  for (size_t c = 0; c < columns.size(); ++c)
+    if (columns[c] != std::to_string(c)) return false;
+  return true;
+}
+
+// The name of a column that is probably a value, and what shows it; "": none. If rows have labels, only the name of a
+// guessed label column is looked at: a column that is found by its name has a header.
+std::string value_in_header(LabelReader& reader, const LabelColumnOptions& wanted) {
+  const Names& columns = reader.rows->columns();
+  if (are_numbered(columns)) return "";
+  if (!wanted.label && !wanted.task && columns.size() > 1) {
+    for (const std::string& name : columns)
+      if (std::find(wanted.known_labels.begin(), wanted.known_labels.end(), name) !=
+          wanted.known_labels.end())
+        return fmt::format("'{}' is a label of the model", preview(name, 40));
+  }
+  if (reader.columns.guess.empty()) return "";
+  const size_t label = *reader.columns.label;
+  const std::string name = columns[label], shown = preview(name, 40);
+  if (parsed_finite(name)) return fmt::format("'{}' is a number", shown);
+  Row row;
+  for (int i = 0; i < kHeaderRows; ++i) {
+    const auto found = reader.rows->next(row);
+    if (!found.ok() || !*found) break;  // the reading of the rows reports it
+    if (holds_label(row, label, {name}))
+      return fmt::format("'{}' is also the label of {}", shown, row.where());
+  }
+  return "";
+}
+
+// Notes a first row that was taken as the header. The caller puts the reader back to its first row.
+void note_lost_row(const std::string& file, const RowOptions& options,
+                   const LabelColumnOptions& wanted, LabelReader& reader) {
+  const auto format = find_format(file, options);
+  if (!format.ok() || (format->name != "csv" && format->name != "tsv")) return;
+  if (!options.column_names.empty()) return;
+  const std::string why = value_in_header(reader, wanted);
+  if (why.empty()) return;
+  reader.columns.lost_row = fmt::format(
+      "the first line of {} was taken as the header and looks like a row: {}", file, why);
+  reader.columns.notes.push_back(
+      reader.columns.lost_row +
+      "; `column_names` names the columns of files without a header line");
+}
+
+// The column of the label by its name; none if no column has one.
+std::optional<size_t> label_by_name(const Names& columns, const LabelColumnOptions& wanted,
+                                    bool own_file) {
+  if (!wanted.label_column.empty()) return place_of(columns, wanted.label_column);
+  const GlueTask* task = wanted.task;
+  std::optional<size_t> label;
+  if (task) label = place_of(columns, task->file_label);
+  for (const char* name : {"label", "gold_label", "labels"})
+    if (!label) label = place_of(columns, name);
+  // By its place where the rest of the header is GLUE's: MRPC's begins with three foreign bytes.
+  if (!label && own_file && columns.size() == task->file_columns.size())
+    label = place_of(task->file_columns, task->file_label);
+  return label;
+}
+
+// The first two columns of text besides the label, or the only one.
+Names guessed_texts(const Names& columns, const Row& row, const LabelColumnOptions& wanted,
+                    LabelColumns& out) {
+  Names texts, others;  // others: further columns of text
+  for (size_t c = 0; c < columns.size(); ++c) {
+    // The last column is the label if no column has one of the known names.
+    bool is_label =
+        out.label ? c == *out.label : wanted.label && columns.size() > 1 && c + 1 == columns.size();
+    if (!is_label && !wanted.label && c > 0 && texts.size() < 2 &&
+        holds_label(row, c, wanted.known_labels)) {
+      is_label = true;
+      out.notes.push_back(
+          fmt::format("'{}' holds labels and is not read", preview(columns[c], 40)));
+    }
+    if (!is_label && c < row.cells.size() && is_text(row.cells[c]))
+      (texts.size() < 2 ? texts : others).push_back(columns[c]);
+  }
+  if (texts.size() == 2)
+    out.text_guess = fmt::format(
+        "no text column is named: {} are read as a pair{}", join(texts, " and "),
+        others.empty() ? "" : fmt::format(", and {} not at all", preview(join(others, ", "), 80)));
+  return texts;
 }
 
 }  // namespace
@@ -40,17 +138,9 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   const bool own_file =
       task && !have_all(columns, task->text) && have_all(columns, task->file_text);
   LabelColumns out;
-  if (!wanted.label_column.empty()) {
-    out.label = place_of(columns, wanted.label_column);
-    if (!out.label && wanted.label) return no_column(columns, wanted.label_column, "", where);
-  } else {
-    if (task) out.label = place_of(columns, task->file_label);
-    for (const char* name : {"label", "gold_label", "labels"})
-      if (!out.label) out.label = place_of(columns, name);
-    // By its place where the rest of the header is GLUE's: MRPC's begins with three foreign bytes.
-    if (!out.label && own_file && columns.size() == task->file_columns.size())
-      out.label = place_of(task->file_columns, task->file_label);
-  }
+  out.label = label_by_name(columns, wanted, own_file);
+  if (!out.label && !wanted.label_column.empty() && wanted.label)
+    return no_column(columns, wanted.label_column, "", where);
   Names texts = wanted.text_columns;
   if (texts.empty() && task) {
     texts = own_file ? task->file_text : task->text;
@@ -61,25 +151,18 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
                            where);
     }
   }
+  if (texts.empty() && have_all(columns, wanted.trained_columns)) texts = wanted.trained_columns;
   const bool chosen = texts.empty();
   for (const Names& pair : {Names{"premise", "hypothesis"}, Names{"sentence1", "sentence2"}})
     if (texts.empty() && have_all(columns, pair)) texts = pair;
-  for (size_t c = 0; chosen && texts.size() < 2 && c < columns.size(); ++c) {
-    // The last column is the label if no column has one of the known names.
-    bool is_label =
-        out.label ? c == *out.label : wanted.label && columns.size() > 1 && c + 1 == columns.size();
-    if (!is_label && !wanted.label && c > 0 && holds_label(row, c, wanted.known_labels)) {
-      is_label = true;
-      out.notes.push_back(
-          fmt::format("'{}' holds labels and is not read", preview(columns[c], 40)));
-    }
-    if (!is_label && c < row.cells.size() && is_text(row.cells[c])) texts.push_back(columns[c]);
-  }
+  if (texts.empty()) texts = guessed_texts(columns, row, wanted, out);
   if (texts.empty())
     return Error(err::kNoColumn, "no column holds text")
         .at(row.where())
         .todo(
             fmt::format("name it by `text_column_names`; the columns are {}", join(columns, ", ")));
+  if (chosen && !wanted.trained_columns.empty() && texts.size() != wanted.trained_columns.size())
+    return not_as_trained(columns, texts, wanted.trained_columns).at(where);
   std::vector<size_t> places;
   for (const std::string& name : texts) {
     const auto at = place_of(columns, name);
@@ -136,6 +219,7 @@ Result<LabelReader> open_label_rows(const std::vector<std::string>& files, const
   if (!HONE_TRY(out.rows->next(row)))
     return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");
   out.columns = HONE_TRY(find_label_columns(out.rows->columns(), row, wanted));
+  note_lost_row(files[0], options, wanted, out);
   std::vector<size_t> read{out.columns.first};
   read.insert(read.end(), out.columns.joined.begin(), out.columns.joined.end());
   for (const auto& column : {out.columns.second, out.columns.label})

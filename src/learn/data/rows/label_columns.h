@@ -13,11 +13,14 @@ namespace hone {
 
 struct LabelColumnOptions {
   const GlueTask* task = nullptr;
-  std::vector<std::string> text_columns;  // one or two; empty: chosen
-  std::string label_column;               // empty: chosen
-  bool label = true;                      // false: rows to predict, which need none
+  std::vector<std::string> text_columns = {};  // one or two; empty: chosen
+  std::string label_column = {};               // empty: chosen
+  bool label = true;                           // false: rows to predict, which need none
   // The model's. A column of rows to predict whose first value is one of them holds labels, and is not read.
   std::vector<std::string> known_labels = {};
+  // The texts that the model was trained on; empty: unknown. Taken where the file has them and nothing else is named;
+  // rows with another number of texts are refused.
+  std::vector<std::string> trained_columns = {};
   // Joins the texts of all text_columns into one; none: two columns are a pair.
   std::optional<std::string> delimiter = {};
 };
@@ -29,10 +32,14 @@ struct LabelColumns {
       {};  // after the first, into one text; empty: it is alone, or of a pair
   std::optional<size_t> label;
   std::string guess = {};  // a sentence, where the label is only the last column; among `notes` too
+  std::string text_guess =
+      {};  // a sentence, if two columns without known names are taken for a pair
+  // A sentence, where the header of a csv or tsv file is probably its first row; among `notes` too: by open_label_rows.
+  std::string lost_row = {};
   std::vector<std::string> notes;  // the columns that were chosen, for the log
 };
 
-// Texts: the columns of the flags; of the GLUE task; premise and hypothesis, or sentence1 and
+// Texts: the columns of the flags; of the GLUE task; those of the model's training; premise and hypothesis, or sentence1 and
 // sentence2; else the first two columns (or the only one) besides the label, as in run_glue,
 // without columns of numbers (`first_row`) and of lists. Label: the column of the flag; of the
 // task; `label`, else `gold_label`, else `labels`, else the last column unless another name is nearly
@@ -47,7 +54,9 @@ struct LabelReader {
 
 // Opens files for classification. With a GLUE task, tab-separated files are read as GLUE wrote
 // them: without quoting, with the known columns if there is no header, also .txt and files without
-// extension. Errors: those of open_rows and find_label_columns, H2113 without a row.
+// extension. A header is taken for a lost row if the guessed label column has a number as its name (unless all columns
+// are numbered, as pandas does) or a label of the first 100 rows; in rows to predict, if a name is a label of the model.
+// Errors: those of open_rows and find_label_columns, H2113 without a row.
 Result<LabelReader> open_label_rows(const std::vector<std::string>& files,
                                     const RowOptions& options, const LabelColumnOptions& wanted);
 

@@ -153,7 +153,7 @@ Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::strin
                                            list_of(names), list_of(data.names)))
       .at(fmt::format("id2label in config.json of {}", checkpoint))
       .todo(
-          "use data with the checkpoint's labels, or give the model a new head by "
+          "use data with the checkpoint's labels, or take those of the data by "
           "`ignore_mismatched_sizes`");
 }
 

@@ -66,6 +66,35 @@ std::string text_of(const LabelledText& text, int64_t row) {
   return out;
 }
 
+TEST_F(Labelled, ARowThatWasTakenAsTheHeaderIsNoted) {
+  const auto lost = [&](const std::string& text, const LabelColumnOptions& wanted = {},
+                        const RowOptions& options = {}, const std::string& name = "a.tsv") {
+    auto reader = open_label_rows({file(name, text)}, options, wanted);
+    return reader.ok() ? reader->columns.lost_row : reader.error().text();
+  };
+  const std::string rows = "good film\t1\nbad film\t0\nold film\t1\n",
+                    named = "fine\tyes\nbad\tno\n";
+  EXPECT_THAT(lost(rows),
+              HasSubstr("a.tsv was taken as the header and looks like a row: '1' is a number"));
+  EXPECT_THAT(lost(named + "new\tyes\n"), HasSubstr("'yes' is also the label of"));
+  ASSERT_TRUE(read(file("a.tsv", rows)).ok());
+  EXPECT_THAT(notes_.back(), HasSubstr("; `column_names` names the columns"));
+  EXPECT_EQ(read(file("a.tsv", rows))->data.size(), 2);  // the reader is at its first row
+  // Rows to predict, one column of which has a label of the model as its name.
+  LabelColumnOptions predicted{.label = false, .known_labels = {"0", "1"}};
+  EXPECT_THAT(lost(rows, predicted), HasSubstr("'1' is a label of the model"));
+  // Headers: of unseen names, of pandas, of a column that is found by its name or named by the user, of other formats.
+  EXPECT_EQ(lost(named), "");
+  EXPECT_EQ(lost("0\t1\ngood\tyes\nbad\tno\n"), "");
+  EXPECT_EQ(lost("0\t1\ngood\tyes\nbad\tno\n", predicted), "");
+  EXPECT_EQ(lost("text\tlabel\ngood\tlabel\nbad\tno\n"), "");
+  EXPECT_EQ(lost("text\t5\ngood\t5\nbad\t4\n", {.label_column = "5"}), "");
+  EXPECT_EQ(lost(rows, {}, {.column_names = {"text", "stars"}}), "");
+  EXPECT_EQ(lost("{\"text\": \"good\", \"5\": \"5\"}\n{\"text\": \"bad\", \"5\": \"4\"}\n", {}, {},
+                 "a.jsonl"),
+            "");
+}
+
 TEST_F(Labelled, OwnFilesTakeRunGluesColumnsAndSortedLabels) {
   auto text = read(file("a.csv", "label,first,other,more\nno,a,b,c\nyes,d,e,f\nno,g,h,i\n"));
   ASSERT_TRUE(text.ok()) << text.error().text();
@@ -104,6 +133,27 @@ TEST_F(Labelled, FractionsAreNotText) {
   text = read(file("e.csv", "review,version\ngood,4.5b\nbad,inf\n"), wanted);
   ASSERT_TRUE(text.ok()) << text.error().text();
   EXPECT_EQ(text_of(*text, 0), "<good>4.5b>");
+}
+
+TEST_F(Labelled, RowsToPredictHaveTheTextsOfTraining) {
+  LabelColumnOptions wanted;
+  wanted.label = false;
+  wanted.trained_columns = {"review"};
+  auto text = read(file("a.csv", "place,review\nhere,good\nthere,bad\n"), wanted);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_EQ(text_of(*text, 0), "<good>");
+  // Another name will do, another number of texts will not.
+  EXPECT_EQ(error_of(file("b.csv", "sentence\ngood\n"), wanted), "none");
+  EXPECT_THAT(
+      error_of(file("c.csv", "place,sentence\nhere,good\n"), wanted),
+      HasSubstr("the model was trained on one text, of review, and the rows have two texts, "
+                "of place and sentence"));
+  wanted.text_columns = {"sentence"};
+  EXPECT_EQ(error_of(file("c.csv", "place,sentence\nhere,good\n"), wanted), "none");
+  wanted.text_columns = {};
+  wanted.trained_columns = {"question", "sentence"};
+  EXPECT_THAT(error_of(file("b.csv", "sentence\ngood\n"), wanted),
+              HasSubstr("trained on pairs of question and sentence, and the rows have one text"));
 }
 
 TEST_F(Labelled, AMisspeltLabelIsNotReplacedByAnotherColumn) {

@@ -60,15 +60,28 @@ bool is_markup(std::string_view file, std::string_view line) {
   return file.starts_with("train.tags.") && trim(line).starts_with('<');
 }
 
+// The columns of the training where the file has them.
+PairColumnOptions as_trained(PairColumnOptions wanted, const Names& columns) {
+  if (!wanted.source_column.empty() || !wanted.target_column.empty()) return wanted;
+  if (wanted.trained_columns.size() != 2 || !place_of(columns, wanted.trained_columns[0]))
+    return wanted;
+  const bool has_target = place_of(columns, wanted.trained_columns[1]).has_value();
+  if (!has_target && wanted.target) return wanted;
+  wanted.source_column = wanted.trained_columns[0];
+  wanted.target_column = wanted.trained_columns[1];
+  return wanted;
+}
+
 }  // namespace
 
 std::string language_key(const std::string& lang) { return lang.substr(0, lang.find('_')); }
 
 Result<PairReader> PairReader::open(const Names& files, const RowOptions& options,
-                                    const PairColumnOptions& wanted) {
+                                    const PairColumnOptions& given) {
   PairReader out;
-  out.columns_wanted_ = wanted;
   out.rows_ = HONE_TRY(open_rows(files, options));
+  const PairColumnOptions wanted = as_trained(given, out.rows_->columns());
+  out.columns_wanted_ = wanted;
   const RowPosition start = out.rows_->position();
   if (!HONE_TRY(out.rows_->next(out.row_)))
     return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");

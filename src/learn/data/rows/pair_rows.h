@@ -25,6 +25,8 @@ struct PairColumnOptions {
   // columns themselves; "" when the rows are not translations.
   std::string source_lang, target_lang;
   bool target = true;  // false: rows to predict, which may have none
+  // Source and target of the model's training; empty: unknown. Taken if the file has them and no column is named.
+  std::vector<std::string> trained_columns = {};
 };
 
 struct TextPair {

@@ -78,6 +78,22 @@ TEST_F(Pairs, TheFirstTwoColumnsOrThoseNamed) {
   EXPECT_EQ(read(path, {}, options(), 1).value().size(), 1);
 }
 
+TEST_F(Pairs, TheColumnsOfTrainingWhereTheFileHasThem) {
+  PairColumnOptions wanted;
+  wanted.trained_columns = {"other", "summary"};
+  const std::string path = file("a.csv", "text,summary,other\nabc,x,long text\n");
+  EXPECT_THAT(ids(read(path, wanted).value().sources.row(0)), ElementsAre(1, 'l', 'o', 'n'));
+  const std::string without = file("b.csv", "text,other\nabc,yz\n");
+  EXPECT_THAT(ids(read(without, wanted).value().sources.row(0)), ElementsAre(1, 'a', 'b', 'c'));
+  PairOptions predict = options();
+  predict.predict = true;
+  wanted.target = false;
+  EXPECT_THAT(ids(read(without, wanted, predict).value().sources.row(0)), ElementsAre(1, 'y', 'z'));
+  wanted.source_column = "text";
+  EXPECT_THAT(ids(read(without, wanted, predict).value().sources.row(0)),
+              ElementsAre(1, 'a', 'b', 'c'));
+}
+
 TEST_F(Pairs, ColumnsThatAreNotThere) {
   const std::string path = file("a.csv", "article,highlights\nabc,x\n");
   const std::string text = error_of(path, columns("articel"));
