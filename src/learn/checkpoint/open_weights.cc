@@ -77,19 +77,34 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
   return none;
 }
 
+// The first folders with a config.json in a folder: a user of it may mean one of them.
+static std::vector<std::string> models_below(const std::string& folder) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> found;
+  for (const std::string& name : names_in(folder))
+    if (const fs::path below = fs::path(folder) / name;
+        found.size() < kMost && path_exists(below / "config.json"))
+      found.push_back(below.string());
+  return found;
+}
+
 Result<Json> load_config(const std::string& path) {
   const bool in_folder = is_folder(path);
   if (!in_folder && path.ends_with(".gguf")) return gguf_config(path);
   const fs::path folder = in_folder ? fs::path(path) : fs::path(path).parent_path();
   if (path_exists(folder / "config.json"))
     return read_json_object((folder / "config.json").string(), err::kConfigUnreadable);
+  std::vector<std::string> models = in_folder ? models_below(path) : std::vector<std::string>{};
   if (in_folder) {
     const std::string gguf = HONE_TRY(only_gguf(folder));
-    if (!gguf.empty()) return gguf_config(gguf);
+    if (!gguf.empty() && models.empty()) return gguf_config(gguf);
+    if (!gguf.empty()) models.push_back(gguf);
   }
   return Error(err::kConfigUnreadable,
                fmt::format("'{}' has no config.json", in_folder ? path : folder.string()))
-      .todo("put the model's config.json beside its weights, or name it with --config_name");
+      .todo(models.empty()
+                ? "put the model's config.json beside its weights, or name it with --config_name"
+                : "did you mean " + join(models, " or ") + "?");
 }
 
 }  // namespace hone

@@ -265,17 +265,40 @@ const Family& family_of(const ModelConfig& c) {
   __builtin_unreachable();
 }
 
-Status set_head(ModelConfig& c, Head head, int64_t labels) {
-  const Family& f = family_of(c);
-  std::vector<std::string> offered;
-  const std::string type = c.text("model_type", "");
+namespace {
+
+// The names of the heads that models of the type have.
+std::vector<std::string> heads_of_type(const Family& f, const std::string& type) {
+  std::vector<std::string> names;
   for (const HeadOffer& offer : f.heads)
     if (offer.model_types.empty() || std::ranges::count(offer.model_types, type) > 0)
-      offered.push_back(name_of(offer.head));
-  if (std::find(offered.begin(), offered.end(), name_of(head)) == offered.end())
+      names.push_back(name_of(offer.head));
+  return names;
+}
+
+// "bart, marian, t5": some model types with the head.
+std::string types_with_head(Head head) {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> names;
+  for (const Family& f : families())
+    for (const ModelType& t : f.model_types)
+      if (std::ranges::count(heads_of_type(f, t.name), name_of(head)) > 0) names.push_back(t.name);
+  const bool more = names.size() > kShown;
+  if (more) names.resize(kShown);
+  return join(names, ", ") + (more ? ", ..." : "");
+}
+
+}  // namespace
+
+Status set_head(ModelConfig& c, Head head, int64_t labels) {
+  const Family& f = family_of(c);
+  const std::vector<std::string> offered = heads_of_type(f, c.text("model_type", ""));
+  if (std::ranges::count(offered, name_of(head)) == 0)
     return Error(err::kHeadNotOffered,
                  fmt::format("models of the family {} have no head '{}'", f.name, name_of(head)))
-        .todo(fmt::format("heads of {}: {}", f.name, join(offered, ", ")));
+        .todo(fmt::format("use a model that has it ({}), or a task for the heads of {}: {}; 'hone "
+                          "help models' lists the tasks of each model type",
+                          types_with_head(head), f.name, join(offered, ", ")));
   HONE_BUG_IF(classifies(head) != (labels > 0), "head {} with {} labels", name_of(head), labels);
   c.head = head;
   c.labels = head == Head::multiple_choice ? 1 : labels;

@@ -6,7 +6,6 @@
 
 #include "base/core/log.h"
 #include "base/settings/errors.h"
-#include "base/store/errors.h"
 #include "base/store/hub.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/errors.h"
@@ -35,12 +34,7 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   r.cache_dir = options.cache_dir;
   if (!options.token.empty()) r.token = options.token;
   r.weights = weights;
-  Result<std::string> folder = resolve_model(name, r);
-  // A misspelt folder leads here if there is no network.
-  if (!folder && folder.error().is(err::kNetwork))
-    folder.error().at(
-        fmt::format("'{}' is not a folder, so it is taken as a model of the hub", name));
-  return folder;
+  return resolve_model(name, r);
 }
 
 // The GGUF file that `path` means: itself, or the only one, or the first of one model's, in a folder

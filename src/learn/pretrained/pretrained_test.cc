@@ -86,6 +86,13 @@ TEST_F(PretrainedTest, KeepsTheTaskThatItWasTrainedOn) {
   EXPECT_EQ(config["task_specific_params"]["summarization"], model.trained.params);
   model.trained.settings.clear();  // trained again, on a task that has none
   ASSERT_TRUE(save_model_files(folder_, model, DType::f32).ok());
+  EXPECT_EQ(must(open_trained_task(folder_)).task, "summarization");
+  EXPECT_TRUE(must(open_trained_task(folder_)).settings.empty());
+  model.trained.columns = {"question", "sentence"};
+  ASSERT_TRUE(save_model_files(folder_, model, DType::f32).ok());
+  EXPECT_EQ(must(open_trained_task(folder_)).columns, model.trained.columns);
+  model.trained = {};
+  ASSERT_TRUE(save_model_files(folder_, model, DType::f32).ok());
   EXPECT_EQ(must(open_trained_task(folder_)).task, "");
 }
 
@@ -394,7 +401,15 @@ TEST_F(PretrainedTest, AnEncoderGetsANewHead) {
   Pretrained model = must(open_pretrained(kEncoders + "bert_masked_lm", kNoTokenizer));
   ASSERT_TRUE(set_head(model.config, Head::sequence_classification, 4).ok());
   Session s = session(model.config);
-  EXPECT_EQ(load_weights(s, model).error().code(), std::string(err::kWeightMissing.id));
+  const Error untrained = load_weights(s, model).error();
+  EXPECT_EQ(untrained.code(), std::string(err::kWeightMissing.id));
+  EXPECT_NE(untrained.text().find("no trained head 'sequence_classification'"), std::string::npos)
+      << untrained.text();
+  const auto named = missing_head(*model.weights, model.config, "--task classification");
+  ASSERT_TRUE(named.has_value());
+  EXPECT_NE(named->text().find("(hone train --task classification --model_name_or_path ...)"),
+            std::string::npos)
+      << named->text();
 
   NewHead head{.seed = 7};
   std::vector<std::string> unused;

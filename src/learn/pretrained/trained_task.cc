@@ -22,13 +22,23 @@ Result<TrainedTask> read_trained_task(const std::string& folder) {
         .todo("take the file from the output_dir of the training, or remove it");
   trained.task = text_at(json, "task");
   trained.settings = *settings;
+  const auto columns = json.find("columns");
+  if (columns == json.end()) return trained;
+  for (const nlohmann::json& name : *columns) {
+    if (!columns->is_array() || !name.is_string())
+      return Error(err::kConfigUnreadable, "\"columns\" is not a list of names")
+          .at(file)
+          .todo("take the file from the output_dir of the training, or remove it");
+    trained.columns.push_back(name.get<std::string>());
+  }
   return trained;
 }
 
 Status write_trained_task(const std::string& folder, const TrainedTask& trained) {
   const std::string file = folder + "/" + kTrainedTaskFile;
-  if (trained.settings.empty()) return file_store().remove_all(file);
-  const nlohmann::json json{{"task", trained.task}, {"settings", trained.settings}};
+  if (trained.task.empty()) return file_store().remove_all(file);
+  nlohmann::json json{{"task", trained.task}, {"settings", trained.settings}};
+  if (!trained.columns.empty()) json["columns"] = trained.columns;
   return file_store().write(file, json_text(json) + "\n");
 }
 

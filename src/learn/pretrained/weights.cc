@@ -289,7 +289,31 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
   return t;
 }
 
+std::optional<Error> missing_head(const WeightSource& weights, const ModelConfig& config,
+                                  const std::string& flag) {
+  std::vector<std::string> lines;
+  for (const ParamSpec& spec : family_of(config).params(config)) {
+    if (spec.part == ParamSpec::Part::added) continue;
+    const TensorInfo* t = find_weight(weights, config, spec);
+    if (t != nullptr ? t->type.shape == spec.shape : !spec.trained) continue;
+    if (t != nullptr || !spec.of_head) return std::nullopt;
+    lines.push_back(fmt::format("'{}' {} is missing", spec.name, text_of(spec.shape)));
+  }
+  if (lines.empty()) return std::nullopt;
+  Error e(err::kWeightMissing,
+          fmt::format("the model has no trained head '{}'{}", name_of(config.head),
+                      flag.empty() ? "" : fmt::format(", which {} needs", flag)));
+  e.at(weights.tensors().empty() ? "the checkpoint" : weights.tensors().front().file);
+  for (std::string& line : lines) e.at(std::move(line));
+  return std::move(e.todo(
+      fmt::format("train it first (hone train {} --model_name_or_path ...), or name a model that "
+                  "was trained on this task",
+                  flag.empty() ? "--task ..." : flag)));
+}
+
 Status check_weights(const WeightSource& weights, const ModelConfig& config, const NewHead* head) {
+  if (head == nullptr)
+    if (std::optional<Error> e = missing_head(weights, config)) return std::move(*e);
   constexpr size_t kShown = 8;
   std::optional<Error> first;
   std::vector<std::string> lines;

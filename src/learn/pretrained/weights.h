@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ std::vector<StackedTensor> stacked_tensors(const ModelConfig& config);
 // Finds a weight and checks its shape. H2281: it is missing. H2282: it has another shape.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
+// The error of a checkpoint that lacks only weights of the head, as before the first fine-tuning; none: its weights fit,
+// or others are missing. `flag`: "--task classification", that the head is for; "": not known. H2281.
+std::optional<Error> missing_head(const WeightSource& weights, const ModelConfig& config,
+                                  const std::string& flag = "");
 // All weights that are missing or have another shape, in one error; reads no value. `head`: its new
 // weights are not required.
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
