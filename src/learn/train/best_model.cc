@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/core/text.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -19,12 +20,15 @@ std::optional<BestMetric> best_metric_of(const TrainSettings& s) {
 Result<double> value_of(const BestMetric& metric, const OrderedJson& metrics) {
   for (const std::string& name : {metric.name, metric.name.substr(5)})  // perplexity has no prefix
     if (metrics.contains(name) && metrics[name].is_number()) return metrics[name].get<double>();
-  std::string known;
-  for (const auto& [name, value] : metrics.items())
-    if (value.is_number() && name != "epoch") known += (known.empty() ? "" : ", ") + name;
+  std::vector<std::string> known;
+  for (const auto& [name, value] : metrics.items()) {
+    const bool is_of_run = name == "epoch" || name.ends_with("_runtime") ||
+                           name.ends_with("_per_second") || name.ends_with("_samples");
+    if (value.is_number() && !is_of_run) known.push_back(name);
+  }
   return Error(err::kNoMetric, fmt::format("the evaluation has no metric '{}'", metric.name))
       .at("--metric_for_best_model")
-      .todo("choose one of " + known);
+      .todo("choose one of " + join(known, ", "));
 }
 
 Status check_strategies(const TrainSettings& s) {

@@ -22,10 +22,13 @@ class Console : public TrainCallback {
   }
   void on_step_end(const RunPlace& at, const StepReport& r) override {
     std::array<char, 64> line;  // no allocation in the loop
-    // A row of another kind, such as an image, is one token.
-    const auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} {}/s",
-                                          r.loss, static_cast<double>(r.tokens) / r.seconds,
-                                          r.tokens > r.rows ? "tokens" : "rows");
+    auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}", r.loss);
+    // A row of another kind, such as an image, is one token. The speed of the last step stays on the screen beside that
+    // of the whole run: it is left out.
+    if (at.step < at.total_steps)
+      written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} {}/s", r.loss,
+                                 static_cast<double>(r.tokens) / r.seconds,
+                                 r.tokens > r.rows ? "tokens" : "rows");
     bar_->update(at.step, {line.data(), std::min(written.size, line.size())});
   }
   Status on_log(const RunPlace& at, const OrderedJson& entry) override {

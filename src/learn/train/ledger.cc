@@ -32,6 +32,24 @@ bool differ(const Json& then, const Json& now, const std::string& key) {
   return then.contains(key) && now.contains(key) && then[key] != now[key];
 }
 
+// The keys of a fingerprint in words for people.
+const std::map<std::string, std::string>& words_of_keys() {
+  static const std::map<std::string, std::string> all = {
+      {"data", "other training rows"},
+      {"stream", "other training rows"},
+      {"model", "another config of the model"},
+      {"kernels", "other kernels, of another processor or version of hone"},
+      {"machine", "another device"},
+      {"micro_batch_rows", "another number of rows in a micro-batch"},
+      {"split", "another split into micro-batches"},
+      {"order", "another order of the rows"},
+      {"total_steps", "another number of steps"},
+      {"step_rows", "another number of rows in a step"},
+      {"update", "another arithmetic of the optimizer"},
+      {"evaluation", "another choice of the best model"}};
+  return all;
+}
+
 bool is_of_machine(const std::string& key) {
   const std::vector<std::string>& keys = effects().at("machine");
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -91,6 +109,25 @@ Json update_effect(const TrainSettings& s) {
 Json evaluation_effect(const TrainSettings& s) {
   if (!s.load_best_model_at_end && !s.early_stopping_patience) return nullptr;
   return {{"best", s.load_best_model_at_end}, {"stops", s.early_stopping_patience.has_value()}};
+}
+
+std::string Difference::other() const {
+  const auto key = words_of_keys().find(name);
+  return key == words_of_keys().end() ? fmt::format("another '{}'", name) : key->second;
+}
+
+std::string Difference::values() const {
+  const bool is_hash = name == "data" || name == "stream" || name == "model" || name == "kernels";
+  const bool is_key = words_of_keys().contains(name);
+  if (is_key && (is_hash || then.is_structured() || now.is_structured())) return "";
+  return fmt::format("{} then, {} now", then.dump(), now.dump());
+}
+
+std::string Difference::text() const {
+  if (!words_of_keys().contains(name))
+    return fmt::format("'{}' was {} and is {} now", name, then.dump(), now.dump());
+  const std::string both = values();
+  return fmt::format("the run had {}{}", other(), both.empty() ? "" : " (" + both + ")");
 }
 
 std::vector<Difference> differences(const Json& then, const Json& now, bool machine) {

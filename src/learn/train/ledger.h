@@ -47,6 +47,12 @@ Json evaluation_effect(const TrainSettings& s);  // "evaluation"; null: they cho
 struct Difference {
   std::string name;
   Json then, now;
+  // For messages: "another 'learning_rate'", or "other training rows".
+  std::string other() const;
+  // "0.01 then, 0.02 now"; "" of a hash or an object, which people cannot read.
+  std::string values() const;
+  // "'learning_rate' was 0.01 and is 0.02 now", or "the run had other training rows".
+  std::string text() const;
 };
 // In order of names. Values that only one of the two holds are not compared: fingerprints of
 // earlier versions hold less. With `machine` false, facts of the machine alone are left out.

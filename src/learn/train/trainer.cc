@@ -137,7 +137,7 @@ Status Trainer::write_state() {
 Status Trainer::finish() {
   if (!s_.ranks->leads()) return Ok{};
   HONE_TRY(check_folder());
-  HONE_TRY(mark_run(s_.output_dir, true, task_.fingerprint()));
+  HONE_TRY(mark_run(s_.output_dir, true, run_facts()));
   return check_folder();
 }
 

@@ -33,6 +33,8 @@
 
 namespace hone {
 
+struct Difference;
+
 struct StepSums {
   double loss = 0;               // of the whole optimizer step, per label token (or row)
   int64_t tokens = 0, rows = 0;  // for pairs, tokens of the sources
@@ -162,7 +164,8 @@ class Trainer {
 
   // Restores weights, moments, place and log from the checkpoint, if there is one. True: the run
   // has ended already, perhaps by early stopping, and nothing is left to train. Errors: H2403 a run
-  // with other settings ended in the folder and left no checkpoint, H2405.
+  // with other settings, or of more steps, ended in the folder, H2405 the newest checkpoint is of other rows or another
+  // model, and was not named.
   Result<bool> begin(const TrainStart& start);
 
   // Trains to the last step, then saves the model into output_dir with trainer_state.json; with
@@ -191,6 +194,8 @@ class Trainer {
   Result<ResumeState> open_verified(const std::string& checkpoint) const;
   Status resume(const std::string& checkpoint);
   Status load_states(const ResumeState& from, const std::string& checkpoint);
+  void note_continued(const std::vector<Difference>& differ);
+  Json run_facts() const;  // the fingerprint, and how the run was continued
   int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;
   // After step done_:
@@ -303,7 +308,9 @@ class Trainer {
   BestModel best_;
   Callbacks callbacks_;
   std::string continued_from_;  // the checkpoint, or ""
-  std::string memory_;          // folder of copies in memory; "": none are made
+  // Each time that the run was continued with other settings: {"step", "settings": [{"name", "then", "now"}]}.
+  Json continued_ = Json::array();
+  std::string memory_;  // folder of copies in memory; "": none are made
   std::vector<std::string> discard_;
   std::shared_ptr<RunLock> lock_;
   std::optional<Saving> saving_;

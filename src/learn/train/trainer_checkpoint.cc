@@ -1,4 +1,6 @@
 // The start of a run: new, or from a checkpoint.
+#include <filesystem>
+
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/objects/service.h"
@@ -189,6 +191,65 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
   return start;
 }
 
+// Whether one of these words is of the setting.
+static bool is_of(const Json& fingerprint, const std::string& name,
+                  std::initializer_list<const char*> words) {
+  const Json settings = fingerprint.value("settings", Json::object());
+  for (const char* word : words)
+    if (settings.value(word, Json::object()).contains(name)) return true;
+  return false;
+}
+// Whether a setting decides the weights of a run, more steps and other evaluations aside.
+static bool decides_weights(const Json& fingerprint, const std::string& name) {
+  return is_of(fingerprint, name,
+               {"source", "reading", "rows", "tokenizer", "order", "model", "update", "bits"});
+}
+
+// Whether the two names are of different folders of this machine.
+static bool are_other_folders(const Json& a, const Json& b) {
+  if (!a.is_string() || !b.is_string() || a == b) return false;
+  const std::string x = a.get<std::string>(), y = b.get<std::string>();
+  std::error_code unknown;
+  return is_folder(x) && is_folder(y) && !std::filesystem::equivalent(x, y, unknown);
+}
+
+// The first difference that makes the checkpoint one of another run: its rows, how they are read, or its model.
+static std::optional<Difference> other_run(const Json& then, const Json& now,
+                                           const std::vector<Difference>& all) {
+  for (const Difference& d : all)
+    if (d.name == "data" || is_of(now, d.name, {"source", "reading", "rows", "tokenizer", "model"}))
+      return d;
+  const char* name = "model_name_or_path";
+  const auto model_of = [&](const Json& fingerprint) {
+    return fingerprint.value("settings", Json::object())
+        .value("model", Json::object())
+        .value(name, Json());
+  };
+  if (are_other_folders(model_of(then), model_of(now)))
+    return Difference{name, model_of(then), model_of(now)};
+  return {};
+}
+
+// ": 0.01 then, 0.02 now"; "" if the values tell people nothing.
+static std::string after_colon(const Difference& d) {
+  const std::string values = d.values();
+  return values.empty() ? "" : ": " + values;
+}
+
+// Refuses to take a finished run for one with other settings. `continues`: it has checkpoints, so more steps may be
+// asked for.
+static Status check_same_run(const Json& ended, const Json& now, const std::string& folder,
+                             bool continues) {
+  if (!ended.is_object()) return Ok{};
+  for (const Difference& d : differences(ended, now, false))
+    if (!continues || decides_weights(now, d.name))
+      return Error(err::kOutputFolderTaken,
+                   fmt::format("a run with {} ended in '{}'{}", d.other(), folder, after_colon(d)))
+          .at("--output_dir " + folder)
+          .todo("name another folder, or start again with --overwrite_output_dir");
+  return Ok{};
+}
+
 Result<bool> Trainer::begin(const TrainStart& start) {
   discard_ = start.discard;
   lock_ = start.lock;
@@ -198,13 +259,15 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   if (!start.finished) return false;
   const int64_t total = task_.steps().total_steps();
   if (start.checkpoint.empty()) {
-    if (start.ended.is_object())
-      for (const Difference& d : differences(start.ended, task_.fingerprint(), false))
-        return Error(err::kOutputFolderTaken,
-                     fmt::format("a run with another '{}' ended in '{}': {} then, {} now", d.name,
-                                 s_.output_dir, d.then.dump(), d.now.dump()))
-            .at("--output_dir " + s_.output_dir)
-            .todo("name another folder, or start again with --overwrite_output_dir");
+    HONE_TRY(check_same_run(start.ended, task_.fingerprint(), s_.output_dir, false));
+  } else if (const int64_t ended =
+                 start.ended.is_object() ? start.ended.value("total_steps", int64_t{0}) : 0;
+             ended > total) {
+    return Error(err::kOutputFolderTaken,
+                 fmt::format("a run of {} steps ended in '{}', and {} are asked for", ended,
+                             s_.output_dir, total))
+        .at("--output_dir " + s_.output_dir)
+        .todo("name another folder, or start again with --overwrite_output_dir");
   } else if (done_ < total) {
     // Stopped early, or its last checkpoint is gone; else the command asks for more steps.
     bool whole = false;
@@ -214,6 +277,8 @@ Result<bool> Trainer::begin(const TrainStart& start) {
                 whole;
     if (!whole) return false;
   }
+  // A new record of the run would name settings that its weights never had.
+  HONE_TRY(check_same_run(start.ended, task_.fingerprint(), s_.output_dir, true));
   Json state = Json::object();
   if (Result<Json> read = read_json_file(s_.output_dir + "/" + kTrainerStateFile);
       read.ok() && read->is_object())
@@ -231,6 +296,22 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   for (const auto& c : callbacks_)
     c->on_ended_before(place(), state.value("log_history", Json::array()));
   return true;
+}
+
+// Keeps what a run's settings were before it was continued: one command alone does not make its weights.
+void Trainer::note_continued(const std::vector<Difference>& differ) {
+  Json changed = Json::array();
+  for (const Difference& d : differ)
+    if (is_of(task_.fingerprint(), d.name, {"length"}) ||
+        decides_weights(task_.fingerprint(), d.name))
+      changed.push_back({{"name", d.name}, {"then", d.then}, {"now", d.now}});
+  if (!changed.empty()) continued_.push_back({{"step", done_}, {"settings", changed}});
+}
+
+Json Trainer::run_facts() const {
+  Json run = task_.fingerprint();
+  if (!continued_.empty()) run["continued"] = continued_;
+  return run;
 }
 
 // The weights with those joined that the session has as one.
@@ -306,11 +387,21 @@ Status Trainer::resume(const std::string& checkpoint) {
     const Json listeners = from.trainer_state.value("stateful_callbacks", Json::object());
     for (const auto& c : callbacks_)
       if (listeners.contains(c->name())) c->restore(listeners[c->name()]);
-    for (const Difference& d : differences(state.at("run"), task_.fingerprint()))
-      log_warning(
-          "resume: '{}' was {} and is {} now: the bits will differ from those of an "
-          "uninterrupted run",
-          d.name, d.then.dump(), d.now.dump());
+    const Json& then = state.at("run");
+    const Json now = task_.fingerprint();
+    const std::vector<Difference> differ = differences(then, now);
+    if (const auto d = other_run(then, now, differ); d && s_.resume_from_checkpoint.empty())
+      return Error(err::kResumeMismatch, fmt::format("the checkpoint in '{}' is of a run with {}{}",
+                                                     s_.output_dir, d->other(), after_colon(*d)))
+          .at(checkpoint)
+          .todo(
+              fmt::format("name another --output_dir, start again with --overwrite_output_dir, or "
+                          "continue it all the same with --resume_from_checkpoint {}",
+                          checkpoint));
+    continued_ = then.value("continued", Json::array());
+    note_continued(differ);
+    for (const Difference& d : differ)
+      log_warning("resume: {}: the bits will differ from those of an uninterrupted run", d.text());
   } catch (const Json::exception& e) {
     return Error(err::kResumeMismatch,
                  fmt::format("the checkpoint's state cannot be read: {}", e.what()))

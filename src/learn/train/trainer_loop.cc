@@ -16,7 +16,7 @@ namespace hone {
 Status Trainer::take_folder() {
   if (!s_.ranks->leads()) return Ok{};
   if (!lock_) lock_ = std::make_shared<RunLock>(HONE_TRY(RunLock::take(s_.output_dir)));
-  HONE_TRY(mark_run(s_.output_dir, false, task_.fingerprint()));
+  HONE_TRY(mark_run(s_.output_dir, false, run_facts()));
   HONE_TRY(clean_leftovers(s_.output_dir));
   if (!discard_.empty())
     log_warning(

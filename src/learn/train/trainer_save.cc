@@ -75,7 +75,7 @@ Json Trainer::resume_state(bool extra, const BestModel& best) const {
                                   {"step", best.step},
                                   {"checkpoint_step", best.checkpoint_step}}
                            : Json()},
-      {"run", task_.fingerprint()}};
+      {"run", run_facts()}};
   if (skipped_ > 0) state["skipped_steps"] = skipped_;
   if (not_finite_in_row_ > 0) state["not_finite_in_row"] = not_finite_in_row_;
   if (rolled_back_.times > 0)
