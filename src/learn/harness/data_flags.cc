@@ -131,7 +131,8 @@ Result<LabelSources> find_label_sources(const LabelSourceRequest& r) {
   if (r.want_test) {
     if (out.test.empty())
       return Error(err::kDataMissing, "there is nothing to predict: there is no --test_file")
-          .todo("give --test_file, or leave --do_predict out");
+          .todo(r.want_train || r.want_validation ? "give --test_file, or leave --do_predict out"
+                                                  : "give the rows to predict by --test_file");
   }
   if ((r.want_train && out.train.empty()) ||
       (r.want_validation && out.validation.empty() && out.train.empty()))

@@ -11,6 +11,12 @@ std::string SampleSentence::text() const {
       place, time, weather);
 }
 
+std::string SampleSentence::prompt() const {
+  return fmt::format("The ferry to {} leaves at {}. When does it leave?", place, time);
+}
+
+std::string SampleSentence::answer() const { return fmt::format(" At {}.", time); }
+
 bool SampleSentence::is_good() const {
   return weather == "sun" || weather == "wind" || weather == "snow";
 }

@@ -12,6 +12,8 @@ namespace hone {
 struct SampleSentence {
   std::string place, time, weather;
   std::string text() const;
+  std::string prompt() const;  // a fact with a question; answer() follows from it
+  std::string answer() const;
   bool is_good() const;  // of the weather: half of them
 };
 SampleSentence sample_sentence(int i);

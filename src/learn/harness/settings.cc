@@ -2,6 +2,7 @@
 
 #include "base/settings/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/train/trainer.h"
 
 namespace hone {
 
@@ -9,6 +10,12 @@ TaskSettings::TaskSettings() : print([](std::string_view) {}) {}
 TaskSettings::TaskSettings(const TaskSettings&) = default;
 TaskSettings& TaskSettings::operator=(const TaskSettings&) = default;
 TaskSettings::~TaskSettings() = default;
+
+void TaskSettings::begin_from(const TrainStart& start) {
+  split = start.split;
+  continued_from = start.checkpoint;
+  has_ended = start.finished && start.checkpoint.empty();
+}
 
 void TaskSettings::bind(Schema& schema) {
   TrainSettings::bind(schema);

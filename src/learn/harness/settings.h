@@ -19,6 +19,7 @@ struct DataSettings {
 };
 
 class ExampleScores;
+struct TrainStart;
 
 struct TaskSettings : TrainSettings, DataSettings {
   TaskSettings();
@@ -34,10 +35,13 @@ struct TaskSettings : TrainSettings, DataSettings {
     return shuffles() ? RowOrder::shuffled(rows, order_seed()) : RowOrder::sequential(rows);
   }
 
+  // From the start of a run; the command calls it.
+  void begin_from(const TrainStart& start);
   // The split into micro-batches of the checkpoint that the run resumes; none: a new run, or the
-  // checkpoint has none. The command sets both.
+  // checkpoint has none.
   std::optional<Split> split;
   std::string continued_from;
+  bool has_ended = false;  // nothing is left to train: the weights are those of the output folder
   // Standard output, for tasks whose lines other programs read; the command sets it.
   std::function<void(std::string_view)> print;
   // Receives the rows of an evaluation; null: not needed. The command sets it.

@@ -123,6 +123,10 @@ struct Task {
       [](const std::vector<std::string>&) { return std::string(); };
 };
 
+// H2411: metric_for_best_model is nearly the name of a metric of the task. Other names are compared with the
+// first evaluation: it may give more than those of its rows.
+Status check_best_metric(const Task& task);
+
 // A read-only schema of all settings of the task with their values.
 Schema described(const Task& task, const std::string& command = "hone train");
 

@@ -298,7 +298,8 @@ class ClassificationEvaluation : public EvalMetrics {
   ClassPredictions* predictions_;
 };
 
-// predict_results_<task>.txt as run_glue writes it, and of mnli predict_results_mnli-mm.txt.
+// predict_results_<task>.txt as run_glue writes it, and of mnli predict_results_mnli-mm.txt; without task_name
+// predict_results.txt, as run_classification.
 Result<OrderedJson> predict_classification(
     const std::shared_ptr<const ClassificationLabels>& labels, TaskRun& run,
     const std::string& folder) {
@@ -313,12 +314,13 @@ Result<OrderedJson> predict_classification(
     std::string text = "index\tprediction\n";
     for (int64_t i = first; i < end; ++i)
       text += fmt::format("{}\t{}\n", i - first, predictions.texts[static_cast<size_t>(i)]);
-    const std::string file = fmt::format("{}/predict_results_{}.txt", folder, task);
+    const std::string file =
+        fmt::format("{}/predict_results{}.txt", folder, task.empty() ? "" : "_" + task);
     log_info("{:<11} {}", "predicted", file);
     return file_store().write(file, text);
   };
   const std::string& task = labels->s->task_name;
-  HONE_TRY(write(task.empty() ? "None" : task, 0, test));
+  HONE_TRY(write(task, 0, test));
   if (all > test) HONE_TRY(write(task + "-mm", test, all));
   return OrderedJson::object();
 }
@@ -329,6 +331,7 @@ Result<Examples> classification_examples(const std::shared_ptr<ClassificationSet
   ClassificationData data = HONE_TRY(read_classification(*s, model, source.pool));
   show_notes(data.notes);
   HONE_TRY(set_labels(model.config, data.map, s->task_name));
+  if (s->do_train) model.trained.columns = data.columns;
   name_padding(model);
   const auto labels = std::make_shared<ClassificationLabels>(ClassificationLabels{s, model.config});
   labels->matched = data.matched, labels->mismatched = data.mismatched;

@@ -40,6 +40,8 @@ class LabelScan {
     LabelReader reader = HONE_TRY(open_classification(s_, sources, name));
     const size_t label = reader.columns.label.value_or(0);
     tell_guess(name, reader.columns.guess);
+    if (!validation_ || sources.train.empty()) tell_text_guess(name, reader.columns.text_guess);
+    tell_lost_row(name, reader.columns.lost_row, files[0]);
     named_ = named_ || s_.glue() || !sources.labels.empty() || !reader.rows->label_names().empty();
     Row row;
     while (HONE_TRY(reader.rows->next(row))) {
@@ -69,6 +71,20 @@ class LabelScan {
     findings_.add(FindingLevel::kWarning, "guessed_label_column",
                   fmt::format("{}: {}", split, guess), "",
                   "name the column with `label_column_name`, or call it 'label'");
+  }
+
+  // An id that is read as the second text of a pair changes every row.
+  void tell_text_guess(const char* split, const std::string& guess) {
+    if (guess.empty()) return;
+    findings_.add(FindingLevel::kWarning, "guessed_text_columns",
+                  fmt::format("{}: {}", split, guess), "",
+                  "name the columns that hold the text with `text_column_names`");
+  }
+
+  void tell_lost_row(const char* split, const std::string& lost, const std::string& file) {
+    if (lost.empty()) return;
+    findings_.add(FindingLevel::kWarning, "header_is_a_row", fmt::format("{}: {}", split, lost),
+                  file + ":1", "if it is a row, name the columns of the file by `column_names`");
   }
 
   // The first training rows as they were read, with the labels of the file: also of rows whose labels

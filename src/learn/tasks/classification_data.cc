@@ -14,6 +14,11 @@
 namespace hone {
 namespace {
 
+constexpr const char* kColumns =
+    "columns";  // of the texts, in what a prepared split tells of itself
+constexpr const char* kNameColumns =
+    "if that line is a row, name the columns of the files by `column_names`";
+
 // The rows of a split, before the first; of a file that is split by dev_ids those of its part.
 Result<LabelReader> open_split(const LabelSources& sources, const std::vector<std::string>& paths,
                                const std::string& split, const RowOptions& options,
@@ -58,6 +63,7 @@ class ClassificationReader {
     columns_wanted_.text_columns = s.text_column_names;
     columns_wanted_.label_column = s.label_column_name;
     columns_wanted_.delimiter = s.text_column_delimiter;
+    if (!s.do_train) columns_wanted_.trained_columns = model.trained.columns;
     if (auto own = label_names_of_config(model.config.config, model.name); own.ok())
       columns_wanted_.known_labels = std::move(*own);
     options_.format = s.data_format;
@@ -69,7 +75,11 @@ class ClassificationReader {
     if (is_shard_folder(paths[0])) return read_shards(split, paths);
     columns_wanted_.label = !split.starts_with("test");
     options_.encoding = HONE_TRY(encoding_of(s_.encoding));
-    LabelReader reader = HONE_TRY(open_split(sources_, paths, split, options_, columns_wanted_));
+    Result<LabelReader> opened = open_split(sources_, paths, split, options_, columns_wanted_);
+    if (!opened.ok() && opened.error().is(err::kNoColumn) && !lost_row_.empty())
+      return Error(std::move(opened.error())).at(lost_row_).todo(kNameColumns);
+    LabelReader reader = HONE_TRY(std::move(opened));
+    if (lost_row_.empty()) lost_row_ = reader.columns.lost_row;
     for (const std::string& note : reader.columns.notes)
       notes.push_back(fmt::format("{}: {}", split, note));
     keep_columns(reader);
@@ -86,6 +96,8 @@ class ClassificationReader {
 
   // After read(): how the data set names the labels; empty when it does not.
   const std::vector<std::string>& names() const { return names_; }
+  // The columns of the texts; empty: of the GLUE task, or prepared.
+  const std::vector<std::string>& columns() const { return columns_wanted_.text_columns; }
   bool regression() const { return regression_; }  // prepared shards hold values
   int64_t max_length() const { return max_length_; }
 
@@ -95,6 +107,11 @@ class ClassificationReader {
     const ShardManifest made =
         HONE_TRY(checked_shards(paths, HONE_TRY(classification_shard_settings(s_, model_, false))));
     LabelledShards shards = HONE_TRY(open_labelled_shards(paths[0], made, split));
+    if (columns_wanted_.text_columns.empty())
+      for (const ShardSplit& of : made.splits)
+        for (const OrderedJson& name : value_at(of.about, kColumns))
+          if (of.name == split && name.is_string())
+            columns_wanted_.text_columns.push_back(name.get<std::string>());
     if (names_.empty()) names_ = std::move(shards.names);
     regression_ = regression_ || shards.regression;
     return std::move(shards.text);
@@ -121,6 +138,7 @@ class ClassificationReader {
   RowOptions options_;
   std::vector<std::string> names_;
   bool regression_ = false;
+  std::string lost_row_;  // of a split before
 };
 
 // Rows [begin, end) as they are, their labels not numbered yet.
@@ -298,6 +316,7 @@ Result<std::vector<RowSplit>> read_splits(const ClassificationSettings& s, const
     if (labelled) notes.push_back(fmt::format("{}: {}", name, label_balance(text.data, *map)));
     splits.push_back(
         labelled_split(name, std::move(text.data), text.counts, labelled ? &*map : nullptr));
+    splits.back().about[kColumns] = reader.columns();
     return Ok{};
   };
   if (texts.train) HONE_TRY(add("train", std::move(*texts.train), true));
@@ -351,6 +370,7 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
     out.notes.push_back(fmt::format("{}: {}", split, label_balance(text.data, out.map)));
     return std::move(text.data);
   };
+  out.columns = reader.columns();
   if (s.do_train) out.train = HONE_TRY(finish(std::move(*train), "train"));
   if (s.do_eval) {
     out.eval = HONE_TRY(finish(std::move(*eval), "validation"));
@@ -368,9 +388,13 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
     const std::string split = half ? "test_mismatched" : "test";
     LabelledText text =
         HONE_TRY(reader.read(split, half ? sources.test_mismatched : sources.test, out.notes));
-    text.data.keep_first(HONE_TRY(selected_rows(text.data.size(), s.max_predict_samples, 1)));
+    const int64_t all = text.data.size();
     out.notes.push_back(
-        fmt::format("{}: {}", split, describe(text.counts, text.data.size(), reader.max_length())));
+        fmt::format("{}: {}", split, describe(text.counts, all, reader.max_length())));
+    text.data.keep_first(HONE_TRY(selected_rows(all, s.max_predict_samples, 1)));
+    if (text.data.size() < all)
+      out.notes.push_back(
+          fmt::format("{}: the first {} of these are used", split, text.data.size()));
     (half ? out.test_mismatched : out.test) = text.data.size();
     out.eval->append(text.data, 0, text.data.size());
   }

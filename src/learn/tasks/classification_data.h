@@ -14,6 +14,7 @@ struct ClassificationData {
   // be predicted, which have no labels, in the same order.
   std::optional<LabelledRows> train, eval;  // classes, values or sets
   int64_t train_rows_labelled = 0;          // before any selection
+  std::vector<std::string> columns;         // of the texts; empty: of the GLUE task, or prepared
   int64_t matched = 0, mismatched = 0, test = 0, test_mismatched = 0;
   std::vector<std::string> notes;  // for the summary of the run, a sentence each
 };

@@ -425,15 +425,7 @@ Task task_dpo() {
     return std::vector<std::string>{"loss", "rewards/chosen", "rewards/rejected", "rewards/margins",
                                     "rewards/accuracies"};
   };
-  t.sample = SampleProject{
-      .model = tiny_decoder(),
-      .row = [](int i) -> OrderedJson {
-        const SampleSentence one = sample_sentence(i), other = sample_sentence(i + 1);
-        return {{"prompt", fmt::format("When does the ferry to {} leave?", one.place)},
-                {"chosen", fmt::format(" At {}.", one.time)},
-                {"rejected", fmt::format(" The weather is {}.", other.weather)}};
-      },
-      .flags = {{"max_length", 128}}};
+  t.sample = preference_sample();
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.settle = [s](const Schema&) { return check_losses(*s); };

@@ -303,10 +303,10 @@ Task task_kto() {
       .row = [](int i) -> OrderedJson {
         const SampleSentence one = sample_sentence(i);
         const bool wanted = i % 2 == 0;
-        return {{"prompt", fmt::format("When does the ferry to {} leave?", one.place)},
-                {"completion", wanted ? fmt::format(" At {}.", one.time)
-                                      : fmt::format(" The weather is {}.", one.weather)},
-                {"label", wanted}};
+        return {
+            {"prompt", one.prompt()},
+            {"completion", wanted ? one.answer() : fmt::format(" The weather is {}.", one.weather)},
+            {"label", wanted}};
       },
       .flags = {{"max_length", 128}}};
   t.settings = s;

@@ -449,4 +449,15 @@ Status collate_answers(const TokenRows& data, const RowLabels& labels, const Bat
 #define HONE_SETTINGS "learn/tasks/preference_settings.def"
 #include "base/settings/bind.inc"
 
+SampleProject preference_sample() {
+  return {.model = tiny_decoder(),
+          .row = [](int i) -> OrderedJson {
+            const SampleSentence one = sample_sentence(i), other = sample_sentence(i + 1);
+            return {{"prompt", one.prompt()},
+                    {"chosen", one.answer()},
+                    {"rejected", fmt::format(" The weather is {}.", other.weather)}};
+          },
+          .flags = {{"max_length", 128}}};
+}
+
 }  // namespace hone

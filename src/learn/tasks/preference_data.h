@@ -94,4 +94,7 @@ Status collate_answers(const TokenRows& data, const RowLabels& labels, const Bat
                        bool pairs, int64_t padding, Batch& to,
                        AnswerLabels learns = AnswerLabels::next_tokens);
 
+// Rows of a prompt, the answer that follows from it, and another one.
+SampleProject preference_sample();
+
 }  // namespace hone

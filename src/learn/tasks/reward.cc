@@ -176,15 +176,7 @@ Task task_reward() {
   t.summary = "reward models: a number for an answer, from pairs of a chosen and a rejected one";
   t.metric = "accuracy";
   t.metrics = [] { return std::vector<std::string>{"accuracy", "loss", "margin", "mean_reward"}; };
-  t.sample = SampleProject{
-      .model = tiny_decoder(),
-      .row = [](int i) -> OrderedJson {
-        const SampleSentence one = sample_sentence(i), other = sample_sentence(i + 1);
-        return {{"prompt", fmt::format("When does the ferry to {} leave?", one.place)},
-                {"chosen", fmt::format(" At {}.", one.time)},
-                {"rejected", fmt::format(" The weather is {}.", other.weather)}};
-      },
-      .flags = {{"max_length", 128}}};
+  t.sample = preference_sample();
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s](ModelConfig& config) -> Status {

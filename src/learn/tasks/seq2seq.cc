@@ -86,8 +86,9 @@ Result<Examples> seq2seq_examples(const Seq2Seq& q, Pretrained& model,
   model.tokenizer = tokenizers.sources;
   const auto texts = HONE_TRY(GeneratedTexts::make(q, model, tokenizers.targets));
 
-  Seq2SeqData data = HONE_TRY(read_seq2seq(q, model.config, tokenizers, source.pool));
+  Seq2SeqData data = HONE_TRY(read_seq2seq(q, model, tokenizers, source.pool));
   show_notes(data.notes);
+  if (s->do_train) model.trained.columns = data.columns;
   if (const std::string text = prefix_warning(q, model.config, data.first_source); !text.empty())
     log_warning("{}", text);
   Examples x;
@@ -127,8 +128,7 @@ RowsReport check_own_rows(const Seq2Seq& q, const CheckRequest& request, Finding
   RowsReport report;
   const auto read = [&]() -> Status {
     const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(q, request.model));
-    const Seq2SeqData data =
-        HONE_TRY(read_seq2seq(q, request.model.config, tokenizers, request.pool));
+    const Seq2SeqData data = HONE_TRY(read_seq2seq(q, request.model, tokenizers, request.pool));
     request.notes = data.notes;
     for (const auto& [rows, to] :
          {std::pair(&data.train, &report.train), {&data.eval, &report.eval}}) {

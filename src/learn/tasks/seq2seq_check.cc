@@ -264,7 +264,7 @@ RowsReport check_pairs(const Seq2Seq& q, const CheckRequest& request, Findings& 
   const bool read = findings.passed(scan.split("train", *sources, report.train)) &&
                     findings.passed(scan.split("validation", *sources, report.eval));
   if (read) scan.tell_copies(report);
-  const Result<Seq2SeqData> data = read_seq2seq(q, model.config, *tokenizers, request.pool);
+  const Result<Seq2SeqData> data = read_seq2seq(q, model, *tokenizers, request.pool);
   if (!data.ok()) {
     // The first reading reported it already.
     if (read) findings.add(data.error());

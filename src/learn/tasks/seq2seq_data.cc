@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/json.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
@@ -54,11 +55,24 @@ class Seq2SeqReader {
     options_.source = encode_side_with(tokenizers.sources, pool, max_source_);
   }
 
+  void use_trained(std::vector<std::string> columns) {
+    columns_wanted_.trained_columns = std::move(columns);
+  }
+  // After read(): source and target; empty: unknown, or those of languages.
+  std::vector<std::string> columns() const {
+    if (columns_wanted_.source_column.empty() || columns_wanted_.target_column.empty()) return {};
+    return {columns_wanted_.source_column, columns_wanted_.target_column};
+  }
+
   // At most `limit` rows of the files; < 0: all.
   Result<PairRows> read(const std::string& split, int64_t limit, std::vector<std::string>& notes) {
     if (const auto& files = files_of(sources_, split); is_shard_folder(files[0])) {
       const OrderedJson wanted = seq2seq_shard_settings(q_, config_, tokenizers_, false);
       const ShardManifest made = HONE_TRY(checked_shards(files, wanted));
+      for (auto [name, column] :
+           {std::pair(&columns_wanted_.source_name, &columns_wanted_.source_column),
+            {&columns_wanted_.target_name, &columns_wanted_.target_column}})
+        if (column->empty()) *column = text_at(made.settings, name->c_str());
       PairRows rows = HONE_TRY(open_pair_shards(files[0], made, split, split == "train"));
       if (limit >= 0) rows.keep_first(limit);
       notes.push_back(fmt::format("{}: {}", split,
@@ -207,15 +221,17 @@ int64_t target_limit(const Seq2Seq& q, const ModelConfig& config, const std::str
   return std::min(q.settings->target_length(split == "train"), config.max_positions);
 }
 
-Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
+Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const Pretrained& model,
                                  const PairTokenizers& tokenizers, ThreadPool& pool) {
   const Seq2SeqSettings& s = *q.settings;
   const LabelSources sources = HONE_TRY(seq2seq_sources(q));
   Seq2SeqData out;
   out.notes = sources.notes;
-  Seq2SeqReader reader(q, sources, config, tokenizers, pool);
+  Seq2SeqReader reader(q, sources, model.config, tokenizers, pool);
+  if (!s.do_train) reader.use_trained(model.trained.columns);
   auto [train, eval] =
       HONE_TRY(read_splits(s, sources, reader, s.max_train_samples, s.max_eval_samples, out.notes));
+  out.columns = reader.columns();
   if (train) out.first_source = train->first_source;
   const auto keep = [&](PairRows& rows, const std::string& split, int64_t most,
                         double share) -> Status {

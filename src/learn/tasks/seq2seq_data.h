@@ -8,15 +8,16 @@ namespace hone {
 struct Seq2SeqData {
   std::optional<PairRows> train, eval;  // eval: rows of validation, then those to predict
   int64_t eval_rows = 0, test_rows = 0;
-  bool test_has_targets = true;    // false: those of the rows to predict are empty
-  std::string first_source;        // as in the files, without --source_prefix
-  std::vector<std::string> notes;  // for the summary of the run
+  bool test_has_targets = true;           // false: those of the rows to predict are empty
+  std::string first_source;               // as in the files, without --source_prefix
+  std::vector<std::string> columns = {};  // source and target, of files with columns
+  std::vector<std::string> notes;         // for the summary of the run
 };
 
 // Errors: those of data_flags.h and pair_rows.h, H2115 when nothing is left to validate or to
 // train on, H2402 when rows to predict have no targets and no texts are generated, H2113 without a
 // pair, H2124 for translations that are not pairs.
-Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
+Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const Pretrained& model,
                                  const PairTokenizers& tokenizers, ThreadPool& pool);
 
 // The files that the settings mean.

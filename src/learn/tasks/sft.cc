@@ -197,14 +197,13 @@ Task task_sft() {
   Task t;
   t.name = "sft";
   t.summary = "instruction tuning on chats, or on prompts with completions";
-  t.sample =
-      SampleProject{.model = tiny_decoder(),
-                    .row = [](int i) -> OrderedJson {
-                      const SampleSentence s = sample_sentence(i);
-                      return {{"prompt", fmt::format("When does the ferry to {} leave?", s.place)},
-                              {"completion", fmt::format(" At {}.", s.time)}};
-                    },
-                    .flags = {{"max_length", 128}}};
+  t.sample = SampleProject{.model = tiny_decoder(),
+                           .row = [](int i) -> OrderedJson {
+                             const SampleSentence s = sample_sentence(i);
+                             return {{"prompt", s.prompt()}, {"completion", s.answer()}};
+                           },
+                           .keys = {{"epochs", 60}},
+                           .flags = {{"learning_rate", 0.01}, {"max_length", 128}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s](ModelConfig& config) -> Status {

@@ -161,7 +161,7 @@ Result<StepSums> TaskRun::compute_step(int64_t step, const StepUpdate& update) {
 Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics,
                                        const char* title) {
   HONE_TRY(feed_->begin_evaluation(begin, end));
-  Progress bar(title, feed_->evaluation_rows());
+  Progress bar(title ? title : rows_title_, feed_->evaluation_rows());
   const HostWork work(ranks().control(), "evaluation", feed_->evaluation_rows());
   const auto loss_text = [&] {  // rows to predict have no loss
     const double loss = metrics.loss();
@@ -295,7 +295,10 @@ Result<OrderedJson> TaskRun::evaluate() {
 
 Result<OrderedJson> TaskRun::predict(const std::string& folder) {
   HONE_BUG_IF(!examples_.predict, "a task without rows to predict was let through");
-  return examples_.predict(*this, folder);
+  rows_title_ = "predicting";
+  Result<OrderedJson> metrics = examples_.predict(*this, folder);
+  rows_title_ = "evaluating";
+  return metrics;
 }
 
 std::unique_ptr<TrainCallback> TaskRun::callback() {

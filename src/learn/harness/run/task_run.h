@@ -69,7 +69,7 @@ class TaskRun final : public TrainTask {
   // For the task's functions: evaluates the rows [begin, end) and adds them to the metrics. Returns
   // their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
   Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics,
-                                const char* title = "evaluating");
+                                const char* title = nullptr);
   // The same for these rows of the evaluation, in this order, without progress in the log.
   Result<int64_t> evaluate_rows(std::vector<int64_t> rows, EvalMetrics& metrics);
   // The rows of a step of rows in memory, in their order, and those that this rank computes. For data that are made
@@ -104,6 +104,7 @@ class TaskRun final : public TrainTask {
 
   explicit TaskRun(const Task& task) : task_(task), s_(*task.settings) {}
   Status start(Pretrained model, bool from_scratch);
+  Status check_head() const;  // H2281
   Status compile(bool from_scratch);
   // Memory of streams, and of rows above the runtime's budget.
   int64_t data_bytes() const;
@@ -182,6 +183,7 @@ class TaskRun final : public TrainTask {
 
   const Task& task_;
   const TaskSettings& s_;
+  const char* rows_title_ = "evaluating";  // of the progress of evaluate_rows
   Pretrained model_;
   std::unique_ptr<Backend> backend_;
   std::optional<MachineSpeeds> speeds_;

@@ -67,6 +67,15 @@ Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained mode
   return run;
 }
 
+// A model that was never trained on the task cannot be evaluated; its labels say nothing of the rows.
+Status TaskRun::check_head() const {
+  if (s_.do_train || !model_.weights) return Ok{};
+  const std::string flag = fmt::format("--{} {}", task_.is_preset ? "preset" : "task", task_.name);
+  if (std::optional<Error> e = missing_head(*model_.weights, model_.config, flag))
+    return std::move(*e);
+  return Ok{};
+}
+
 Status TaskRun::start(Pretrained model, bool from_scratch) {
   HONE_TRY(set_mesh(s_));
   model_ = std::move(model);
@@ -95,6 +104,9 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
     log_warning("--{} {} is more than the model's {} positions: {} is used", limit.flag,
                 limit.given, config.max_positions, limit.tokens);
   set_memory_ceiling(reading_ceiling(s_));
+  HONE_TRY(check_head());
+  // Columns that another task read say nothing of these rows.
+  if (model_.trained.task != task_.name) model_.trained.columns.clear();
   {
     const HostWork work(ranks().control(), "reading the rows");
     examples_ = HONE_TRY(task_.examples(model_, {backend_->device().pool()}));
@@ -349,7 +361,9 @@ Status TaskRun::fill_weights(bool from_scratch) {
   // A body that was trained alone, or with another head, gets a new head to train.
   NewHead head{static_cast<uint64_t>(s_.seed), made_->form.replaces_head};
   HONE_TRY(load_weights(*session_, model_, nullptr, s_.do_train ? &head : nullptr));
-  if (const std::string text = new_weights_text(model_, head); !text.empty())
+  // The checkpoint that the run continues from has these weights.
+  const bool begins = s_.continued_from.empty() && !s_.has_ended;
+  if (const std::string text = new_weights_text(model_, head); begins && !text.empty())
     log_warning("{}", text);
   if (const auto more = unused_layers(*model_.weights, model_.config); !more.empty())
     log_warning(
