@@ -5,6 +5,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "base/core/url.h"
 #include "base/store/store.h"
 #include "learn/data/shards/shard_names.h"
 
@@ -36,6 +37,23 @@ std::string name_in_cache(const std::string& path, const std::string& kind) {
     return name;
   }
   return "";
+}
+
+// A path of a manifest in `place`: relative to the folder where the shards were made, which is this one or one above them.
+std::string found_from(const std::string& place, const std::string& file) {
+  if (file.starts_with('/') || is_url(file) || path_exists(file) || !place.starts_with('/'))
+    return file;
+  for (std::string at = place; !at.empty() && at != ".";) {
+    at = at.substr(0, at.rfind('/'));
+    if (path_exists(at + "/" + file)) return at + "/" + file;
+  }
+  return file;
+}
+
+OrderedJson sources_of(const std::string& place) {
+  const OrderedJson shards = read_members(place + "/" + kShardManifest);
+  const OrderedJson& sources = value_at(shards, "sources");
+  return sources.is_array() ? sources : OrderedJson::array();
 }
 
 // `place` is FOLDER/data or a file in it, or anything else.
@@ -71,16 +89,26 @@ std::string model_name_of(const std::string& given) {
 
 std::string data_name_of(const std::string& given) {
   const std::string place = without_end_slash(given);
-  const OrderedJson shards = read_members(place + "/" + kShardManifest);
-  const auto sources = shards.find("sources");
-  if (sources == shards.end() || !sources->is_array()) return named_data(place);
+  const OrderedJson sources = sources_of(place);
+  if (sources.empty()) return named_data(place);
   std::vector<std::string> names;
-  for (const OrderedJson& source : *sources)
-    if (const std::string file = text_at(source, "file"); !file.empty())
-      if (const std::string name = named_data(file);
-          std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(name);
+  for (const OrderedJson& source : sources)
+    if (const std::string file = text_at(source, "file"); !file.empty()) {
+      const std::string found = found_from(place, file), known = named_data(found);
+      const std::string& name = known == found ? file : known;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
   return names.empty() ? place : join(names, " ");
+}
+
+std::string source_hashes(const std::string& given) {
+  std::string lines;
+  for (const OrderedJson& source : sources_of(without_end_slash(given))) {
+    const std::string hash = text_at(source, "sha256");
+    if (hash.empty()) return "";
+    lines += text_at(source, "split") + "\t" + hash + "\n";
+  }
+  return lines;
 }
 
 std::string with_pulled_files(const std::string& given, std::string text) {

@@ -24,8 +24,10 @@ Status write_origin(const std::string& folder, const PulledNames& origin);
 // The name of a model at a path or URL; the path or URL itself if it has no other name.
 std::string model_name_of(const std::string& place);
 // The name of data: a file, a folder of files, or a folder of token shards, which names the files that
-// it was made from.
+// it was made from. Their paths may be relative to a folder above `place`, where they were prepared.
 std::string data_name_of(const std::string& place);
+// Split and SHA-256 of the files that a folder of token shards was made from, one a line; "" for other data.
+std::string source_hashes(const std::string& place);
 // `text` with the files below `data`, which is FOLDER/data, under the names that they have where hone
 // pull copied them from, if they are still there: for a reader who corrects them.
 std::string with_pulled_files(const std::string& data, std::string text);

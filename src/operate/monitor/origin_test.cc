@@ -48,6 +48,18 @@ TEST(Origin, NamesTheFilesThatShardsWereMadeFrom) {
                                R"(/data/b.jsonl"}, {"split": "train", "file": "rows.csv"}]})";
   ASSERT_TRUE(files.write(shards + "/hone_shards.json", manifest).ok());
   EXPECT_EQ(data_name_of(shards), "news rows.csv");
+  EXPECT_EQ(source_hashes(shards), "") << "an old manifest";
+  // Paths are relative to the folder where the shards were made, wherever their reader is.
+  ASSERT_TRUE(files
+                  .write(shards + "/hone_shards.json",
+                         R"({"sources": [{"split": "train", "file": "download/data/a.jsonl",
+                             "sha256": "00"}, {"split": "test", "file": "b.csv", "sha256": "01"}]})")
+                  .ok());
+  EXPECT_EQ(data_name_of(shards), "download/data/a.jsonl b.csv") << "there is no such file";
+  ASSERT_TRUE(files.make_dirs(pulled + "/data").ok());
+  ASSERT_TRUE(files.write(pulled + "/data/a.jsonl", "{}").ok());
+  EXPECT_EQ(data_name_of(shards), "news b.csv");
+  EXPECT_EQ(source_hashes(shards + "/"), "train\t00\ntest\t01\n");
   ASSERT_TRUE(files.write(shards + "/hone_shards.json", "{").ok());
   EXPECT_EQ(data_name_of(shards), shards) << "a damaged file names nothing";
 }

@@ -155,16 +155,20 @@ Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& f
   return logs;
 }
 
+void remove_copies(std::vector<RunRow>& rows) {
+  std::map<std::string, std::string> log_of;  // by id; attempts that share one are in one log
+  std::erase_if(rows, [&](const RunRow& row) {
+    const std::string id = text_at(row.run, "id");
+    return !id.empty() && log_of.emplace(id, row.log).first->second != row.log;
+  });
+}
+
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
   std::vector<RunRow> rows;
-  std::map<std::string, std::string> log_of;  // by id; attempts that share one are in one log
   for (const std::string& log : HONE_TRY(find_run_logs(folders)))
-    for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log)) {
-      const std::string id = text_at(row.run, "id");
-      // A pipeline copies the folder of a step that it reuses.
-      if (id.empty() || log_of.emplace(id, log).first->second == log)
-        rows.push_back(std::move(row));
-    }
+    for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log))
+      rows.push_back(std::move(row));
+  remove_copies(rows);
   std::stable_sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
     return number_at(a.run, "begun_s") < number_at(b.run, "begun_s");
   });
@@ -223,7 +227,7 @@ std::vector<Column> run_columns() {
           {.name = "model", .kind = C::kName, .priority = 1},
           {.name = "status", .kind = C::kWord},
           {.name = "attempts", .kind = C::kNumber, .priority = 3},
-          {.name = "reason", .kind = C::kSentence, .priority = 2},
+          {.name = "reason", .kind = C::kSentence},
           {.name = "step", .kind = C::kNumber, .priority = 4},
           {.name = "task", .kind = C::kWord, .priority = 5},
           {.name = "batch size", .kind = C::kNumber, .priority = 6},
@@ -246,9 +250,11 @@ std::vector<std::string> run_cells(const RunRow& row, double now_s) {
                gpu_memory = number_at(machine, "gpu_memory_bytes") * number_at(machine, "gpus"),
                gpu_peak = number_at(usage, "gpu_memory_peak_bytes");
   const std::string type = text_at(machine, "type");
-  const double loss =
-      number_at(object_at(row.end, "results"), "train_loss", number_at(row.metrics, "loss"));
-  const double rate = number_at(row.end, "examples_per_second"),
+  const OrderedJson results = object_at(row.end, "results");
+  const double loss = number_at(results, "train_loss", number_at(row.metrics, "loss"));
+  // The speed of the whole training, with saves and evaluations, where the run ended well.
+  const double rate = number_at(results, "train_samples_per_second",
+                                number_at(row.end, "examples_per_second")),
                seconds = number_at(row.end, "seconds"),
                lr = number_at(object_at(row.run, "settings"), "learning_rate");
   const std::string code = text_at(row.end, "code");

@@ -43,7 +43,9 @@ Status tag_run(const RunRow& row, const std::vector<std::string>& tags);
 inline constexpr int kSearchedLevels = 4;
 // Finds the logs in these folders and below them; URLs too. Errors: those of the store.
 Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders);
-// All runs of these logs. Errors: those of the store.
+// Removes the rows of an id that is in an earlier log: a pipeline copies the folder of a step that it reuses.
+void remove_copies(std::vector<RunRow>& rows);
+// All runs of these logs, without copies, the oldest first. Errors: those of the store.
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);
 // One row for all attempts of a run: the same command typed again for a folder whose run did not
 // finish. The row is that of the last one, with the metrics and the number of all.

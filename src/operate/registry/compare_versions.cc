@@ -1,5 +1,9 @@
 #include "operate/registry/compare_versions.h"
 
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "operate/registry/decide.h"
+#include "operate/registry/evaluation.h"
 #include "operate/registry/registry_json.h"
 
 namespace hone {
@@ -39,7 +43,64 @@ Status compare_settings(Registry& registry, VersionDifference& d) {
   return Ok{};
 }
 
+// "12 rows of a.csv"
+std::string evaluated_text(const RegisteredRun& run, const OrderedJson& metrics) {
+  const bool has_own = !value_at(run.params, "validation_file").empty();
+  std::vector<std::string> names;
+  for (const OrderedJson& file : value_at(run.record, has_own ? "evaluated" : "data"))
+    names.push_back(text_at(file, "name"));
+  const OrderedJson& samples = value_at(metrics, "eval_samples");
+  return fmt::format("{} of {}", samples.is_number() ? dump_json(samples) + " rows" : "rows",
+                     names.empty() ? "files without a record" : join(names, " "));
+}
+
+// Rows of evaluations that were kept say it surely, else the settings of the runs.
+Status compare_evaluated(Registry& registry, VersionDifference& d) {
+  if (!d.a.evaluation.empty() && !d.b.evaluation.empty()) {
+    const auto x = read_evaluation(d.a.evaluation), y = read_evaluation(d.b.evaluation);
+    if (x.ok() && y.ok()) {
+      d.rows = differing_rows(*x, *y);
+      return Ok{};
+    }
+  }
+  if (d.a.run_id.empty() || d.b.run_id.empty()) return Ok{};
+  const RegisteredRun x = HONE_TRY(registry.run(d.a.run_id)),
+                      y = HONE_TRY(registry.run(d.b.run_id));
+  if (evaluated_by(x, d.a.metrics) != evaluated_by(y, d.b.metrics))
+    d.rows =
+        fmt::format("{} and {}", evaluated_text(x, d.a.metrics), evaluated_text(y, d.b.metrics));
+  return Ok{};
+}
+
 }  // namespace
+
+OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics,
+                         const std::function<OrderedJson(bool has_own)>& names) {
+  const bool has_own = !value_at(settings, "validation_file").empty();
+  OrderedJson by = {{"samples", value_at(metrics, "eval_samples")},
+                    {"most", value_at(settings, "max_eval_samples")},
+                    {"files", names(has_own)}};
+  if (!has_own) by["share"] = value_at(settings, "validation_split_percentage");
+  return by;
+}
+
+OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics) {
+  return evaluated_by(run.params, metrics, [&](bool has_own) {
+    OrderedJson hashes = OrderedJson::array();
+    for (const OrderedJson& file : value_at(run.record, has_own ? "evaluated" : "data"))
+      hashes.push_back(text_at(file, "hash"));
+    return hashes;
+  });
+}
+
+OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run) {
+  if (version.evaluation.empty()) return evaluated_by(run, version.metrics);
+  const Result<std::string> text = file_store().read(version.evaluation + "/" + kEvaluationRunFile);
+  if (!text.ok()) return evaluated_by(run, version.metrics);
+  const Result<OrderedJson> told = parse_ordered_json(*text, kEvaluationRunFile);
+  if (!told.ok()) return evaluated_by(run, version.metrics);
+  return {{"data", value_at(*told, "data")}, {"examples", value_at(*told, "examples")}};
+}
 
 Result<VersionDifference> compare_versions(Registry& registry, const ModelVersion& a,
                                            const ModelVersion& b) {
@@ -48,6 +109,7 @@ Result<VersionDifference> compare_versions(Registry& registry, const ModelVersio
   d.b = b;
   compare_metrics(d);
   HONE_TRY(compare_settings(registry, d));
+  HONE_TRY(compare_evaluated(registry, d));
   return d;
 }
 
@@ -57,6 +119,7 @@ OrderedJson VersionDifference::json() const {
           {"same_files", a.hash == b.hash},
           {"same_data", a.data_hash == b.data_hash && !a.data_hash.empty()},
           {"metrics", metrics},
+          {"differing_rows", rows},
           {"settings", settings}};
 }
 

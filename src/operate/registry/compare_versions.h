@@ -1,6 +1,7 @@
-// Two versions of models side by side: files, data, metrics and the settings of their runs.
+// Two versions of models side by side: files, data, metrics, evaluated rows and the settings of their runs.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "operate/registry/registry.h"
@@ -11,9 +12,19 @@ struct VersionDifference {
   ModelVersion a, b;
   OrderedJson metrics = OrderedJson::object();   // [a's, b's, b's - a's]; null where one is missing
   OrderedJson settings = OrderedJson::object();  // [a's, b's] of those that differ
+  // Why the metrics are not of the same rows: "12 rows of a.csv and 87 rows of b.csv"; "": no difference is known.
+  std::string rows;
 
   OrderedJson json() const;
 };
+
+// The facts that decide the rows that a run evaluated: its files, by name or hash, and how many of their rows were taken.
+// `has_own`: not a part of those of training.
+OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics,
+                         const std::function<OrderedJson(bool has_own)>& names);
+// These facts of a registered run, and of a version: of its evaluation, if the record of that is there.
+OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics);
+OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run);
 
 // Errors: those of the registry.
 Result<VersionDifference> compare_versions(Registry& registry, const ModelVersion& a,

@@ -8,6 +8,7 @@
 
 #include "learn/metrics/bootstrap.h"
 #include "operate/registry/errors.h"
+#include "operate/registry/metric_interval.h"
 #include "operate/registry/row_scores.h"
 
 namespace hone {
@@ -33,7 +34,10 @@ RowPointers in_order_of(const Evaluation& version, const Evaluation& against) {
 // Fewer rows are never certain: the interval of one row has no width.
 constexpr int64_t kLeastSliceRows = 10;
 
-std::string number(double x) { return fmt::format("{:.6g}", x); }
+constexpr int kDigits = 6;  // of the numbers of a reason
+std::string number(double x) {
+  return fmt::format("{:.{}g}", x == 0 ? 0.0 : x, kDigits);
+}  // no "-0"
 
 // Each value of a column, with the rows that have it.
 std::map<std::string, std::vector<size_t>> groups_of(const RowPointers& rows,
@@ -68,8 +72,8 @@ Result<SliceVerdict> judge_slices(const RowPointers& version, const RowPointers&
       out.evidence[column][value] = c.json();
       if (!policy.max_slice_loss || out.verdict == "refuse") continue;
       const std::string where =
-          fmt::format("where {} is '{}', {} loses {} (interval {} to {}, {} rows)", column, value,
-                      policy.metric, number(-c.gain), number(-c.high), number(-c.low), c.rows);
+          fmt::format("where {} is '{}', {} loses {} ({})", column, value, policy.metric,
+                      number(-c.gain), interval_text(-c.high, -c.low, c.rows, kDigits));
       if (-c.high > *policy.max_slice_loss && c.rows >= kLeastSliceRows) {
         out.verdict = "refuse";
         out.reason = where;
@@ -203,8 +207,9 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
     if (d.evidence.contains("caution")) d.reason += "; " + in.caution;
     return d;
   };
-  if (in.against != nullptr && in.against->number == in.version.number)
-    return end("promote", fmt::format("{} is {} already", in.version.reference(), in.alias));
+  const bool is_it = in.against != nullptr && in.against->number == in.version.number;
+  const std::string already = fmt::format("{} is {} already", in.version.reference(), in.alias);
+  if (is_it && !policy.floor) return end("promote", already);
   if (in.parity) {
     d.evidence["parity"] = in.parity->evidence;
     if (!in.parity->passed) return end("refuse", "parity: " + in.parity->reason);
@@ -220,6 +225,7 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
         return end("refuse", fmt::format("{} is {}, the floor is {}", policy.metric, number(*value),
                                          number(floor)));
     }
+    if (is_it) return end("promote", already);
     if (in.against == nullptr)
       return end("promote",
                  fmt::format("no version is {} yet, and {}", in.alias,
@@ -236,10 +242,9 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
   if (!in.caution.empty()) d.evidence["caution"] = in.caution;
   const SliceVerdict slices = HONE_TRY(judge_slices(mine, other, policy));
   if (!policy.slices.empty()) d.evidence["slices"] = slices.evidence;
-  const std::string text =
-      fmt::format("{} {} against {} of {}: gain {} (interval {} to {}, {} rows)", policy.metric,
-                  number(c.version), number(c.against), in.against->reference(), number(c.gain),
-                  number(c.low), number(c.high), c.rows);
+  const std::string text = fmt::format(
+      "{} {} against {} of {}: gain {} ({})", policy.metric, number(c.version), number(c.against),
+      in.against->reference(), number(c.gain), interval_text(c.low, c.high, c.rows, kDigits));
   const std::string wanted = fmt::format("{} is wanted", number(policy.minimum_gain));
   if (!(c.high > policy.minimum_gain))
     return end("refuse", fmt::format("{}; more than {}", text, wanted));

@@ -50,8 +50,8 @@ struct DecisionInput {
   // Ends the reason of a comparison: why it may favour one of the two.
   std::string caution = {};
 };
-// Returns verdict, reason and evidence without recording them. Without a version of the alias: promote
-// if the floor is met and parity holds. With one: promote if the whole interval of the gain is
+// Returns verdict, reason and evidence without recording them. Without a version of the alias, or
+// for that version itself: promote if the floor is met and parity holds. With one: promote if the whole interval of the gain is
 // above minimum_gain and no slice loses more than allowed; refuse if the whole interval is at or
 // below it, or a slice of ten rows or more certainly loses more; else hold. H3144.
 Result<Decision> decide(const DecisionInput& input, const DecisionPolicy& policy);

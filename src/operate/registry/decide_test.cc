@@ -246,8 +246,12 @@ TEST_F(DecideTest, ComputesMetricsOfAnyRows) {
   EXPECT_NEAR(value("bleu", {1, 0, 0}), 100, 1e-9);
   EXPECT_LT(value("bleu", {1, 1, 1}), 80);
   EXPECT_NEAR(value("chrf", {1, 0, 0}), 100, 1e-9);
-  EXPECT_THAT(row_scores(rows, "rouge7").error().text(),
-              AllOf(HasSubstr("H3144"), HasSubstr("rouge1")));
+  EXPECT_THAT(
+      row_scores(rows, "rouge7").error().text(),
+      AllOf(HasSubstr("H3144"), HasSubstr("did you mean 'rouge1'? the rows give rouge1, loss")));
+  // Numbers that metrics are made of compare nothing by themselves.
+  for (const char* part : {"tokens", "correct", "nll"})
+    EXPECT_TRUE(row_scores(rows, part).error().is(err::kNoScore)) << part;
 }
 
 TEST_F(DecideTest, ChecksParity) {
@@ -287,7 +291,13 @@ TEST_F(DecideTest, ChecksParity) {
 TEST_F(DecideTest, RefusesPolicies) {
   EXPECT_THAT(refusal("[1]"), HasSubstr("H3143"));
   EXPECT_THAT(refusal("{"), HasSubstr("policy.json:1"));
-  EXPECT_THAT(refusal("{}"), HasSubstr("the name of a metric"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("the policy has no 'metric'"));
+  EXPECT_THAT(refusal(R"({"metric": ""})"), HasSubstr("the name of a metric"));
+  EXPECT_THAT(refusal(R"({"metrik": "f1"})"), HasSubstr("did you mean 'metric'?"));
+  EXPECT_EQ(refusal("{metric: 1}"),
+            "H3143  the policy is not JSON: a key in double quotes should be here\n"
+            "  at   policy.json:1:2\n"
+            "  do   write one like {\"metric\": \"rouge1\", \"floor\": 20}");
   EXPECT_THAT(refusal(R"({"metric": "loss", "flor": 2})"), HasSubstr("did you mean 'floor'?"));
   EXPECT_THAT(refusal(R"({"metric": "loss", "floor": "2"})"),
               HasSubstr("'floor' of the policy is \"2\""));

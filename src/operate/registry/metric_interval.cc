@@ -12,6 +12,11 @@ OrderedJson MetricInterval::json() const {
           {"high", high},     {"rows", rows},   {"confidence", confidence}};
 }
 
+std::string interval_text(double low, double high, int64_t rows, int digits) {
+  if (low == high) return rows == 1 ? "one row" : fmt::format("the same in all {} rows", rows);
+  return fmt::format("interval {:.{}g} to {:.{}g}, {} rows", low, digits, high, digits, rows);
+}
+
 Result<MetricInterval> metric_interval(const Evaluation& evaluation, const std::string& metric,
                                        const BootstrapOptions& options) {
   std::vector<const EvaluatedRow*> rows;

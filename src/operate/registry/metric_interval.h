@@ -14,6 +14,10 @@ struct MetricInterval {
   OrderedJson json() const;
 };
 
+// "interval 0.1 to 0.4, 87 rows", with `digits` significant digits; without a spread, as of one row or of rows that
+// are all alike, "the same in all 87 rows": such an interval has no width, and is not to be read as certainty.
+std::string interval_text(double low, double high, int64_t rows, int digits);
+
 // Over the rows of the evaluation, drawn with replacement. Errors: H3144 the rows do not have the
 // metric.
 Result<MetricInterval> metric_interval(const Evaluation& evaluation, const std::string& metric,

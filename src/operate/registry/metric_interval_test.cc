@@ -29,6 +29,12 @@ TEST(MetricInterval, HoldsTheValueAndShrinksWithRows) {
   EXPECT_FALSE(metric_interval(three_of_four(4), "rouge1").ok());
 }
 
+TEST(MetricInterval, WithoutASpreadIsNoInterval) {
+  EXPECT_EQ(interval_text(0.1, 0.4, 87, 4), "interval 0.1 to 0.4, 87 rows");
+  EXPECT_EQ(interval_text(0, 0, 8, 4), "the same in all 8 rows");
+  EXPECT_EQ(interval_text(1, 1, 1, 4), "one row");
+}
+
 // The correlation of the drawn rows, and their average precision.
 TEST(MetricInterval, NumbersAreComparedWithTheWantedOnes) {
   Evaluation e;

@@ -7,6 +7,7 @@
 #include "base/store/hub.h"
 #include "base/store/places/transfer.h"
 #include "base/store/store.h"
+#include "operate/monitor/origin.h"
 #include "operate/registry/errors.h"
 
 namespace hone {
@@ -49,7 +50,8 @@ Result<std::string> hash_model(const std::string& given) {
 
 Result<std::string> hash_data(const std::string& path) {
   if (!is_folder(path)) return "sha256:" + HONE_TRY(sha256_of_file(file_store(), path));
-  std::string lines;
+  std::string lines = source_hashes(path);
+  if (!lines.empty()) return hash_of_lines(lines);
   for (const TransferFile& file : HONE_TRY(files_below(file_store(), path)))
     lines += fmt::format("{}\t{}\n", file.path,
                          HONE_TRY(sha256_of_file(file_store(), path + "/" + file.path)));

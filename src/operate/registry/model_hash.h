@@ -18,7 +18,8 @@ Result<std::vector<std::string>> model_files(const std::string& folder);
 Result<std::string> hash_model(const std::string& folder);
 
 // "sha256:..." of a file, or of the names and contents of all files below a folder, to compare data
-// later. Errors: those of the store.
+// later. The hash of token shards is that of the data that they were made from: of splits and contents of these files.
+// Errors: those of the store.
 Result<std::string> hash_data(const std::string& path);
 
 // The same over data files, by content and order alone: "" for none. Errors: those of the store.

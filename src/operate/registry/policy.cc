@@ -9,6 +9,8 @@
 namespace hone {
 namespace {
 
+constexpr double kAny = 1e300;
+
 // Reads the members of one object, and refuses those that nobody asked for.
 class PolicyReader {
  public:
@@ -20,7 +22,11 @@ class PolicyReader {
     if (v == nullptr) return;
     const double value = v->is_number() ? v->get<double>() : std::nan("");
     if (!(value >= least && value <= most))
-      return refuse(key, *v, fmt::format("a number from {} to {}", least, most));
+      return refuse(key, *v,
+                    least > -kAny && most < kAny
+                        ? fmt::format("a number from {} to {}", least, most)
+                    : least > -kAny ? fmt::format("a number of at least {}", least)
+                                    : "a number");
     to = value;
   }
   void number(const char* key, double least, double most, std::optional<double>& to) {
@@ -67,8 +73,13 @@ class PolicyReader {
                        .at(place_)
                        .todo("docs/registry.md explains the keys of a policy"));
   }
+  void lacks(const std::string& key, const std::string& example) {
+    if (!wrong_)
+      wrong_.emplace(
+          Error(err::kPolicy, fmt::format("the policy has no '{}'", key)).at(place_).todo(example));
+  }
+  // Unknown keys come first: a misspelt key is the cause of a missing one.
   Status end() {
-    if (wrong_) return std::move(*wrong_);
     for (const auto& [key, value] : object_.items()) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
       const std::string near = nearest_name(key, known_);
@@ -77,6 +88,7 @@ class PolicyReader {
           .todo(near.empty() ? fmt::format("the keys are {}", fmt::join(known_, ", "))
                              : fmt::format("did you mean '{}'?", near));
     }
+    if (wrong_) return std::move(*wrong_);
     return Ok{};
   }
 
@@ -91,8 +103,6 @@ class PolicyReader {
   std::vector<std::string> known_;
   std::optional<Error> wrong_;
 };
-
-constexpr double kAny = 1e300;
 
 }  // namespace
 
@@ -110,15 +120,19 @@ std::string bare_metric(const std::string& name) {
 }
 
 Result<DecisionPolicy> parse_policy(std::string_view text, const std::string& name) {
-  Result<OrderedJson> parsed = parse_ordered_json(text, name);
-  if (!parsed.ok() || !parsed->is_object())
-    return Error(err::kPolicy, "the policy is not a JSON object")
-        .at(parsed.ok() ? name : parsed.error().text())
-        .todo("write one like {\"metric\": \"rouge1\", \"floor\": 20}");
+  OrderedJson parsed;
+  const char* example = "write one like {\"metric\": \"rouge1\", \"floor\": 20}";
+  if (const auto fault = parse_json(text, JsonRules(), parsed))
+    return Error(err::kPolicy, "the policy is not JSON: " + fault->what)
+        .at(fmt::format("{}:{}:{}", name, fault->place.line, fault->place.column))
+        .todo(example);
+  if (!parsed.is_object())
+    return Error(err::kPolicy, "the policy is not a JSON object").at(name).todo(example);
   DecisionPolicy p;
-  PolicyReader all(*parsed, name);
+  PolicyReader all(parsed, name);
   all.text("metric", p.metric);
   p.metric = bare_metric(p.metric);
+  if (p.metric.empty() && !parsed.contains("metric")) all.lacks("metric", example);
   if (p.metric.empty()) all.refuse("metric", "", "the name of a metric");
   p.higher_is_better = !lower_is_better(p.metric);
   all.flag("higher_is_better", p.higher_is_better);
@@ -129,6 +143,7 @@ Result<DecisionPolicy> parse_policy(std::string_view text, const std::string& na
   all.number("max_slice_loss", 0, kAny, p.max_slice_loss);
   all.whole("bootstrap_samples", 100, 1000000, p.bootstrap_samples);
   all.whole("seed", 0, INT64_MAX, p.seed);
+  Status of_parity = Ok{};
   if (const OrderedJson* object = all.object("parity")) {
     PolicyReader parity(*object, name + ": parity");
     parity.whole("rows", 0, INT64_MAX, p.parity_rows);
@@ -137,9 +152,10 @@ Result<DecisionPolicy> parse_policy(std::string_view text, const std::string& na
     parity.text("dtype", p.parity_dtype);
     if (p.parity_dtype != "" && p.parity_dtype != "bf16" && p.parity_dtype != "int8")
       parity.refuse("dtype", p.parity_dtype, "bf16 or int8");
-    HONE_TRY(parity.end());
+    of_parity = parity.end();
   }
   HONE_TRY(all.end());
+  HONE_TRY(std::move(of_parity));
   return p;
 }
 

@@ -64,11 +64,11 @@ Result<OrderedJson> metrics_of(const ModelToRegister& given) {
   return all;
 }
 
-// Files and folders of data in the settings of a run in `folder`; missing ones are left out.
+// Files and folders that these settings of a run in `folder` name; missing ones are left out.
 OrderedJson hashed_data(const ModelToRegister& model, const OrderedJson& settings,
-                        const std::string& folder) {
+                        const std::string& folder, std::initializer_list<const char*> keys) {
   OrderedJson data = OrderedJson::array();
-  for (const char* key : {"dataset_name", "train_file"}) {
+  for (const char* key : keys) {
     const OrderedJson& setting = value_at(settings, key);
     for (const OrderedJson& name : setting.is_array() ? setting : OrderedJson::array({setting})) {
       if (!name.is_string() || name.get<std::string>().empty()) continue;
@@ -104,7 +104,7 @@ Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& lo
   if (row.end.is_object()) run.ended = row.last_time;
   std::string folder = text_at(row.run, "folder");
   if (folder.empty()) folder = std::filesystem::current_path().string();
-  const OrderedJson files = hashed_data(given, run.params, folder);
+  const OrderedJson files = hashed_data(given, run.params, folder, {"dataset_name", "train_file"});
   std::vector<std::string> hashes;
   for (const OrderedJson& f : files) hashes.push_back(text_at(f, "hash"));
   run.data_hash = join(hashes, " ");
@@ -121,12 +121,18 @@ Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& lo
                 {"log", published_path(given, log)},
                 {"folder", folder},
                 {"machine", value_at(row.run, "machine")},
-                {"data", files}};
+                {"data", files},
+                {"evaluated", hashed_data(given, run.params, folder, {"validation_file"})}};
   const std::string state = given.folder + "/" + kRunFile;
   if (HONE_TRY(file_store().exists(state)))
-    if (const auto told = parse_ordered_json(HONE_TRY(file_store().read(state)), state); told.ok())
+    if (const auto told = parse_ordered_json(HONE_TRY(file_store().read(state)), state);
+        told.ok()) {
+      const OrderedJson& facts = value_at(*told, "run");
       for (const char* key : {"machine", "kernels"})
-        run.record[std::string("numerics_") + key] = text_at(value_at(*told, "run"), key);
+        run.record[std::string("numerics_") + key] = text_at(facts, key);
+      if (const OrderedJson& continued = value_at(facts, "continued"); !continued.empty())
+        run.record["continued"] = continued;
+    }
   return run;
 }
 
@@ -145,7 +151,7 @@ Result<std::string> parent_of(Registry& registry, const RegisteredRun& run) {
 Result<ModelVersion> register_model(Registry& registry, const ModelToRegister& asked) {
   ModelToRegister given = asked;
   given.folder = without_end_slash(given.folder);
-  HONE_TRY(check_registry_name("a model", given.name));
+  if (!registry.model(given.name).ok()) HONE_TRY(check_registry_name("a model", given.name));
   ModelVersion v;
   v.model = given.name;
   v.source = published_path(given, given.folder);

@@ -186,8 +186,8 @@ class Registry {
 // NAME (its champion, else its newest version), NAME@alias or NAME:3. H3135 with the nearest name.
 Result<ModelVersion> resolve_model(Registry& registry, const std::string& text);
 
-// Letters, digits and "_.-", at most 200, beginning with a letter or digit; a model's or an
-// endpoint's name may also have blanks. H3136.
+// Letters, digits, blanks and "_.-", at most 200, beginning with a letter or digit. Asked for new names alone: older ones
+// may have slashes. Print names quoted in commands and in % codes in URLs. H3136.
 Status check_registry_name(const std::string& what, const std::string& name);
 
 }  // namespace hone

@@ -80,7 +80,8 @@ std::string new_numeric_id() {
 }
 
 Result<Endpoint> Registry::set_endpoint(const Endpoint& given) {
-  HONE_TRY(check_registry_name("an endpoint", given.display_name));
+  if (!endpoint(given.display_name).ok())
+    HONE_TRY(check_registry_name("an endpoint", given.display_name));
   HONE_TRY(check_traffic(given));
   Endpoint e = given;
   HONE_TRY(db_->write([&]() -> Status {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/core/process.h"
 #include "base/core/url.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/rows.h"
@@ -86,7 +87,7 @@ Status put_alias(Database& db, const std::string& model, const AliasChange& c) {
 Result<ModelVersion> Registry::add_version(const ModelVersion& given, const RegisteredRun& run,
                                            const std::string& alias,
                                            const std::vector<std::string>& replaced) {
-  HONE_TRY(check_registry_name("a model", given.model));
+  if (!model(given.model).ok()) HONE_TRY(check_registry_name("a model", given.model));
   int64_t number = 0;
   HONE_TRY(db_->write([&]() -> Status {
     const auto same =
@@ -206,11 +207,11 @@ Result<ModelVersion> Registry::aliased(const std::string& model, const std::stri
       std::vector<std::string> names;
       for (const auto& [name, at] : HONE_TRY(this->model(model)).aliases) names.push_back(name);
       const std::string there = names_that_are_there(alias, names);
-      return not_registered(
-          *db_, fmt::format("alias '{}' of '{}'", alias, model),
-          there.empty()
-              ? fmt::format("set it: hone models promote {}:VERSION --alias {}", model, alias)
-              : there);
+      return not_registered(*db_, fmt::format("alias '{}' of '{}'", alias, model),
+                            there.empty()
+                                ? fmt::format("set it: hone models promote {}:VERSION --alias {}",
+                                              shell_word(model), alias)
+                                : there);
     }
     found = HONE_TRY(version(model, number));
     return Ok{};
@@ -246,7 +247,7 @@ Result<ModelVersion> Registry::roll_back(const std::string& model, const std::st
       return Error(err::kNoFormerVersion, fmt::format("'{}' of '{}' has no version before {}",
                                                       alias, model, now.reference()))
           .at(db_->shown())
-          .todo(fmt::format("name the version: hone models promote {}:VERSION", model));
+          .todo(fmt::format("name the version: hone models promote {}:VERSION", shell_word(model)));
     HONE_TRY(put_alias(*db_, model, {alias, former[former.size() - 2], "rollback", reason, {}}));
     now = HONE_TRY(aliased(model, alias));
     return Ok{};

@@ -38,7 +38,7 @@ Status check_registry_name(const std::string& what, const std::string& name) {
   constexpr size_t kMostBytes = 200;
   const auto is_plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view("_.- /").find(c) != std::string_view::npos;
+           std::string_view("_.- ").find(c) != std::string_view::npos;
   };
   const bool begins = !name.empty() && std::isalnum(static_cast<unsigned char>(name[0]));
   if (begins && name.size() <= kMostBytes && std::all_of(name.begin(), name.end(), is_plain) &&
@@ -47,8 +47,8 @@ Status check_registry_name(const std::string& what, const std::string& name) {
   return Error(err::kRegistryName,
                fmt::format("'{}' cannot be the name of {}", utf8_prefix(name, kMostBytes), what))
       .todo(
-          "begin with a letter or digit; letters, digits, blanks, '_', '.', '-' and '/' may "
-          "follow, 200 at most");
+          "begin with a letter or digit; letters, digits, blanks, '_', '.' and '-' may follow, 200 "
+          "at most");
 }
 
 Result<Registry> Registry::open(const std::string& address) {

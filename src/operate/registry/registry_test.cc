@@ -167,12 +167,12 @@ TEST_F(RegistryTest, KeepsEndpointsAndTheirTraffic) {
 
 TEST_F(RegistryTest, RefusesNamesAndAddresses) {
   Registry r = open();
-  for (const char* name : {"", " a", "a:1", "a@b", "a\n", "../x", "a "}) {
+  for (const char* name : {"", " a", "a:1", "a@b", "a\n", "../x", "a ", "a/b"}) {
     ModelVersion v = version("a");
     v.model = name;
     EXPECT_THAT(r.add_version(v).error().text(), HasSubstr("H3136")) << name;
   }
-  EXPECT_TRUE(check_registry_name("a model", "T5 small/news_v1.2-b").ok());
+  EXPECT_TRUE(check_registry_name("a model", "T5 small news_v1.2-b").ok());
   const std::string other = Registry::open("oracle://me:secret@host/db").error().text();
   EXPECT_THAT(other, AllOf(HasSubstr("H3131"), Not(HasSubstr("secret"))));
   EXPECT_THAT(Registry::open("sqlite://a.db").error().text(), HasSubstr("H3131"));
@@ -278,6 +278,18 @@ TEST_F(RegistryTest, HashesWhatAServerLoads) {
   EXPECT_EQ(hash_files({}).value(), "");
   EXPECT_NE(hash_files({model + "/config.json"}).value(),
             hash_files({model + "/model.safetensors"}).value());
+  // Token shards: the data that they were made from.
+  const auto hash_of_shards = [&](const std::string& block, const std::string& sha256) {
+    EXPECT_TRUE(files
+                    .write(model + "/hone_shards.json",
+                           R"({"settings": {"block_size": )" + block +
+                               R"(}, "sources": [{"split": "train", "file": "a", "sha256": ")" +
+                               sha256 + R"("}]})")
+                    .ok());
+    return hash_data(model).value();
+  };
+  EXPECT_EQ(hash_of_shards("64", "00"), hash_of_shards("32", "00"));
+  EXPECT_NE(hash_of_shards("64", "00"), hash_of_shards("64", "01"));
 }
 
 TEST_F(RegistryTest, RegistersAFolderWithItsMetrics) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/core/text.h"
 #include "learn/metrics/metric.h"
 #include "learn/metrics/retrieval.h"
 #include "operate/registry/errors.h"
@@ -144,10 +145,17 @@ std::string corpus_metric(const std::string& name) {
   return "";
 }
 
-}  // namespace
+// Numbers of a row that metrics are computed from; their mean compares nothing.
+bool is_part_of_metrics(const std::string& name) {
+  for (const char* part :
+       {"nll", "tokens", "correct", kPredicted, kWanted, kClasses, kNamesFound, kNamesGiven})
+    if (name == part) return true;
+  return false;
+}
 
-Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedRow*>& rows,
-                                              const std::string& metric) {
+// The scores of a metric; null: these rows do not give it.
+Result<std::unique_ptr<RowScores>> find_scores(const EvaluatedRows& rows,
+                                               const std::string& metric) {
   const auto texts = [&] {
     return std::all_of(rows.begin(), rows.end(),
                        [](const EvaluatedRow* r) { return !r->reference.empty(); });
@@ -165,10 +173,10 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
     scores = of_all_rows(rows, metric);
   else if (corpus == "seqeval" && all_have(rows, metric))
     scores = std::make_unique<Ratio>(rows, metric, "", false);
-  else if (!corpus.empty() && texts() && (corpus != "seqeval" || entities))
+  else if (!corpus.empty() && texts() && (corpus == "seqeval" ? entities : !classes))
     scores = std::make_unique<OfTexts>(HONE_TRY(make_metric(corpus, {.keep_examples = true})),
                                        metric == "sacrebleu" ? "bleu" : metric, rows);
-  else if (all_have(rows, metric))
+  else if (all_have(rows, metric) && !is_part_of_metrics(metric))
     scores = std::make_unique<Ratio>(rows, metric, "", false);
   else if (loss && all_have(rows, "nll") && all_have(rows, "tokens"))
     scores = std::make_unique<Ratio>(rows, "nll", "tokens", metric == "perplexity");
@@ -177,15 +185,36 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
   else if (metric == "accuracy" && all_have(rows, "correct") && all_have(rows, "tokens"))
     scores = std::make_unique<Ratio>(rows, "correct", "tokens", false);
   if (!scores) scores = of_all_rows(rows, metric);
-  if (scores) return scores;
+  return scores;
+}
+
+// The names of metrics that the rows give: their own scores, and those of the shelf that they suffice for.
+std::vector<std::string> metrics_of_rows(const EvaluatedRows& rows) {
   std::vector<std::string> names;
-  if (!rows.empty())
-    for (const auto& [name, value] : rows[0]->scores.items()) names.push_back(name);
+  const auto add = [&](const std::string& name) {
+    const auto scores = find_scores(rows, name);
+    if (scores.ok() && *scores && std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  };
+  if (rows.empty()) return names;
+  for (const auto& [name, value] : rows[0]->scores.items()) add(name);
+  for (const char* name : {"loss", "perplexity", "accuracy", kAveragePrecision}) add(name);
+  for (const MetricType& type : all_metric()) add(type.name);
+  return names;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedRow*>& rows,
+                                              const std::string& metric) {
+  if (auto scores = HONE_TRY(find_scores(rows, metric))) return scores;
+  const std::vector<std::string> names = metrics_of_rows(rows);
+  const std::string near = nearest_name(metric, names);
   return Error(err::kNoScore, fmt::format("the rows of the evaluation have no metric '{}'", metric))
-      .todo(fmt::format(
-          "the rows have {}; losses need nll and tokens, bleu and chrf texts: for those add "
-          "--predict_with_generate to hone eval",
-          names.empty() ? "no scores" : fmt::format("{}", fmt::join(names, ", "))));
+      .todo(fmt::format("{}the rows give {}; bleu and chrf need texts: for those add "
+                        "--predict_with_generate to hone eval",
+                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+                        names.empty() ? "no metric" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 }  // namespace hone

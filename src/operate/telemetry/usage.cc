@@ -61,6 +61,7 @@ Usage UsageReader::read() {
   read_network(system_file(root_ + "/proc/net/dev"), u);
   const MemoryReading m = read_memory();
   u.process_memory_bytes = m.rss_anon_bytes + m.rss_shmem_bytes + m.rss_file_bytes;
+  u.process_memory_peak_bytes = std::max(u.process_memory_bytes, m.rss_peak_bytes);
   u.machine_memory_bytes = m.total_bytes;
   u.machine_memory_available_bytes = m.available_bytes;
   // "cpu  user nice system idle iowait irq softirq steal ..."
@@ -97,7 +98,7 @@ void UsageSummary::add(const Usage& u) {
   ++readings_;
   cpu_share_ += u.machine_cpu_share;
   cores_ += u.process_cores;
-  memory_peak_ = std::max(memory_peak_, u.process_memory_bytes);
+  memory_peak_ = std::max(memory_peak_, u.process_memory_peak_bytes);
   int64_t gpu_memory = 0;
   for (const GpuUsage& g : u.gpus) {
     if (g.busy_share >= 0) {

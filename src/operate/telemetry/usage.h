@@ -14,10 +14,11 @@ namespace hone {
 
 struct Usage {
   double wall_seconds = 0;
-  double process_cpu_seconds = 0;    // of all threads since the start of the process
-  double process_cores = 0;          // processors that the process kept busy
-  double machine_cpu_share = 0;      // 0 to 1, all processes
-  int64_t process_memory_bytes = 0;  // resident: anonymous, shared and files
+  double process_cpu_seconds = 0;         // of all threads since the start of the process
+  double process_cores = 0;               // processors that the process kept busy
+  double machine_cpu_share = 0;           // 0 to 1, all processes
+  int64_t process_memory_bytes = 0;       // resident: anonymous, shared and files
+  int64_t process_memory_peak_bytes = 0;  // the most so far, also between two readings
   int64_t machine_memory_bytes = 0, machine_memory_available_bytes = 0;
   int64_t disk_read_bytes = 0, disk_written_bytes = 0;         // of the process, since its start
   int64_t network_received_bytes = 0, network_sent_bytes = 0;  // of the machine, without loopback

@@ -44,16 +44,17 @@ TEST(Usage, ReadsWhatLinuxSays) {
 TEST(Usage, TheRealMachineHasMemoryAndTime) {
   const Usage u = UsageReader().read();
   EXPECT_GT(u.process_memory_bytes, 1 << 20);
+  EXPECT_GE(u.process_memory_peak_bytes, u.process_memory_bytes);
   EXPECT_GT(u.machine_memory_bytes, u.machine_memory_available_bytes);
   EXPECT_GT(u.wall_seconds, 1.7e9);
 }
 
 TEST(Usage, SummaryHasMeansAndPeaks) {
   UsageSummary s;
-  s.add({.machine_cpu_share = 0.5, .process_memory_bytes = 7});
+  s.add({.machine_cpu_share = 0.5, .process_memory_bytes = 3, .process_memory_peak_bytes = 7});
   EXPECT_EQ(s.gpu_busy_share(), -1);
   s.add({.machine_cpu_share = 1.0,
-         .process_memory_bytes = 5,
+         .process_memory_peak_bytes = 5,
          .gpus = {{.busy_share = 0.5, .memory_used_bytes = 10},
                   {.busy_share = 1.0, .memory_used_bytes = 20}}});
   EXPECT_EQ(s.machine_cpu_share(), 0.75);
