@@ -86,8 +86,9 @@ void StepDisplay::set(const std::string& step, const std::string& status, const 
   draw(lasting, live_text(columns), columns);
 }
 
-void StepDisplay::tell(const std::string& step, const std::string& line) {
+void StepDisplay::tell(const std::string& step, const std::string& output) {
   Row& row = rows_[step];
+  const std::string line = without_label(step, output);
   if (line.empty() || line == row.detail) return;
   if (terminal_) {
     row.detail = line;
@@ -134,6 +135,11 @@ void StepDisplay::finish() {
   if (finished_) return;
   if (terminal_) draw("", "", terminal_columns());
   finished_ = true;
+}
+
+std::string without_label(const std::string& step, const std::string& line) {
+  const std::string label = fmt::format("{:<11} ", step);
+  return line.starts_with(label) ? std::string(trim(line.substr(label.size()))) : line;
 }
 
 std::string last_line_of(std::string_view text) {

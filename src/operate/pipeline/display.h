@@ -23,7 +23,7 @@ class StepDisplay {
   void set(const std::string& step, const std::string& status, const std::string& detail,
            const std::vector<std::string>& results = {});
   // Shows the last output of a running step; plain lines do so every 30 seconds.
-  void tell(const std::string& step, const std::string& line);
+  void tell(const std::string& step, const std::string& output);
   void redraw();  // a few times a second
   void finish();
 
@@ -48,6 +48,9 @@ class StepDisplay {
 // indented. A longer word has a line of its own. Each line ends with a line break.
 std::string wrapped_text(std::string_view begin, std::string_view text, size_t indent,
                          size_t columns);
+
+// A line of a step's output, without its label if that is the name of the step, which is before it already.
+std::string without_label(const std::string& step, const std::string& line);
 
 // The last line of a text as a terminal shows it: after "\r", and without escapes.
 std::string last_line_of(std::string_view text);

@@ -51,6 +51,10 @@ struct PipelineColumn {
   bool only_evaluated = false;  // training rows may lack it
 };
 
+// For readers of a recipe whose step names a flag.
+inline constexpr const char* kFlagsAreKeys =
+    R"(in the pipeline's file, a flag is a key of "preprocess", "train" or "evaluate")";
+
 struct Pipeline {
   std::string name;
   std::string root;                    // "": the caller's
@@ -67,6 +71,7 @@ struct Pipeline {
   std::map<std::string, std::string> flag_places = {};  // a flag -> where a recipe gives it
 
   const PipelineStep* find(const std::string& step) const;
+  bool is_recipe() const { return !dataset.empty(); }
 };
 
 // Checks names, references and conditions, and sorts the steps. Fills `needs`. Errors: H3161.

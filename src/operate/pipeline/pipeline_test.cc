@@ -392,6 +392,8 @@ TEST(Child, WhatADeadProcessLeftIsEnded) {
 
 TEST(Display, TheLastLineIsWhatATerminalShows) {
   EXPECT_EQ(last_line_of("a\nstep 1\rstep 2\r"), "step 2");
+  EXPECT_EQ(without_label("train", "train       step 105/200"), "step 105/200");
+  EXPECT_EQ(without_label("train", "trained for two steps"), "trained for two steps");
   EXPECT_EQ(last_line_of("\033[31mred\033[0m\n\n"), "red");
 }
 

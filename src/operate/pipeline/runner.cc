@@ -49,10 +49,8 @@ std::string new_pipeline_run(const std::string& pipeline) {
 std::string what_to_do(const Pipeline& pipeline, std::string advice) {
   const std::string again = "type the same command again: steps that are done are kept";
   if (advice.empty()) return "correct it and " + again;
-  const bool is_recipe = !pipeline.dataset.empty();
-  if (is_recipe && advice.find("--") != std::string::npos)
-    advice +=
-        R"( (in the pipeline's file, a flag is a key of "preprocess", "train" or "evaluate"))";
+  if (pipeline.is_recipe() && advice.find("--") != std::string::npos)
+    advice += fmt::format(" ({})", kFlagsAreKeys);
   return advice + (advice.ends_with('?') || advice.ends_with('.') ? " then " : "; then ") + again;
 }
 

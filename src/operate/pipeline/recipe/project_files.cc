@@ -33,6 +33,8 @@ constexpr const char* kReadme = R"(# {name}
 
 `pipeline.json` says what is trained on what. Put your rows in the place of those in `data/`, and in the place of
 `model` the name of a model on the hub, such as `{hub}`: the one here is tiny and knows nothing.
+A flag of `hone train` is a key of the block `train`: `"train": {"ignore_mismatched_sizes": true}`, say, lets a model
+whose labels are not those of your rows learn yours.
 
 `Containerfile` makes an image that holds this project and hone; `cloudbuild.yaml` builds it on Google Cloud, and
 `.github/workflows/pipeline.yml` runs the pipeline on every push.

@@ -4,6 +4,7 @@
 
 #include "base/core/text.h"
 #include "base/core/url.h"
+#include "base/store/hub.h"
 #include "base/store/store.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/recipe/recipe_machines.h"
@@ -36,6 +37,19 @@ bool is_path(const std::string& place) {
   return slash != std::string::npos && has_content(place.substr(0, slash));
 }
 
+// A name that is nearly one of this folder, or of that of the recipe's file, was not meant for the hub.
+Status check_spelling(const std::string& key, const std::string& value, const std::string& folder,
+                      const std::string& place) {
+  std::string near = misspelt_place(value);
+  if (near.empty() && !folder.empty()) near = misspelt_place(value, folder);
+  if (near.empty()) return Ok{};
+  const bool model = key == "model_checkpoint";
+  return Error(err::kPipelineFile, fmt::format("there is no '{}' here, but '{}'", value, near))
+      .at(place)
+      .todo(fmt::format("did you mean '{}'? If it is a {} of the hub, write hf://{}{}", near,
+                        model ? "model" : "data set", model ? "" : "datasets/", value));
+}
+
 // Paths are those of the folder where hone was started. H3161: nothing is there, or it is beside the recipe's file.
 Status check_paths(const RecipeReader& reader, const Recipe& r, const std::string& file) {
   const size_t slash = file.rfind('/');
@@ -45,7 +59,10 @@ Status check_paths(const RecipeReader& reader, const Recipe& r, const std::strin
        {std::pair("model_checkpoint", r.model_checkpoint), {"dataset", r.dataset}}) {
     if (is_url(value) || has_content(value)) continue;
     const bool beside = !folder.empty() && has_content(folder + "/" + value);
-    if (!beside && !is_path(value)) continue;  // a name on the hub
+    if (!beside && !is_path(value)) {  // a name on the hub
+      HONE_TRY(check_spelling(key, value, folder, reader.place(key)));
+      continue;
+    }
     return Error(err::kPipelineFile, fmt::format("there is no '{}' here{}", value,
                                                  beside ? ", but beside the pipeline's file" : ""))
         .at(reader.place(key))

@@ -53,7 +53,12 @@ void append_flag(std::vector<std::string>& words, const std::string& name,
 }
 
 Error not_an_object(const std::string& key, const std::string& place) {
-  return Error(err::kPipelineFile, fmt::format("'{}' is not an object", key)).at(place);
+  return Error(err::kPipelineFile, fmt::format("'{}' is not an object", key))
+      .at(place)
+      .todo(key == "policy"
+                ? "write the policy here as an object, such as {\"metric\": \"accuracy\", "
+                  "\"floor\": 0.8}"
+                : fmt::format("write its keys here as an object: \"{}\": {{...}}", key));
 }
 
 Error said_twice(const std::string& what, const std::string& first, const std::string& second) {

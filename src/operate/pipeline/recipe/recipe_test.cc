@@ -260,6 +260,20 @@ TEST(Recipe, PlacesOfThisMachineAreThere) {
     EXPECT_EQ(said(key, folder.path), "");
     EXPECT_EQ(said(key, "owner/name"), "");
   }
+  // A name that is nearly one beside the file.
+  const auto beside = [&](const std::string& key, const std::string& name) {
+    OrderedJson recipe = parse_ordered_json(kFlat, "kFlat").value();
+    recipe[key] = name;
+    const auto p = pipeline_from(dump_json(recipe), folder.path + "/c.json");
+    return p.ok() ? "" : p.error().text();
+  };
+  for (const char* name : {"rows", "gpt2-news", "rows2"})
+    ASSERT_TRUE(file_store().make_dirs(folder.path + "/" + name).ok());
+  for (const char* key : {"dataset", "model_checkpoint"}) {
+    EXPECT_THAT(beside(key, "rowss"), HasSubstr("did you mean 'rows'?"));
+    EXPECT_EQ(beside(key, "hf://rowss"), "");
+    for (const char* name : {"gpt2", "rows3", "ro"}) EXPECT_EQ(beside(key, name), "") << name;
+  }
 }
 
 TEST(Recipe, ColumnsOfFlagsAreColumnsOfTheFiles) {
@@ -296,6 +310,7 @@ TEST(Recipe, APolicyAsksForWhatTheEvaluationGives) {
   EXPECT_THAT(refused("{slices: [language]}", "sft", "train: {packing: false}\n"),
               HasSubstr("is not a row of the file"));
   EXPECT_EQ(refused("{slices: [language]}", "sft", "train: {packing: true}\n"), "");
+  EXPECT_THAT(refused("policy.json", "sft"), HasSubstr("write the policy here as an object"));
   EXPECT_EQ(refused("{floor: 3}", "sft"), "") << "the metric of the task counts";
 }
 
