@@ -38,7 +38,7 @@ Error is_served(const Endpoint& e, const ServerFacts& facts) {
                       e.server.host.empty() ? "" : " on " + e.server.host))
       .todo(fmt::format("send requests there, end it with hone endpoints stop {}, or start this "
                         "one with --take_over, which ends it",
-                        e.display_name));
+                        shell_word(e.display_name)));
 }
 
 // Takes the server that was seen out of the registry; the endpoint as it is then.

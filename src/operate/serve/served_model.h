@@ -121,7 +121,9 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   const std::string& deployed_id() const { return deployed_id_; }
   ServedTask task() const { return task_; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
-  double loaded_at() const { return loaded_at_; }  // seconds since 1970
+  const std::vector<std::string>& trained_columns() const { return model_.trained.columns; }
+  const std::string& trained_on() const { return model_.trained.task; }  // "sft"; "": unknown
+  double loaded_at() const { return loaded_at_; }                        // seconds since 1970
   EngineLoad load() const { return engine_->load(); }
   ModelStatistics& statistics() { return statistics_; }
   const ModelStatistics& statistics() const { return statistics_; }

@@ -24,6 +24,16 @@ int64_t ApiRequest::number(const std::string& key, int64_t otherwise, int64_t mo
   return value <= most ? value : otherwise;
 }
 
+Status ApiRequest::check_numbers(std::initializer_list<const char*> keys) const {
+  for (const char* key : keys)
+    if (const std::string text = get(key);
+        text.find_first_not_of("0123456789") != std::string::npos)
+      return Error(err::kWebView, fmt::format("'{}' is not a whole number", text))
+          .at(key)
+          .todo(fmt::format("write {} with digits, such as {}=0", key, key));
+  return Ok{};
+}
+
 std::optional<std::map<std::string, std::string>> parse_query(std::string_view query) {
   std::map<std::string, std::string> all;
   while (!query.empty()) {

@@ -27,6 +27,8 @@ struct ApiRequest {
   std::string get(const std::string& key, const std::string& otherwise = "") const;
   // A whole number from 0 to `most`; `otherwise` for everything else.
   int64_t number(const std::string& key, int64_t otherwise, int64_t most) const;
+  // H3502 if one of these is given and not a whole number.
+  Status check_numbers(std::initializer_list<const char*> keys) const;
 };
 // Parses "a=b&c=d"; nothing if an escape is malformed.
 std::optional<std::map<std::string, std::string>> parse_query(std::string_view query);
@@ -46,7 +48,8 @@ class RunsApi {
   RunsApi(std::string folder, RunDocumentOptions document)
       : folder_(std::move(folder)), document_(std::move(document)) {}
   WebAnswer answer(const ApiRequest& request);
-  Result<std::vector<RunRow>> rows();  // the newest first
+  // The newest first; `joins_attempts`: of a run that was continued the last attempt alone.
+  Result<std::vector<RunRow>> rows(bool joins_attempts = false);
 
  private:
   struct Log {

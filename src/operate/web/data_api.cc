@@ -210,6 +210,7 @@ Result<std::optional<RunRow>> DataApi::run_of(const ApiRequest& request) {
 Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::function<bool()>& stops) {
   const std::string file = request.get("file"), model = request.get("model");
   const auto path = places_.find(file);
+  HONE_TRY(request.check_numbers({"from", "count", "row"}));
   const int64_t from = request.number("from", 0, kMostRowsPassed),
                 count = request.number("count", 20, kMostRows);
   if (path && is_folder(*path)) return folder_rows(file, *path, from, count);

@@ -90,13 +90,17 @@ OrderedJson node_of(const OrderedJson& graph, const std::string& step) {
   return nullptr;
 }
 
-// The steps in the order of the graph; those that were never started are in the graph alone.
-Result<std::vector<StepRow>> steps_of(PipelineState& state, const std::string& run,
+// The steps in the order of the graph; those that were never started are in the graph alone. A running step
+// of a lost run is lost.
+Result<std::vector<StepRow>> steps_of(PipelineState& state, const PipelineRunRow& run,
                                       const OrderedJson& graph) {
-  std::vector<StepRow> known = HONE_TRY(state.steps(run)), ordered;
+  std::vector<StepRow> known = HONE_TRY(state.steps(run.id)), ordered;
+  if (status_of_run(run) == "lost")
+    for (StepRow& row : known)
+      if (row.status == "running") row.status = "lost";
   for (const OrderedJson& node : graph) {
     StepRow row;
-    row.run = run;
+    row.run = run.id;
     row.name = text_at(node, "name");
     for (const StepRow& of_state : known)
       if (of_state.name == row.name) row = of_state;
@@ -165,7 +169,11 @@ std::string file_of_output(const FoundPipeline& found, const std::string& step) 
 Result<WebAnswer> step_log_answer(const FoundPipeline& found, const std::string& step) {
   bool known = false;
   for (const StepRow& row : HONE_TRY(found.state->steps(found.run.id))) known |= row.name == step;
-  if (!known) return no_pipeline_run(found.run.id + "/" + step, found.root);
+  if (!known)
+    return Error(err::kNoPipelineRun,
+                 fmt::format("run '{}' has no step '{}' that was started", found.run.id, step))
+        .at(found.root)
+        .todo("/api/pipelines/" + found.run.id + " lists its steps");
   const std::string log = file_of_output(found, step);
   std::string text;
   if (const Result<int64_t> bytes = file_store().bytes(log);
@@ -220,7 +228,7 @@ Result<WebAnswer> PipelinesApi::one(const std::string& id) {
   OrderedJson j = pipeline_run_json(found.run, found.root);
   const OrderedJson graph = graph_of(found.root, id);
   const std::string metric = deciding_metric(graph);
-  const std::vector<StepRow> rows = HONE_TRY(steps_of(*found.state, id, graph));
+  const std::vector<StepRow> rows = HONE_TRY(steps_of(*found.state, found.run, graph));
   OrderedJson steps = OrderedJson::array();
   for (const StepRow& row : rows) {
     const std::string folder = fmt::format("{}/{}/{}", found.root, found.run.id, row.name);
@@ -252,7 +260,7 @@ WebAnswer PipelinesApi::answer(const ApiRequest& request) {
       for (size_t i = 0; i < rows->size(); ++i) {
         runs.push_back(pipeline_run_json((*rows)[i], root));
         if (i < kMostCounted)
-          if (const auto steps = steps_of(**state, (*rows)[i].id, graph_of(root, (*rows)[i].id));
+          if (const auto steps = steps_of(**state, (*rows)[i], graph_of(root, (*rows)[i].id));
               steps.ok())
             add_summary(runs.back(), *steps);
       }

@@ -94,6 +94,16 @@ TEST_F(PipelinesPage, AFailedStepShowsItsErrorWhole) {
   EXPECT_EQ(shown.at("cause").at("where"), OrderedJson::array({"rows.jsonl"}));
 }
 
+TEST_F(PipelinesPage, ARunningStepOfALostRunIsLost) {
+  run_.status = "running";  // and no process has its number
+  ASSERT_TRUE(state_->put(run_).ok());
+  ASSERT_TRUE(state_->put(step("train", "running")).ok());
+  const OrderedJson run = json("/api/pipelines/first");
+  EXPECT_EQ(text_at(run, "status"), "lost");
+  EXPECT_EQ(text_at(step_of(run, "train"), "status"), "lost");
+  EXPECT_FALSE(run.contains("running_step"));
+}
+
 TEST_F(PipelinesPage, FilesOfOtherProgramsBesideItAreNoResults) {
   put("below/runs/first/train/all_results.json", "[1, 2");
   put("below/runs/first/evaluate/eval_examples.jsonl", "not json\n");

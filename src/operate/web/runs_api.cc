@@ -5,6 +5,7 @@
 #include "base/store/store.h"
 #include "operate/monitor/errors.h"
 #include "operate/web/api.h"
+#include "operate/web/errors.h"
 #include "operate/web/run_part.h"
 
 namespace hone {
@@ -23,7 +24,7 @@ Status RunsApi::read_more(Log& log, const std::string& name) {
   return Ok{};
 }
 
-Result<std::vector<RunRow>> RunsApi::rows() {
+Result<std::vector<RunRow>> RunsApi::rows(bool joins_attempts) {
   const std::vector<std::string> found = HONE_TRY(find_run_logs({folder_}));
   std::lock_guard lock(mutex_);
   std::map<std::string, Log> now;
@@ -36,6 +37,8 @@ Result<std::vector<RunRow>> RunsApi::rows() {
     now[name] = std::move(log);
   }
   logs_ = std::move(now);
+  remove_copies(all);
+  if (joins_attempts) all = with_attempts(std::move(all));
   std::stable_sort(all.begin(), all.end(), [](const RunRow& a, const RunRow& b) {
     const auto begun = [](const RunRow& r) {
       const OrderedJson& s = value_at(r.run, "begun_s");
@@ -47,7 +50,8 @@ Result<std::vector<RunRow>> RunsApi::rows() {
 }
 
 Result<WebAnswer> RunsApi::one(const ApiRequest& request) {
-  const std::vector<RunRow> all = HONE_TRY(rows());
+  HONE_TRY(request.check_numbers({"from"}));
+  const std::vector<RunRow> all = HONE_TRY(rows(false));
   const std::string& id = request.parts[0];
   const auto row = std::find_if(all.begin(), all.end(),
                                 [&](const RunRow& r) { return text_at(r.run, "id") == id; });
@@ -65,11 +69,12 @@ Result<WebAnswer> RunsApi::one(const ApiRequest& request) {
 WebAnswer RunsApi::answer(const ApiRequest& request) {
   const auto list = [&]() -> Result<WebAnswer> {
     OrderedJson runs = OrderedJson::array();
-    for (const RunRow& row : HONE_TRY(rows())) runs.push_back(run_summary(row));
+    for (const RunRow& row : HONE_TRY(rows(true))) runs.push_back(run_summary(row));
     return api_answer({{"folder", folder_}, {"runs", runs}});
   };
   Result<WebAnswer> given = request.parts.empty() ? list() : one(request);
-  return given.ok() ? std::move(*given) : api_failure(given.error());
+  if (given.ok()) return std::move(*given);
+  return api_failure(given.error(), given.error().is(err::kWebView) ? 400 : 500);
 }
 
 }  // namespace hone

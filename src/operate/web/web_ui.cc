@@ -9,6 +9,7 @@
 
 #include "base/core/log_thrown.h"
 #include "base/core/loopback.h"
+#include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/web/api.h"
@@ -179,7 +180,10 @@ struct WebUi::Impl {
   WebAnswer error_page(const ApiRequest& request) const {
     const std::string code = request.parts.size() == 1 ? request.parts[0] : "";
     const std::string text = options.error_page ? options.error_page(code) : "";
-    if (text.empty()) return web_error(404, "no error has this code");
+    if (text.empty())
+      return api_failure(Error(err::kWebView, fmt::format("no error has the code '{}'", code))
+                             .todo("name a code of hone, such as H2404"),
+                         404);
     return api_answer({{"code", code}, {"text", text}});
   }
 
@@ -200,11 +204,13 @@ struct WebUi::Impl {
     const Result<Endpoint> endpoint = models.endpoint(name);
     if (!endpoint.ok()) return send(reply, api_failure(endpoint.error()));
     if (endpoint->address.empty())
-      return send(reply,
-                  api_failure(Error(err::kWebView, fmt::format("the endpoint '{}' has no server",
-                                                               endpoint->display_name))
-                                  .todo(fmt::format("start one: hone deploy {}", endpoint->model)),
-                              503));
+      return send(
+          reply,
+          api_failure(
+              Error(err::kWebView,
+                    fmt::format("the endpoint '{}' has no server", endpoint->display_name))
+                  .todo(fmt::format("start one: hone deploy {}", shell_word(endpoint->model))),
+              503));
     const auto to = EndpointProxy::make(endpoint->address, options.endpoint_key);
     if (!to.ok()) return send(reply, api_failure(to.error(), 502));
     pass_on(r, *to, route, reply);

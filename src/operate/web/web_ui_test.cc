@@ -95,6 +95,7 @@ TEST_F(WebUiTest, RunsAreListedAndFollowedByACursor) {
   // Only what follows, and a half line not before it is whole.
   const int64_t next = run.at("next").get<int64_t>();
   EXPECT_TRUE(json(fmt::format("/api/runs/abc?from={}", next)).at("points").empty());
+  EXPECT_EQ(text_at(json("/api/runs/abc?from=zzz", 400), "error"), "'zzz' is not a whole number");
   auto more = file_store().append(folder_.path + "/below/out/hone_log.jsonl");
   ASSERT_TRUE(more.ok());
   ASSERT_TRUE(
@@ -142,7 +143,32 @@ TEST_F(WebUiTest, RunsHaveTheirProgressBestValueAndTags) {
 TEST_F(WebUiTest, PagesOfErrorsAreServed) {
   EXPECT_EQ(text_at(json("/api/errors/H2404"), "text"), "# H2404: too large\n\n**When.** Always.");
   for (const char* path : {"/api/errors", "/api/errors/H9999", "/api/errors/H2404/more"})
-    EXPECT_EQ(ask(path).status, 404) << path;
+    EXPECT_EQ(text_at(json(path, 404), "code"), "H3502") << path;
+  EXPECT_EQ(text_at(json("/api/errors/H9999", 404), "error"), "no error has the code 'H9999'");
+}
+
+TEST_F(WebUiTest, ARunThatWasContinuedIsListedOnce) {
+  const auto attempt = [](const std::string& id, const std::string& end) {
+    return log_line(id, R"("event": "begin", "run": {"id": ")" + id +
+                            R"(", "begun_s": 7, "settings": {"seed": 1}})") +
+           log_line(id, R"("event": "end", "status": ")" + end + "\"");
+  };
+  ASSERT_TRUE(file_store().make_dirs(folder_.path + "/below/tries").ok());
+  put("below/tries/hone_log.jsonl", attempt("one", "stopped") + attempt("two", "finished"));
+  const OrderedJson runs = json("/api/runs").at("runs");
+  ASSERT_EQ(runs.size(), 2u);  // with the run of the fixture
+  EXPECT_EQ(text_at(runs[0], "id"), "two");
+  EXPECT_EQ(runs[0].at("attempts"), 2);
+  EXPECT_EQ(text_at(json("/api/runs/one"), "status"), "stopped");
+}
+
+TEST_F(WebUiTest, ACopiedRunIsListedOnce) {
+  const std::string log = file_store().read(folder_.path + "/below/out/hone_log.jsonl").value();
+  ASSERT_TRUE(file_store().make_dirs(folder_.path + "/below/reused").ok());
+  put("below/reused/hone_log.jsonl", log);
+  const OrderedJson runs = json("/api/runs").at("runs");
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(text_at(runs[0], "id"), "abc");
 }
 
 TEST_F(WebUiTest, ARunIsExportedAsOneFileThatAsksForNothing) {
@@ -188,6 +214,7 @@ TEST_F(WebUiTest, FilesOutsideTheFolderAreNotShown) {
   ASSERT_EQ(data.at("rows").size(), 2u);
   EXPECT_EQ(data.at("rows")[1].at("cells").at("label"), "bad");
   EXPECT_TRUE(json("/api/data?file=rows.jsonl&count=1").at("more").get<bool>());
+  EXPECT_EQ(ask("/api/data?file=rows.jsonl&count=many").status, 400);
   std::filesystem::create_symlink(folder_.path + "/secret.jsonl",
                                   folder_.path + "/below/link.jsonl");
   for (const std::string& file :
@@ -235,7 +262,8 @@ TEST_F(WebUiTest, PipelinesShowTheirGraphWithoutSecrets) {
   put("below/runs/first/logs/tidy.log", "");
   put("below/runs/first/logs/tidy.out", "two rows are empty\n");
   EXPECT_EQ(json("/api/pipelines/first/tidy").at("lines")[0], "two rows are empty");
-  EXPECT_EQ(ask("/api/pipelines/first/other").status, 404);
+  EXPECT_EQ(text_at(json("/api/pipelines/first/other", 404), "error"),
+            "run 'first' has no step 'other' that was started");
   EXPECT_EQ(ask("/api/pipelines/first/..%2f..%2fsecret").status, 400);
 }
 

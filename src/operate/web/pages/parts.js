@@ -74,9 +74,13 @@ export function decidingValue(metrics, metric) {
 }
 export const decides = () => el('span', {class: 'badge deciding', title: 'This metric decides between versions'}, 'decides');
 
+// Samples without a spread, as of one row or of rows that are all alike, have no interval.
+export const isSpread = (low, high) => low !== high;
+
 // "27.4 (95 % interval 26.1 to 28.6, 500 rows)"
-export const intervalText = (i) =>
-  `${number(i.value)} (${Math.round(i.confidence * 100)} % interval ${number(i.low)} to ${number(i.high)}, ${number(i.rows)} rows)`;
+export const intervalText = (i) => isSpread(i.low, i.high)
+  ? `${number(i.value)} (${Math.round(i.confidence * 100)} % interval ${number(i.low)} to ${number(i.high)}, ${number(i.rows)} rows)`
+  : `${number(i.value)} (the same in all ${number(i.rows)} rows)`;
 
 // The comparison of a decision: both values and the gain.
 export function comparison(decision) {
@@ -84,7 +88,8 @@ export function comparison(decision) {
   if (!c && value === undefined) return null;
   if (!c) return [[metric, `${number(value)}${policy && policy.floor !== null && policy.floor !== undefined ? `, the floor is ${number(policy.floor)}` : ''}`]];
   return [[`${metric} of version ${decision.version}`, number(c.version)], [`${metric} of version ${decision.against}`, number(c.against)],
-    ['Gain', `${number(c.gain)} (interval ${number(c.interval[0])} to ${number(c.interval[1])})`], ['Rows', number(c.rows)]];
+    ['Gain', isSpread(...c.interval) ? `${number(c.gain)} (interval ${number(c.interval[0])} to ${number(c.interval[1])})`
+      : `${number(c.gain)} (the same in all rows)`], ['Rows', number(c.rows)]];
 }
 
 // Tells why a server cannot be asked, in a word: ready, loading, stopped, away.

@@ -1,5 +1,5 @@
 import {badge, byId, el, facts, follow, get, moment, number, panel, parameter, say, table, values} from './common.js';
-import {bare, comparison, decides, decidingValue, errorBox, filled, intervalText, isDeciding, keep, linkTo, longFacts, metricNames, otherNames, quoted, shellLine} from './parts.js';
+import {bare, comparison, decides, decidingValue, errorBox, filled, intervalText, isDeciding, isSpread, keep, linkTo, longFacts, metricNames, otherNames, quoted, shellLine} from './parts.js';
 import {StepGraph, lasted} from './step_graph.js';
 
 const content = byId('content');
@@ -31,7 +31,10 @@ function headline(step, metric) {
   }
   if (step.status !== 'done') return step.status === 'skipped' ? step.message.split(':')[0] : '';
   if (result.verdict) return result.verdict;
-  if (step.interval) return `${step.interval.metric} ${number(step.interval.value)} [${number(step.interval.low)}, ${number(step.interval.high)}]`;
+  if (step.interval) {
+    const {metric: name, value, low, high} = step.interval;
+    return `${name} ${number(value)}${isSpread(low, high) ? ` [${number(low)}, ${number(high)}]` : ''}`;
+  }
   if (result.url) return result.url;
   if (step.metrics && step.metrics.train_loss !== undefined) {
     const value = decidingValue(step.metrics, metric);
