@@ -150,6 +150,26 @@ std::string overview(std::vector<Command> commands) {
                      13, width);
 }
 
+bool is_help_flag(const std::string& word) { return std::ranges::count(help_flags(), word) > 0; }
+
+Status check_topic(const Command& c, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with('-')) return Ok{};
+  const CommandSheet sheet = HONE_TRY(sheet_of(c));
+  std::vector<std::string> known = sheet.first_words;
+  for (const Verb& v : sheet.verbs) known.push_back(v.name);
+  for (size_t i = 0; i < words.size() && !words[i].starts_with('-'); ++i) {
+    const std::string& word = words[i];
+    if (word == "all" || (i == 0 && std::ranges::count(known, word) > 0)) continue;
+    const std::string near = i == 0 ? nearest_name(word, known) : "";
+    return Error(err::kUnknownCommand,
+                 fmt::format("hone help has no topic '{}'", join({c.name, word}, " ")))
+        .todo(near.empty() ? fmt::format("'hone help {}' and 'hone help {} all' show the settings",
+                                         c.name, c.name)
+                           : fmt::format("did you mean 'hone help {} {}'?", c.name, near));
+  }
+  return Ok{};
+}
+
 bool is_about_command(const std::vector<std::string>& words) {
   return !words.empty() && !words[0].starts_with("--") && !is_error_code(words[0]) &&
          !is_about_models(words) && !is_about_metrics(words);

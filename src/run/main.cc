@@ -1,4 +1,5 @@
 // The program: finds the command, runs it, and turns whatever comes out into text and a status.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -27,14 +28,31 @@ const Command* find_command(const std::vector<Command>& all, const std::string& 
   return nullptr;
 }
 
-// `is_topic`: of hone help.
-Error unknown_command(const std::vector<Command>& all, const std::string& word, bool is_topic) {
+// Names have underscores.
+std::string underscored_name(std::string word) {
+  std::replace(word.begin(), word.end(), '-', '_');
+  return word;
+}
+
+// A flag of hone help without its dashes, or without help: "help --completion bash"; "" if it is not one.
+std::string help_of(const std::string& name, const std::vector<std::string>& rest) {
+  const std::string flag = "--" + name;
+  if (!is_help_flag(flag)) return "";
+  return "help " + flag + (rest.size() == 1 && !rest[0].starts_with('-') ? " " + rest[0] : "");
+}
+
+// `word`: as typed. `is_topic`: of hone help. `rest`: the words after it.
+Error unknown_command(const std::vector<Command>& all, const std::string& word,
+                      const std::vector<std::string>& rest, bool is_topic) {
   std::vector<std::string> names = {"help"};
   for (const Command& c : all) {
     names.push_back(c.name);
     names.insert(names.end(), c.aliases.begin(), c.aliases.end());
   }
-  const std::string near = nearest_name(word, names);
+  // A flag may be a command's name, or belong to help.
+  const size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+  std::string near = is_topic ? "" : help_of(word.substr(dashes), rest);
+  if (near.empty()) near = nearest_name(underscored_name(word.substr(dashes)), names);
   const char* begin = is_topic ? "hone help" : "hone";
   return Error(err::kUnknownCommand,
                fmt::format("{} has no {} '{}'", begin, is_topic ? "topic" : "command", word))
@@ -64,11 +82,10 @@ Result<int> dispatch(std::vector<std::string> args) {
     word = args[0];
     args[0] = "--help";  // a verb or `all` follows
   }
-  for (char& c : word) {
-    if (c == '-') c = '_';
-  }
-  const Command* command = find_command(all, word);
-  if (command == nullptr) return unknown_command(all, word, is_topic);
+  const Command* command = find_command(all, underscored_name(word));
+  if (command == nullptr)
+    return unknown_command(all, word, {args.begin() + (is_topic ? 1 : 0), args.end()}, is_topic);
+  if (is_topic) HONE_TRY(check_topic(*command, {args.begin() + 1, args.end()}));
   return command->run(args);
 }
 

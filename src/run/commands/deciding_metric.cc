@@ -3,16 +3,36 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/log.h"
 #include "learn/tasks/tasks.h"
 #include "operate/registry/policy.h"
 
 namespace hone {
 namespace {
 
+constexpr const char* kLossOfTokens = "eval_loss_per_token";
+
 std::string metric_of_task(const std::string& name) {
   for (const Task& task : all_task())
     if (task.name == name) return task.metric;
   return "";
+}
+
+std::optional<double> value_in(const MeasuredRow& row, const std::string& name) {
+  if (row.metric && row.metric->name == name) return row.metric->value;
+  const OrderedJson& value = value_at(row.metrics, name.c_str());
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+// Whether all values of a metric are of the same rows. Training measures its own, whatever is evaluated.
+bool measured_alike(const std::vector<MeasuredRow>& rows, const std::string& name) {
+  const OrderedJson* first = nullptr;
+  for (const MeasuredRow& row : rows) {
+    if (name.starts_with("train_") || !value_in(row, name)) continue;
+    if (first == nullptr) first = &row.evaluated;
+    if (*first != row.evaluated) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -25,6 +45,10 @@ std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const 
        {bare_metric(wanted), bare_metric(text_at(settings, "metric_for_best_model")),
         metric_of_task(task), std::string("loss"), std::string("train_loss")}) {
     if (name.empty()) continue;
+    // Decisions compute the loss of a token from the rows; `eval_loss` may be a mean of batches.
+    if (const OrderedJson& value = value_at(metrics, kLossOfTokens);
+        name == "loss" && value.is_number())
+      return DecidingMetric{kLossOfTokens, value.get<double>()};
     for (const std::string& key : {"eval_" + name, name, "predict_" + name})
       if (const OrderedJson& value = value_at(metrics, key.c_str());
           value.is_number() && key != "loss")  // of a step of training
@@ -49,9 +73,10 @@ OrderedJson metrics_with_decisions(const ModelVersion& version,
   return all;
 }
 
-MetricColumns metric_columns(const std::vector<std::optional<DecidingMetric>>& of_rows) {
+MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
   std::vector<std::pair<std::string, int>> names;  // with their number of rows
-  for (const auto& m : of_rows) {
+  for (const MeasuredRow& row : rows) {
+    const auto& m = row.metric;
     if (!m) continue;
     const auto known = std::find_if(names.begin(), names.end(),
                                     [&](const auto& name) { return name.first == m->name; });
@@ -66,23 +91,33 @@ MetricColumns metric_columns(const std::vector<std::optional<DecidingMetric>>& o
   constexpr size_t kMostColumns = 2;  // more leave no room for anything else
   if (names.size() > kMostColumns) {
     out.columns.push_back({.name = "metric"});
-    for (const auto& m : of_rows)
-      out.cells.push_back({m ? fmt::format("{} {}", m->name, metric_text(m->value)) : ""});
+    for (const MeasuredRow& row : rows)
+      out.cells.push_back(
+          {row.metric ? fmt::format("{} {}", row.metric->name, metric_text(row.metric->value))
+                      : ""});
     return out;
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    const bool lower = lower_is_better(bare_metric(names[i].first));
+    const bool lower = lower_is_better(bare_metric(names[i].first)),
+               alike = measured_alike(rows, names[i].first);
+    if (!alike) out.note = "no best value has a mark: the runs were evaluated on different rows";
+    const Column::Best best = lower ? Column::kSmallest : Column::kLargest;
     out.columns.push_back({.name = names[i].first,
                            .kind = Column::kNumber,
                            .priority = static_cast<int>(std::min<size_t>(i, 5)),
-                           .best = lower ? Column::kSmallest : Column::kLargest});
+                           .best = alike ? best : Column::kNone});
   }
-  for (const auto& m : of_rows) {
+  for (const MeasuredRow& row : rows) {
     out.cells.emplace_back(names.size());
     for (size_t i = 0; i < names.size(); ++i)
-      if (m && m->name == names[i].first) out.cells.back()[i] = metric_text(m->value);
+      if (const auto value = value_in(row, names[i].first))
+        out.cells.back()[i] = metric_text(*value);
   }
   return out;
+}
+
+void tell_note(const std::string& note, const TableForm& form) {
+  if (!note.empty() && form.format == "text") log_info("{:<11} {}", "best", note);
 }
 
 std::string metric_text(double value) {

@@ -8,6 +8,7 @@
 #include "base/core/json.h"
 #include "base/core/table.h"
 #include "operate/registry/registry.h"
+#include "run/commands/print_table.h"
 
 namespace hone {
 
@@ -17,7 +18,7 @@ struct DecidingMetric {
 };
 
 // The first of these that `metrics` has: `wanted` (of a policy; "": none), metric_for_best_model of
-// the settings, the metric of the task, the losses.
+// the settings, the metric of the task, the losses. `loss` is eval_loss_per_token if there is one, as in decisions.
 std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const std::string& task,
                                               const OrderedJson& settings,
                                               const std::string& wanted = "");
@@ -26,12 +27,23 @@ std::optional<DecidingMetric> deciding_metric(const OrderedJson& metrics, const 
 OrderedJson metrics_with_decisions(const ModelVersion& version,
                                    const std::vector<Decision>& newest_first);
 
-// Columns for the metrics of the rows, the most frequent first; its best value is marked.
+// A row of a table: the metric that decides, all of its metrics, and what decides the rows that they are of.
+struct MeasuredRow {
+  std::optional<DecidingMetric> metric = {};
+  OrderedJson metrics = {};
+  OrderedJson evaluated = {};
+};
+
+// Columns for the metrics that decide, the most frequent first. The best value is marked if all were measured on the
+// same rows.
 struct MetricColumns {
   std::vector<Column> columns = {};
   std::vector<std::vector<std::string>> cells = {};  // of each row
+  std::string note = {};  // why a column has no mark; "": each that could has one
 };
-MetricColumns metric_columns(const std::vector<std::optional<DecidingMetric>>& of_rows);
+MetricColumns metric_columns(const std::vector<MeasuredRow>& rows);
+// Prints a note below a table for people; "": none.
+void tell_note(const std::string& note, const TableForm& form);
 
 std::string metric_text(double value);  // five digits, large numbers whole
 

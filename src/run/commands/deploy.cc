@@ -98,8 +98,8 @@ Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
       return Error(err::kDeployNotReady,
                    fmt::format("the server of the endpoint ended: {}", said.empty() ? "" : said[0]))
           .at(server_log(e))
-          .todo(fmt::format("see its log and deploy again; 'hone endpoints delete {}' removes it",
-                            e.display_name));
+          .todo(fmt::format("see its log and deploy again; to remove it: hone endpoints delete {}",
+                            shell_word(e.display_name)));
     }
     if (stop_requested()) break;
     system_clock().sleep(0.1);

@@ -54,7 +54,8 @@ Result<SentenceModules> modules_for(const EmbedSettings& s, const Pretrained& mo
 // The token ids of all texts.
 Result<std::vector<std::vector<int32_t>>> read_rows(const EmbedSettings& s, const Pretrained& model,
                                                     const std::string& prompt, ThreadPool& pool) {
-  const TextInputOptions from{.file = s.input, .column = s.text_column_name};
+  const TextInputOptions from{
+      .file = s.input, .column = s.text_column_name, .column_names = s.column_names};
   const auto input = HONE_TRY(open_text_input(from));
   const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
   TextParser parser;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/http.h"
 #include "run/commands/errors.h"
@@ -98,8 +99,8 @@ Json example_of_model(const Endpoint& endpoint, const std::string& model) {
 void tell_other_versions(Registry& registry, const ModelVersion& deployed, bool by_name) {
   const auto champion = resolve_model(registry, deployed.model + "@" + kChampion);
   if (champion.ok() && champion->number != deployed.number)
-    log_info("{:<11} is still {}; to change it: hone models promote {}:{}", kChampion,
-             champion->reference(), deployed.model, deployed.number);
+    log_info("{:<11} is still {}; to change it: hone models promote {}", kChampion,
+             champion->reference(), shell_word(deployed.reference()));
   const auto all = registry.versions(deployed.model);
   if (!by_name || !all.ok()) return;
   int64_t newest = deployed.number;
@@ -107,7 +108,8 @@ void tell_other_versions(Registry& registry, const ModelVersion& deployed, bool 
   if (newest > deployed.number)
     log_info(
         "{:<11} {}:{} is not deployed, as {}:{} is the champion; to serve it: hone deploy {}:{}",
-        "newer", deployed.model, newest, deployed.model, deployed.number, deployed.model, newest);
+        "newer", deployed.model, newest, deployed.model, deployed.number,
+        shell_word(deployed.model), newest);
 }
 
 std::string server_log(const Endpoint& endpoint) {

@@ -29,6 +29,20 @@ OrderedJson endpoint_json(const Endpoint& e) {
       {"created", e.created}};
 }
 
+// The facts of one endpoint, then the flags that hone serve is started with.
+TextTable facts_of(const Endpoint& e) {
+  TextTable table({{.name = "what"}, {.name = "value", .kind = Column::kSentence}});
+  table.add({"name", e.display_name});
+  table.add({"state", server_state(look_at_server(e))});
+  table.add({"url", e.address});
+  table.add({"deployed", deployed_text(e)});
+  for (const auto& [name, value] : e.serving.items())
+    table.add({"--" + name, value.is_string() ? value.get<std::string>() : dump_json(value)});
+  table.add({"endpoint", e.id});
+  table.add({"created", e.created.substr(0, 19)});
+  return table;
+}
+
 Status stop_endpoint(const EndpointsSettings& s, Registry& registry, const Endpoint& e) {
   const bool had_server = look_at_server(e).alive || !e.server.awaited.empty();
   HONE_TRY(end_server(registry, e, s.wait));
@@ -70,10 +84,11 @@ Result<int> run_endpoints(const std::vector<std::string>& args) {
                  fmt::format("'hone endpoints {}' needs an endpoint", s.verb))
         .todo("give its id or name; hone endpoints list shows all");
   const Endpoint e = HONE_TRY(registry.endpoint(s.endpoint));
-  if (s.verb == "show") {
-    print_out(dump_json(endpoint_json(e), {.indent = s.json ? -1 : 2}) + "\n");
-    return kExitDone;
-  }
+  if (s.verb == "show" && s.json)
+    print_out(dump_json(endpoint_json(e)) + "\n");
+  else if (s.verb == "show")
+    print_table(facts_of(e), table_form(s));
+  if (s.verb == "show") return kExitDone;
   HONE_TRY(stop_endpoint(s, registry, e));
   if (s.verb != "delete") return kExitDone;
   HONE_TRY(registry.remove_endpoint(e.id));

@@ -56,6 +56,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone eval",
                             .summary = "evaluate a model",
+                            .task_help = kTrainedTask,
                             .defaults =
                                 [](TaskSettings& s) {
                                   s.output_dir = "";

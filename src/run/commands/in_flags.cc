@@ -1,6 +1,8 @@
 #include "run/commands/in_flags.h"
 
+#include "base/core/text.h"
 #include "base/settings/flag_names.h"
+#include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 #include "operate/monitor/origin.h"
 
@@ -28,7 +30,12 @@ std::string in_words_of_user(const Schema& schema, const std::string& text) {
   if (has_setting(schema, kModel)) {
     const std::string copy = value_text(schema.at(kModel).value()), own = model_name_of(copy);
     const size_t at = copy == own ? std::string::npos : out.find(copy);
-    if (at != std::string::npos) out.replace(at, copy.size(), own);
+    // A model that is one file is in the copy's folder under its own name.
+    const std::string inside = "/" + last_part(own);
+    const bool is_file = at != std::string::npos && own.ends_with(inside) &&
+                         out.compare(at + copy.size(), inside.size(), inside) == 0 &&
+                         !is_folder(own);
+    if (at != std::string::npos) out.replace(at, copy.size() + (is_file ? inside.size() : 0), own);
   }
   if (!has_setting(schema, kData)) return out;
   return with_pulled_files(value_text(schema.at(kData).value()), std::move(out));

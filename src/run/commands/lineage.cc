@@ -4,6 +4,7 @@
 
 #include "base/core/text.h"
 #include "operate/monitor/origin.h"
+#include "operate/registry/compare_versions.h"
 
 namespace hone {
 
@@ -33,6 +34,26 @@ std::string data_of(const RegisteredRun& run) {
     if (!names.empty()) break;
   }
   return join(names, " ");
+}
+
+OrderedJson results_of(const RunRow& row) {
+  OrderedJson all = row.metrics.is_object() ? row.metrics : OrderedJson::object();
+  if (const OrderedJson& results = value_at(row.end, "results"); results.is_object())
+    all.update(results);
+  return all;
+}
+
+OrderedJson evaluated_by(const RunRow& row) {
+  const OrderedJson& settings = value_at(row.run, "settings");
+  return evaluated_by(settings, results_of(row), [&](bool has_own) {
+    OrderedJson names = OrderedJson::array();
+    for (const char* key : {"dataset_name", has_own ? "validation_file" : "train_file"}) {
+      const OrderedJson& given = value_at(settings, key);
+      for (const OrderedJson& name : given.is_array() ? given : OrderedJson::array({given}))
+        if (name.is_string()) names.push_back(data_name_of(name.get<std::string>()));
+    }
+    return names;
+  });
 }
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "base/core/text.h"
 #include "operate/pipeline/published.h"
 #include "operate/registry/mlflow_registry.h"
@@ -12,6 +13,7 @@
 #include "run/commands/models_compare.h"
 #include "run/commands/models_decide.h"
 #include "run/commands/models_endpoints.h"
+#include "run/commands/models_name.h"
 #include "run/commands/models_show.h"
 
 namespace hone {
@@ -40,6 +42,13 @@ Result<Labels> labels_of(const std::vector<std::string>& given) {
 Error lacks(const ModelsSettings& s, const std::string& what, const std::string& todo) {
   return Error(err::kMissingArgument, fmt::format("'hone models {}' needs {}", s.verb, what))
       .todo(todo);
+}
+
+// "a name and a folder", or the one of the two that is empty.
+std::string missing(const std::string& first, const std::string& name_of_first,
+                    const std::string& second, const std::string& name_of_second) {
+  if (!first.empty()) return name_of_second;
+  return second.empty() ? name_of_first + " and " + name_of_second : name_of_first;
 }
 
 Result<int> register_one(const ModelsSettings& s, Registry& registry) {
@@ -109,14 +118,26 @@ Result<int> exchange(const ModelsSettings& s, Registry& registry) {
   return kExitDone;
 }
 
-// Refuses mistakes that the settings alone show.
-Status check_models(const ModelsSettings& s) {
+// Takes the name from the argument or the flag, and refuses mistakes that the settings alone show.
+Status settle_models(ModelsSettings& s) {
+  if (s.verb == "register") s.name = HONE_TRY(named_model(s.reference, s.name));
+  if (s.verb == "decide") {
+    NamedVersion named = HONE_TRY(named_version(s.reference, s.name, s.version));
+    s.name = std::move(named.name);
+    s.version = named.version;
+  }
+  const std::string name = s.name.empty() ? "NAME" : s.name;
   if (s.verb == "register" && (s.name.empty() || s.model.empty()))
-    return lacks(s, "a name and a folder", "hone models register --name NAME --model FOLDER");
+    return lacks(s, missing(s.name, "a name", s.model, "a folder"),
+                 fmt::format("hone models register --name {} --model {}", name,
+                             s.model.empty() ? "FOLDER" : s.model));
   if (s.verb == "register") HONE_TRY(labels_of(s.label));
   if (s.verb != "decide") return Ok{};
   if (s.name.empty() || s.policy.empty())
-    return lacks(s, "a name and a policy", "hone models decide --name NAME --policy FILE.json");
+    return lacks(s, missing(s.name, "a name", s.policy, "a policy"),
+                 fmt::format("hone models decide {}{} --policy {}", name,
+                             s.version > 0 ? fmt::format(":{}", s.version) : "",
+                             s.policy.empty() ? "FILE.json" : shell_word(s.policy)));
   if (is_typed_policy(s.policy)) HONE_TRY(read_policy(s.policy));
   return Ok{};
 }
@@ -126,7 +147,7 @@ Result<int> run_models(const std::vector<std::string>& args) {
   Schema schema("hone models", "models, their versions and their aliases");
   s.bind(schema);
   for (const char* name : {"verb", "reference", "against"}) schema.positional(name);
-  if (HONE_TRY(parse_settings(schema, args, [&] { return check_models(s); })).done)
+  if (HONE_TRY(parse_settings(schema, args, [&] { return settle_models(s); })).done)
     return kExitDone;
   Registry registry = HONE_TRY(Registry::open(s.registry));
   if (s.verb == "register") return register_one(s, registry);

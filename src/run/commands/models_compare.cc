@@ -1,7 +1,13 @@
 #include "run/commands/models_compare.h"
 
 #include <algorithm>
+#include <set>
 
+#include "base/core/log.h"
+#include "base/core/url.h"
+#include "base/settings/value.h"
+#include "learn/tasks/tasks.h"
+#include "operate/monitor/origin.h"
 #include "operate/registry/compare_versions.h"
 #include "operate/registry/policy.h"
 #include "run/commands/command.h"
@@ -40,21 +46,29 @@ bool is_cost(const std::string& metric) {
          metric.find("_seconds") != std::string::npos || metric.ends_with("_step_s");
 }
 
-// The metrics of both, the one that decides first; the better value has a mark.
+// Whether the metrics of training are of the same rows.
+bool same_training(const VersionDifference& d) {
+  return d.a.task == d.b.task && !d.a.data_hash.empty() && d.a.data_hash == d.b.data_hash &&
+         value_at(d.a.metrics, "train_samples") == value_at(d.b.metrics, "train_samples");
+}
+
+// The metrics of both, the one that decides first; the better value has a mark, if they are of the same rows.
 std::vector<ComparedLine> metric_lines(const VersionDifference& d, const std::string& first,
                                        bool whole) {
   std::vector<ComparedLine> lines;
   for (const auto& [key, values] : d.metrics.items()) {
     if (!whole && is_cost(key)) continue;
     const bool numbers = values[0].is_number() && values[1].is_number();
+    const bool same_rows =
+        is_cost(key) || (key.starts_with("train_") ? same_training(d) : d.rows.empty());
     const auto text = [&](const OrderedJson& value) {
       if (value.is_null()) return std::string();
       return whole || !value.is_number() ? dump_json(value) : metric_text(value.get<double>());
     };
     ComparedLine line{key, text(values[0]), text(values[1]),
-                      numbers ? signed_text(values[2].get<double>()) : ""};
+                      numbers && same_rows ? signed_text(values[2].get<double>()) : ""};
     const bool lower = lower_is_better(bare_metric(key));
-    const bool judged = numbers && (key == first || lower);
+    const bool judged = numbers && same_rows && (key == first || lower);
     const double x = judged ? values[0].get<double>() : 0, y = judged ? values[1].get<double>() : 0;
     if (!whole) {
       line.a += x != y && (x < y) == lower ? "*" : " ";
@@ -65,19 +79,63 @@ std::vector<ComparedLine> metric_lines(const VersionDifference& d, const std::st
   return lines;
 }
 
-// The origin of both: the learning rate, model and data always, other settings where they differ.
+// Paths by the names that people know them by: runs of a pipeline have copies of their own.
+OrderedJson by_name(const RegisteredRun& run, OrderedJson value) {
+  if (value.is_array())
+    for (OrderedJson& one : value) one = by_name(run, std::move(one));
+  if (!value.is_string()) return value;
+  const std::string given = value.get<std::string>(), folder = text_at(run.record, "folder");
+  if (given.find('/') == std::string::npos || is_url(given)) return value;
+  const std::string place = given.starts_with('/') || folder.empty() ? given : folder + "/" + given;
+  const std::string model = model_name_of(place), data = data_name_of(place);
+  if (model != place) return model;
+  return data != place ? OrderedJson(data) : value;
+}
+
+// Texts that a column would cut to the same text begin shortly before their first difference.
+void show_difference(std::string& a, std::string& b, int width) {
+  constexpr size_t kBefore = 4;
+  if (a == b || without_middle(a, width) != without_middle(b, width)) return;
+  size_t at = 0;
+  while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
+  at -= std::min(at, kBefore);
+  const auto continues = [&](unsigned char c) { return (c & 0xC0U) == 0x80U; };
+  while (at > 0 && continues(a[at])) --at;
+  if (at == 0) return;
+  a = "…" + a.substr(at);
+  b = "…" + b.substr(at);
+}
+
+// The settings of a task that are about output alone.
+std::set<std::string> output_settings(const std::string& name) {
+  std::set<std::string> found;
+  for (const Task& task : all_task()) {
+    if (task.name != name) continue;
+    const Schema schema = described(task);
+    for (const Setting& setting : schema.all())
+      if (setting.decides.empty()) found.insert(setting.name);
+  }
+  return found;
+}
+
+// The origin of both, and the settings of their runs, where they differ.
 std::vector<ComparedLine> setting_lines(const ComparedVersion& a, const ComparedVersion& b,
-                                        const VersionDifference& d) {
+                                        const VersionDifference& d, bool whole) {
   std::vector<ComparedLine> lines;
   const auto add = [&](const std::string& what, const std::string& x, const std::string& y) {
-    if (!x.empty() || !y.empty()) lines.push_back({what, x, y, ""});
+    if (x != y) lines.push_back({what, x, y, ""});
   };
   add("learning rate", learning_rate_of(a.run.params), learning_rate_of(b.run.params));
   add("parent", a.version.parent, b.version.parent);
   add("data", data_of(a.run), data_of(b.run));
   add("data hash", a.version.data_hash, b.version.data_hash);
+  const auto text = [&](const RegisteredRun& run, const OrderedJson& value) {
+    return value.is_number() ? value_text(value) : dump_json(whole ? value : by_name(run, value));
+  };
+  const std::set<std::string> places = whole ? std::set<std::string>{} : output_settings(d.a.task);
   for (const auto& [key, values] : d.settings.items())
-    if (key != "learning_rate") add("--" + key, dump_json(values[0]), dump_json(values[1]));
+    if (key != "learning_rate" && !places.contains(key))
+      add("--" + key, text(a.run, values[0]), text(b.run, values[1]));
   add("hash", a.version.hash, b.version.hash);
   return lines;
 }
@@ -99,7 +157,7 @@ Result<int> compare_models(Registry& registry, const std::string& reference,
   const auto first = deciding_metric(a.version.metrics, a.version.task, a.run.params, decides);
   const bool text = how.form.format == "text";
   const auto metrics = metric_lines(d, first ? first->name : "", !text || how.form.wide);
-  const auto settings = setting_lines(a, b, d);
+  const auto settings = setting_lines(a, b, d, !text || how.form.wide);
   const std::string name_a = a.version.reference(), name_b = b.version.reference();
   TextTable numbers({{.name = text ? "metric" : "what"},
                      {.name = name_a, .kind = Column::kNumber},
@@ -109,15 +167,24 @@ Result<int> compare_models(Registry& registry, const std::string& reference,
                    {.name = name_a, .kind = Column::kName},
                    {.name = name_b, .kind = Column::kName}});
   for (const ComparedLine& l : metrics) numbers.add({l.what, l.a, l.b, l.difference});
+  constexpr int kShownName = 20;  // columns that most texts have at least in a table of 80
   for (const ComparedLine& l : settings) {
     if (!text)
       numbers.add({l.what, l.a, l.b, l.difference});
     else if (how.form.wide)
       texts.add({l.what, l.a, l.b});
-    else
-      texts.add({l.what, short_hash(l.a), short_hash(l.b)});
+    else {
+      std::string x = short_hash(l.a), y = short_hash(l.b);
+      show_difference(x, y, kShownName);
+      texts.add({l.what, x, y});
+    }
   }
   print_tables({numbers, texts}, how.form);
+  if (!d.rows.empty())
+    log_info(
+        "{:<11} the metrics are of different rows ({}): they say nothing of which is better. "
+        "hone models decide compares on the same rows",
+        "rows", d.rows);
   return kExitDone;
 }
 

@@ -1,17 +1,15 @@
 #include "run/commands/models_decide.h"
 
 #include "base/core/log.h"
-#include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
-#include "base/store/temporary_folder.h"
-#include "operate/pipeline/runner.h"
 #include "operate/registry/decide.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/model_hash.h"
 #include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/evaluate_like.h"
 #include "run/commands/models_endpoints.h"
 
 namespace hone {
@@ -23,38 +21,6 @@ Error without_rows(const ModelVersion& v) {
           "evaluate it: hone eval ... --model_name_or_path {} --save_examples --output_dir E; then "
           "hone models register --name {} --model {} --evaluation E",
           v.source, v.model, v.source));
-}
-
-// The model evaluated as `like` was, on its first rows alone where `rows` is not 0.
-Result<Evaluation> evaluate_like(const Evaluation& like, const ModelVersion& v, int64_t rows,
-                                 const std::vector<std::string>& more) {
-  const auto settings = like.run.is_object() ? like.run.find("settings") : like.run.end();
-  if (!like.run.is_object() || settings == like.run.end() || !settings->is_object())
-    return Error(err::kExamples,
-                 fmt::format("'{}' does not say how the rows were evaluated", like.folder))
-        .todo("evaluate again with hone eval --save_examples");
-  const TemporaryFolder folder("hone_decide");
-  const std::string config = folder.path + "/settings.json", out = folder.path + "/out";
-  HONE_TRY(file_store().write(config, dump_json(*settings)));
-  std::vector<std::string> argv = {"/proc/self/exe",       "eval",   "--config",     config,
-                                   "--model_name_or_path", v.source, "--output_dir", out,
-                                   "--save_examples",      "true",   "--json",       "false"};
-  if (rows > 0)
-    argv.insert(argv.end(), {"--max_eval_samples", std::to_string(rows), "--slice_columns", ""});
-  argv.insert(argv.end(), more.begin(), more.end());
-  CommandOptions options;
-  if (const std::string from = text_at(like.run, "folder"); is_folder(from)) options.folder = from;
-  const CommandOutput done = HONE_TRY(run_command(argv, options));
-  if (done.status != 0) {
-    Error e(err::kEvaluationFailed,
-            fmt::format("{} could not be evaluated (status {})", v.reference(), done.status));
-    for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
-    return std::move(e).todo(
-        fmt::format("correct that, or promote by hand: hone models promote {}", v.reference()));
-  }
-  Evaluation e = HONE_TRY(read_evaluation(out));
-  e.folder = v.source;
-  return e;
 }
 
 // The registered files against what their evaluation recorded.
@@ -71,14 +37,22 @@ Result<ParityCheck> parity_of(const ModelVersion& v, const Evaluation& recorded,
   std::vector<std::string> more;
   if (policy.parity_dtype == "bf16") more = {"--dtype", "bfloat16"};
   if (policy.parity_dtype == "int8") more = {"--load_in_8bit", "true"};
-  const Evaluation now = HONE_TRY(evaluate_like(recorded, v, policy.parity_rows, more));
+  const Evaluation now = HONE_TRY(evaluate_like(
+      recorded, {.version = v, .decided = v, .rows = policy.parity_rows, .more = more}));
   return check_parity(recorded, now, policy);
 }
 
 struct ChampionRows {
   Evaluation evaluation;
-  std::string caution;
+  std::string caution = {};
+  std::optional<Evaluation> own = {};  // of the other version, if both had to be evaluated again
 };
+
+// Whether the rows are some of the same data, such as with another --max_eval_samples.
+bool same_data(const Evaluation& a, const Evaluation& b) {
+  const std::string data = text_at(a.run, "data");
+  return !data.empty() && data == text_at(b.run, "data");
+}
 
 // The champion on the rows of the other version.
 Result<ChampionRows> rows_of_champion(const ModelVersion& champion, const ModelVersion& v,
@@ -90,26 +64,38 @@ Result<ChampionRows> rows_of_champion(const ModelVersion& champion, const ModelV
     if (recorded.ok()) {
       const std::string differs = differing_rows(rows, *recorded);
       if (differs.empty()) return ChampionRows{std::move(*recorded), ""};
-      caution = fmt::format(
-          "{} may have been trained on some of these rows, which favours it: keep the same "
-          "validation rows for all versions",
-          champion.reference());
+      if (!same_data(rows, *recorded))
+        caution = fmt::format(
+            "{} may have been trained on some of these rows, which favours it: keep the same "
+            "validation rows for all versions",
+            champion.reference());
       why = "was evaluated on other rows: " + differs;
     } else {
       why = "has lost its evaluation: " + recorded.error().what();
     }
   }
   log_info("{:<11} {} again, which {}", "evaluating", champion.reference(), why);
-  Evaluation again = HONE_TRY(evaluate_like(rows, champion, 0, {}));
-  if (const std::string differs = differing_rows(rows, again); !differs.empty())
-    return Error(err::kExamples, fmt::format("{} and {} cannot be compared row by row: {}",
-                                             v.reference(), champion.reference(), differs))
-        .at(rows.folder)
-        .todo(
-            "models with different tokenizers have different blocks of a text; compare them on "
-            "rows, or evaluate "
-            "both again if the data have changed");
-  return ChampionRows{std::move(again), std::move(caution)};
+  Result<Evaluation> again = evaluate_like(rows, {.version = champion, .decided = v});
+  const std::string differs = again.ok() ? differing_rows(rows, *again) : "";
+  if (again.ok() && differs.empty()) return ChampionRows{std::move(*again), std::move(caution)};
+  if (const auto files = files_of_shards(rows)) {
+    log_info(
+        "{:<11} both on the files that the token shards were made from: the shards are of one "
+        "tokenizer",
+        "evaluating");
+    Result<Evaluation> own = evaluate_like(*files, {.version = v, .decided = v}),
+                       other = evaluate_like(*files, {.version = champion, .decided = v});
+    if (own.ok() && other.ok() && differing_rows(*own, *other).empty())
+      return ChampionRows{std::move(*other), std::move(caution), std::move(*own)};
+  }
+  if (!again.ok()) return std::move(again.error());
+  return Error(err::kExamples, fmt::format("{} and {} cannot be compared row by row: {}",
+                                           v.reference(), champion.reference(), differs))
+      .at(rows.folder)
+      .todo(
+          "models with different tokenizers have different blocks of a text; compare them on "
+          "rows, or evaluate "
+          "both again if the data have changed");
 }
 
 }  // namespace
@@ -146,6 +132,7 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
   if (compares && (!input.parity || input.parity->passed)) {
     champion_rows = HONE_TRY(rows_of_champion(*champion, v, *rows));
     input.against_evaluation = &champion_rows->evaluation;
+    if (champion_rows->own) input.evaluation = &*champion_rows->own;
     input.caution = champion_rows->caution;
   }
   const Decision decision = HONE_TRY(registry.record(HONE_TRY(decide(input, policy)), q.alias));

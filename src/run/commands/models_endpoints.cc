@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "run/commands/command.h"
 #include "run/commands/endpoint_server.h"
 
@@ -46,13 +47,14 @@ Status follow_alias(Registry& registry, const ModelVersion& v, const EndpointsOf
       HONE_TRY(deploy(registry, v, how, {"--endpoint_name", e.id}));
     } else {
       log_info("{:<11} {} still {} {}; change it: hone deploy {} --endpoint_name {}", "endpoint",
-               e.display_name, state, served_text(e), v.reference(), e.display_name);
+               e.display_name, state, served_text(e), shell_word(v.reference()),
+               shell_word(e.display_name));
     }
   }
   if (!any && how.deploys) return deploy(registry, v, how, {});
   if (!any)
     log_info("{:<11} none serves {}; deploy it: hone deploy {}", "endpoint", v.model,
-             v.reference());
+             shell_word(v.reference()));
   return Ok{};
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "operate/registry/compare_versions.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
@@ -47,15 +48,17 @@ std::string decided_by(const std::vector<Decision>& decisions) {
 }
 
 Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& versions,
-                           const std::vector<Decision>& decisions) {
+                           const std::vector<Decision>& decisions, std::string& note) {
   std::vector<RegisteredRun> runs;
-  std::vector<std::optional<DecidingMetric>> of_rows;
+  std::vector<MeasuredRow> rows;
   for (const ModelVersion& v : versions) {
     runs.push_back(HONE_TRY(run_of(registry, v)));
-    of_rows.push_back(deciding_metric(metrics_with_decisions(v, decisions), v.task,
-                                      runs.back().params, decided_by(decisions)));
+    const OrderedJson known = metrics_with_decisions(v, decisions);
+    rows.push_back({deciding_metric(known, v.task, runs.back().params, decided_by(decisions)),
+                    known, evaluated_by(v, runs.back())});
   }
-  const MetricColumns metrics = metric_columns(of_rows);
+  const MetricColumns metrics = metric_columns(rows);
+  note = metrics.note;
   std::vector<Column> columns = {{.name = "version", .kind = C::kNumber}};
   columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
   for (Column c :
@@ -71,10 +74,9 @@ Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& 
     const ModelVersion& v = versions[i];
     std::vector<std::string> cells = {std::to_string(v.number)};
     cells.insert(cells.end(), metrics.cells[i].begin(), metrics.cells[i].end());
-    for (const std::string& cell :
-         {learning_rate_of(runs[i].params), join(v.aliases, " "), parent_of(v, runs[i]),
-          data_of(runs[i]), v.created.substr(0, 19), joined(v.labels), v.run_id, v.hash, v.source})
-      cells.push_back(cell);
+    cells.insert(cells.end(), {learning_rate_of(runs[i].params), join(v.aliases, " "),
+                               parent_of(v, runs[i]), data_of(runs[i]), v.created.substr(0, 19),
+                               joined(v.labels), v.run_id, v.hash, v.source});
     table.add(std::move(cells));
   }
   return table;
@@ -115,10 +117,8 @@ Result<int> list_models(Registry& registry, const Shown& how) {
     print_json(list_of(all, model_json));
     return kExitDone;
   }
-  if (all.empty() && how.form.format == "text") {
-    log_info("no models in '{}'", registry.address());
-    return kExitDone;
-  }
+  if (all.empty() && how.form.format == "text")
+    return log_info("no models in '{}'", registry.address()), kExitDone;
   TextTable table({{.name = "model", .kind = C::kName},
                    {.name = "versions", .kind = C::kNumber},
                    {.name = "aliases", .kind = C::kName},
@@ -127,8 +127,7 @@ Result<int> list_models(Registry& registry, const Shown& how) {
                    {.name = "description", .kind = C::kSentence, .priority = 1}});
   for (const RegisteredModel& m : all) {
     std::vector<std::string> aliases;
-    for (const auto& [alias, number] : m.aliases)
-      aliases.push_back(fmt::format("{}={}", alias, number));
+    for (const auto& [alias, n] : m.aliases) aliases.push_back(fmt::format("{}={}", alias, n));
     table.add({m.name, std::to_string(m.versions), join(aliases, " "), joined(m.labels),
                m.created.substr(0, 19), m.description});
   }
@@ -189,8 +188,10 @@ Result<int> show_model(Registry& registry, const std::string& name, const Shown&
     print_json(json);
     return kExitDone;
   }
-  const TextTable all = HONE_TRY(table_of(registry, versions, decisions));
+  std::string note;
+  const TextTable all = HONE_TRY(table_of(registry, versions, decisions, note));
   print_tables({all, table_of(changes), table_of(decisions)}, how.form);
+  tell_note(note, how.form);
   return kExitDone;
 }
 

@@ -15,6 +15,7 @@
 #include "run/commands/errors.h"
 #include "run/commands/pipeline_compile.h"
 #include "run/commands/pipeline_exec.h"
+#include "run/commands/pipeline_list.h"
 #include "run/commands/pipeline_plan.h"
 #include "run/commands/pipeline_runs.h"
 #include "run/commands/pipeline_schedule.h"
@@ -92,7 +93,7 @@ Result<int> run_steps(PipelineCommandSettings& s) {
   for (const std::string& line : plan) log_info("{}", line);
   const auto results = [&p](const PipelineStep& step, const StepRow& row,
                             const std::string& folder) {
-    return step_results(p.metric, step, row, folder);
+    return step_results(p, step, row, folder);
   };
   PipelineOutcome o = HONE_TRY(run_pipeline(p, {.root = without_end_slash(s.pipeline_root),
                                                 .folder = without_end_slash(s.work_dir),
@@ -112,10 +113,8 @@ Result<int> run_steps(PipelineCommandSettings& s) {
   }
   if (s.json) return kExitDone;
   for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
-  if (j.contains("endpoint")) {
-    const OrderedJson& e = j.at("endpoint");
-    print_out(fmt::format("endpoint={}\n", e.is_string() ? e.get<std::string>() : dump_json(e)));
-  }
+  if (const OrderedJson& e = value_at(j, "endpoint"); !e.is_null())
+    print_out(fmt::format("endpoint={}\n", value_text(e)));
   return kExitDone;
 }
 
@@ -124,13 +123,12 @@ Result<int> run_on_schedule(PipelineCommandSettings& s) {
   if (s.cron.empty() == s.on.empty())
     return Error(err::kMissingArgument, "a schedule is either --cron or --on")
         .todo("give --cron '0 3 * * *', or --on URL");
-  const std::string folder = folder_of_runs(s);
   return follow_schedule(
       {.cron = s.cron,
        .on = s.on,
        .every_s = s.every,
        .max_runs = s.max_runs,
-       .seen_file = fmt::format("{}/seen-{}.txt", folder,
+       .seen_file = fmt::format("{}/seen-{}.txt", folder_of_runs(s),
                                 sha256_of_text(s.pipeline + "\n" + s.on).substr(0, 12))},
       [&]() -> Result<int> {
         PipelineCommandSettings now = s;
@@ -180,10 +178,12 @@ Result<int> run_pipeline_command(const std::vector<std::string>& given) {
   if (s.verb == "run") return run_steps(s);
   if (s.verb == "schedule") return run_on_schedule(s);
   if (s.verb == "compile") return compile_for_engine(s);
-  const auto state = HONE_TRY(open_pipeline_state(HONE_TRY(state_folder(s))));
+  const bool is_named = !(s.pipeline_root + s.work_dir + s.pipeline).empty();
+  const std::string folder = HONE_TRY(state_folder(s));
   const ShownRuns how{.json = s.json, .form = {s.csv ? "csv" : "text", s.wide}};
-  if (s.verb == "list") return list_pipeline_runs(*state, how);
-  if (s.verb == "show") return show_pipeline_run(*state, s.run, folder_of_runs(s), s.project, how);
+  if (s.verb == "list") return list_pipeline_runs(folder, is_named, how);
+  const auto state = HONE_TRY(open_pipeline_state(folder));
+  if (s.verb == "show") return show_pipeline_run(*state, s.run, folder, s.project, how);
   return cancel_pipeline_run(*state, s.run);
 }
 

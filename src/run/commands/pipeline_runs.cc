@@ -14,17 +14,10 @@
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
-#include "run/commands/pipeline_verdict.h"
 #include "run/commands/step_results.h"
 
 namespace hone {
 namespace {
-
-// "lost": its process is gone, and the same command continues it.
-std::string status_of(const PipelineRunRow& run) {
-  const bool gone = run.pid == 0 || start_of_process(run.pid) != run.pid_start;
-  return run.status == "running" && gone ? "lost" : run.status;
-}
 
 Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name) {
   if (!name.empty())
@@ -71,59 +64,23 @@ std::string place_from_here(std::string error, const std::string& recorded,
   return error;
 }
 
+// Nothing runs a step of a run whose process is gone.
+std::string status_of_step(const PipelineRunRow& run, const StepRow& step) {
+  return step.status == "running" && pipeline_run_status(run) == "lost" ? "lost" : step.status;
+}
+
 }  // namespace
+
+std::string pipeline_run_status(const PipelineRunRow& run) {
+  const bool gone = run.pid == 0 || start_of_process(run.pid) != run.pid_start;
+  return run.status == "running" && gone ? "lost" : run.status;
+}
 
 Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& folder) {
   if (!HONE_TRY(file_store().exists(folder + "/pipeline.db")))
     return Error(err::kNoPipelineRun, fmt::format("'{}' holds no pipeline runs", folder))
         .todo("go to the folder where it was run, or name its pipeline_root or its file");
   return PipelineState::open(folder + "/pipeline.db");
-}
-
-Result<int> list_pipeline_runs(PipelineState& state, const ShownRuns& how) {
-  const std::vector<PipelineRunRow> runs = HONE_TRY(state.runs());
-  std::vector<RunVerdict> verdicts;
-  std::vector<std::optional<DecidingMetric>> of_rows;
-  for (const PipelineRunRow& r : runs) {
-    verdicts.push_back(verdict_of(r, HONE_TRY(state.steps(r.id))));
-    of_rows.push_back(verdicts.back().metric);
-  }
-  const MetricColumns metrics = metric_columns(of_rows);
-  std::vector<Column> columns = {{.name = "run"}};
-  columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
-  for (Column c :
-       {Column{.name = "verdict"}, Column{.name = "status"}, Column{.name = "begun", .priority = 1},
-        Column{.name = "message", .kind = Column::kSentence, .priority = 2}})
-    columns.push_back(std::move(c));
-  TextTable table(columns);
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const PipelineRunRow& r = runs[i];
-    const RunVerdict& v = verdicts[i];
-    if (how.json) {
-      print_out(dump_json(OrderedJson{
-                    {"run", r.id},
-                    {"pipeline", r.pipeline},
-                    {"status", status_of(r)},
-                    {"begun", format_utc(r.begun_s)},
-                    {"message", r.message},
-                    {"verdict", v.verdict},
-                    {"reason", v.reason},
-                    {"metric", v.metric ? v.metric->name : ""},
-                    {"value", v.metric ? OrderedJson(v.metric->value) : OrderedJson()}}) +
-                "\n");
-      continue;
-    }
-    std::vector<std::string> cells = {r.id};
-    cells.insert(cells.end(), metrics.cells[i].begin(), metrics.cells[i].end());
-    for (const std::string& cell : {v.verdict, status_of(r), format_utc(r.begun_s), r.message})
-      cells.push_back(cell);
-    table.add(std::move(cells));
-  }
-  if (!how.json && table.empty())
-    log_info("no pipeline runs yet");
-  else if (!how.json)
-    print_table(table, how.form);
-  return kExitDone;
 }
 
 Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
@@ -142,7 +99,7 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
     OrderedJson list = OrderedJson::array();
     for (const StepRow& r : steps)
       list.push_back({{"name", r.name},
-                      {"status", r.status},
+                      {"status", status_of_step(run, r)},
                       {"attempts", r.attempts},
                       {"seconds", std::max(0.0, r.ended_s - r.begun_s)},
                       {"reused_from", r.reused_from},
@@ -150,29 +107,29 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
                       {"result", r.result}});
     print_out(dump_json(OrderedJson{{"run", run.id},
                                     {"pipeline", run.pipeline},
-                                    {"status", status_of(run)},
+                                    {"status", pipeline_run_status(run)},
                                     {"root", root},
                                     {"steps", list}},
                         {.indent = 2}) +
               "\n");
     return kExitDone;
   }
-  print_out(
-      fmt::format("{}  {}  {}\n", run.id, status_of(run), link_to_run(root, run.id, project)));
+  print_out(fmt::format("{}  {}  {}\n", run.id, pipeline_run_status(run),
+                        link_to_run(root, run.id, project)));
   TextTable table({{.name = "step"},
                    {.name = "status"},
                    {.name = "took", .kind = Column::kNumber, .priority = 1},
                    {.name = "attempts", .kind = Column::kNumber, .priority = 2},
                    {.name = "result", .kind = Column::kSentence}});
   for (const StepRow& r : steps)
-    table.add({r.name, r.status,
+    table.add({r.name, status_of_step(run, r),
                r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "",
                r.attempts > 1 ? std::to_string(r.attempts) : "", result_text(r)});
   print_table(table, how.form);
   if (how.form.format == "text")
     for (const StepRow& r : steps)
       print_out(place_from_here(error_of_step(r), run.folder + "/" + run.id, here));
-  if (status_of(run) == "lost")
+  if (pipeline_run_status(run) == "lost")
     log_info("{:<11} the process of this run has ended; the same command continues the run",
              "lost");
   return kExitDone;
@@ -180,7 +137,7 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
 
 Result<int> cancel_pipeline_run(PipelineState& state, const std::string& name) {
   PipelineRunRow run = HONE_TRY(chosen_run(state, name));
-  const bool alive = status_of(run) == "running";
+  const bool alive = pipeline_run_status(run) == "running";
   if (run.status == "finished")
     return Error(err::kNoPipelineRun, fmt::format("run '{}' is finished", run.id))
         .todo("only a run that is not finished can be cancelled");

@@ -22,15 +22,22 @@ RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& ste
   RunVerdict v;
   for (const StepRow& step : steps) {
     if (text_at(step.result, "verdict").empty()) continue;
-    v = {text_at(step.result, "verdict"), text_at(step.result, "reason"),
-         metric_of_decision(step.result)};
+    v = {text_at(step.result, "verdict"),
+         text_at(step.result, "reason"),
+         metric_of_decision(step.result),
+         {}};
   }
   const std::string wanted = text_at(value_at(run.config, "policy"), "metric"),
                     task = text_at(run.config, "task");
   for (const StepRow& step : steps)
     if (!v.metric)
       v.metric = deciding_metric(step.result, task.empty() ? Recipe().task : task, nullptr, wanted);
+  for (const StepRow& step : steps)
+    if (const OrderedJson& samples = value_at(step.result, "eval_samples"); samples.is_number())
+      v.samples = samples;
   if (v.metric) v.metric->name = bare_metric(v.metric->name);
+  if (v.metric && v.metric->name == "loss_per_token")
+    v.metric->name = "loss";  // as decisions name it
   return v;
 }
 

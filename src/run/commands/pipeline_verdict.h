@@ -10,6 +10,7 @@ namespace hone {
 struct RunVerdict {
   std::string verdict, reason;
   std::optional<DecidingMetric> metric;
+  OrderedJson samples = {};  // number of evaluated rows; null: unknown
 };
 // From the results of its steps; without a verdict the metric is that of the policy, else that of the task.
 RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& steps);

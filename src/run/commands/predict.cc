@@ -63,25 +63,28 @@ Result<int> predict(ChosenTask& chosen, const PredictOnly& only) {
 
 Result<int> run_predict(const std::vector<std::string>& args) {
   PredictOnly only;
-  const auto chosen = HONE_TRY(choose_task({.name = "hone predict",
-                                            .summary = "labels, numbers or texts for a file",
-                                            .defaults =
-                                                [](TaskSettings& s) {
-                                                  s.output_dir = "";
-                                                  s.dtype = "auto";
-                                                  s.do_predict = true;
-                                                },
-                                            .more =
-                                                [&](Schema& schema) {
-                                                  only.bind(schema);
-                                                  if (has_setting(schema, "test_file"))
-                                                    schema.common("test_file");
-                                                  if (has_setting(schema, "predict_with_generate"))
-                                                    schema.preset("predict_with_generate", "true");
-                                                },
-                                            .takes = [](const Task& t) { return t.predicts; },
-                                            .trains = false},
-                                           args));
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone predict",
+                            .summary = "labels, numbers or texts for a file",
+                            .task_help = kTrainedTask,
+                            .defaults =
+                                [](TaskSettings& s) {
+                                  s.output_dir = "";
+                                  s.dtype = "auto";
+                                  s.do_predict = true;
+                                },
+                            .more =
+                                [&](Schema& schema) {
+                                  only.bind(schema);
+                                  for (const char* other : {"train_file", "validation_file"})
+                                    schema.common(other, false);
+                                  if (has_setting(schema, "test_file")) schema.common("test_file");
+                                  if (has_setting(schema, "predict_with_generate"))
+                                    schema.preset("predict_with_generate", "true");
+                                },
+                            .takes = [](const Task& t) { return t.predicts; },
+                            .trains = false},
+                           args));
   if (!chosen->task) return kExitDone;
   return in_flags(chosen->schema, predict(*chosen, only));
 }

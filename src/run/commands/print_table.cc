@@ -29,7 +29,8 @@ void print_tables(const std::vector<TextTable>& tables, const TableForm& form) {
   }
   print_out(text);
   if (!missing.empty())
-    log_info("{:<11} {}: see them with --wide, --csv or --json", "left out", join(missing, ", "));
+    log_info("{:<11} {}: see {} with --wide, --csv or --json", "left out", join(missing, ", "),
+             missing.size() == 1 ? "it" : "them");
 }
 
 void print_table(const TextTable& table, const TableForm& form) {

@@ -16,9 +16,11 @@ RecipeTask recipe_task_of(const Task& task) {
   RecipeTask out;
   const Schema schema = described(task);
   for (const Setting& setting : schema.all()) {
-    // A setting of files that also decides the model (task_name of GLUE) counts wherever a model is.
+    // A setting of files that also decides the model (task_name of GLUE), or that is kept with it, counts wherever a
+    // model is.
+    const bool with_model = decides(setting, "model") || decides(setting, "answers");
     const bool rows = decides(setting, "rows") || decides(setting, "tokenizer") ||
-                      (decides(setting, "reading") && decides(setting, "model"));
+                      (decides(setting, "reading") && with_model);
     const bool reading = decides(setting, "reading");
     if (!rows && !reading && !decides(setting, "answers")) continue;
     auto& flags = rows ? out.rows : reading ? out.reading : out.answers;

@@ -61,6 +61,11 @@ std::vector<Circumstance> circumstances_of(const ModelVersion& v, const Register
     const std::string file = text_at(data, "file"), name = text_at(data, "name");
     all.push_back({"data", text_at(data, "hash"), hash_of(file), name.empty() ? file : name, file});
   }
+  for (const OrderedJson& once : value_at(record, "continued"))
+    for (const OrderedJson& setting : value_at(once, "settings"))
+      all.push_back({fmt::format("{} until step {}", text_at(setting, "name"),
+                                 value_text(value_at(once, "step"))),
+                     value_text(value_at(setting, "then")), value_text(value_at(setting, "now"))});
   all.push_back({"unknown settings", "none", "none"});
   if (const std::string unknown = unknown_settings(run); !unknown.empty())
     all.back().here = unknown;

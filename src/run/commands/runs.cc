@@ -3,15 +3,18 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
-#include "base/core/signals.h"
 #include "base/core/text.h"
+#include "base/core/url.h"
+#include "base/store/errors.h"
 #include "base/store/store.h"
 #include "operate/monitor/run_list.h"
 #include "run/commands/command.h"
 #include "run/commands/deciding_metric.h"
 #include "run/commands/errors.h"
+#include "run/commands/lineage.h"
 #include "run/commands/print_table.h"
 #include "run/commands/runs_export.h"
+#include "run/commands/runs_logs.h"
 #include "run/commands/runs_registered.h"
 
 namespace hone {
@@ -21,8 +24,6 @@ struct RunsSettings {
 #define HONE_SETTINGS "run/commands/runs.def"
 #include "base/settings/fields.inc"
 };
-
-constexpr double kFollowSeconds = 0.5;
 
 bool is_json(const RunsSettings& s) { return s.json || s.format == "json"; }
 
@@ -43,13 +44,6 @@ OrderedJson row_json(const RunRow& row) {
           {"log", row.log}};
 }
 
-OrderedJson results_of(const RunRow& row) {
-  OrderedJson all = row.metrics.is_object() ? row.metrics : OrderedJson::object();
-  if (const OrderedJson& results = value_at(row.end, "results"); results.is_object())
-    all.update(results);
-  return all;
-}
-
 // The loss of training has a column of its own.
 std::optional<DecidingMetric> metric_of_run(const RunRow& row) {
   auto metric =
@@ -58,10 +52,12 @@ std::optional<DecidingMetric> metric_of_run(const RunRow& row) {
 }
 
 // The name of the run, what decides, then its facts.
-TextTable table_of_runs(const std::vector<RunRow>& rows) {
-  std::vector<std::optional<DecidingMetric>> of_rows;
-  for (const RunRow& row : rows) of_rows.push_back(metric_of_run(row));
-  MetricColumns metrics = metric_columns(of_rows);
+TextTable table_of_runs(const std::vector<RunRow>& rows, std::string& note) {
+  std::vector<MeasuredRow> measured;
+  for (const RunRow& row : rows)
+    measured.push_back({metric_of_run(row), results_of(row), evaluated_by(row)});
+  const MetricColumns metrics = metric_columns(measured);
+  note = metrics.note;
   std::vector<Column> columns = run_columns();
   // Only the id tells runs of one name apart.
   std::set<std::string> names;
@@ -81,6 +77,9 @@ TextTable table_of_runs(const std::vector<RunRow>& rows) {
 }
 
 Result<int> list_runs(const RunsSettings& s) {
+  if (!is_url(s.folder) && !is_folder(s.folder))  // a bucket has no empty folders
+    return Error(err::kStoreMissing, fmt::format("there is no folder '{}'", s.folder))
+        .todo("name the folder that holds the runs");
   const std::vector<RunRow> rows = with_attempts(HONE_TRY(find_runs({s.folder})));
   if (is_json(s)) {
     for (const RunRow& row : rows) print_out(dump_json(row_json(row)) + "\n");
@@ -90,7 +89,9 @@ Result<int> list_runs(const RunsSettings& s) {
     log_info("no runs below '{}'", s.folder);
     return kExitDone;
   }
-  print_table(table_of_runs(rows), table_form(s));
+  std::string note;
+  print_table(table_of_runs(rows, note), table_form(s));
+  tell_note(note, table_form(s));
   return kExitDone;
 }
 
@@ -121,46 +122,6 @@ Result<int> show_run(const RunsSettings& s) {
   return kExitDone;
 }
 
-// "2026-05-04T12:30:05 WARNING: the text" of a line that a run printed; "" of another one.
-std::string printed_line(const std::string& line, const std::string& id, bool& ended) {
-  const Result<OrderedJson> j = parse_ordered_json(line, "log");
-  if (!j.ok() || !j->is_object()) return "";
-  const auto labels = j->find("logging.googleapis.com/labels");
-  if (labels == j->end() || text_at(*labels, "run") != id) return "";
-  const std::string event = text_at(*j, "event");
-  ended = event == "end" || (ended && event != "begin");
-  if (!event.empty()) return "";
-  const std::string severity = text_at(*j, "severity");
-  return fmt::format("{} {}{}", text_at(*j, "time").substr(0, 19),
-                     severity == "INFO" ? "" : severity + ": ", text_at(*j, "message"));
-}
-
-Result<int> print_logs(const RunsSettings& s) {
-  const RunRow row = HONE_TRY(found_run(s.run, s.folder));
-  const std::string id = text_at(row.run, "id");
-  install_stop_handlers();
-  bool ended = false, first = true;
-  for (int64_t shown = 0; !stop_requested();) {
-    const int64_t bytes = HONE_TRY(file_store().bytes(row.log));
-    std::string text;
-    if (bytes > shown) text = HONE_TRY(file_store().read(row.log, shown, bytes - shown));
-    text.resize(text.rfind('\n') + 1);  // the last line may still be written
-    std::vector<std::string> lines;
-    for (const std::string& line : split(text, '\n'))
-      if (const std::string printed = printed_line(line, id, ended); !printed.empty())
-        for (const std::string& one : split(printed, '\n')) lines.push_back(one + "\n");
-    shown += static_cast<int64_t>(text.size());
-    const auto most = static_cast<size_t>(s.tail);
-    for (size_t i = first && most > 0 && lines.size() > most ? lines.size() - most : 0;
-         i < lines.size(); ++i)
-      print_out(lines[i]);
-    first = false;
-    if (!s.follow || ended) return kExitDone;
-    system_clock().sleep(kFollowSeconds);
-  }
-  return kExitDone;
-}
-
 Result<int> run_runs(const std::vector<std::string>& given) {
   std::vector<std::string> args;
   for (const std::string& a : given) args.push_back(a == "-f" ? "--follow" : a);
@@ -183,7 +144,7 @@ Result<int> run_runs(const std::vector<std::string>& given) {
   if (s.verb == "tag" && s.tags.empty()) return print_tags(s.run, s.folder);
   if (s.verb == "tag" || s.verb == "untag")
     return tag_run_by_name(s.run, s.folder, s.verb == "tag" ? s.tags : std::vector<std::string>());
-  return s.verb == "show" ? show_run(s) : print_logs(s);
+  return s.verb == "show" ? show_run(s) : print_run_logs({s.run, s.folder, s.follow, s.tail});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/core/log.h"
 #include "base/core/redact.h"
 #include "base/core/text.h"
+#include "operate/registry/compare_versions.h"
 #include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
 #include "run/commands/deciding_metric.h"
@@ -26,11 +27,14 @@ Result<std::map<std::string, std::vector<std::string>>> models_of_runs(Registry&
 }
 
 TextTable table_of_registered(const std::vector<RegisteredRun>& runs,
-                              std::map<std::string, std::vector<std::string>>& models) {
-  std::vector<std::optional<DecidingMetric>> of_rows;
+                              std::map<std::string, std::vector<std::string>>& models,
+                              std::string& note) {
+  std::vector<MeasuredRow> rows;
   for (const RegisteredRun& r : runs)
-    of_rows.push_back(deciding_metric(r.metrics, r.task, r.params));
-  const MetricColumns metrics = metric_columns(of_rows);
+    rows.push_back(
+        {deciding_metric(r.metrics, r.task, r.params), r.metrics, evaluated_by(r, r.metrics)});
+  const MetricColumns metrics = metric_columns(rows);
+  note = metrics.note;
   std::vector<Column> columns = {{.name = "run"}, {.name = "name", .kind = Column::kName}};
   columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
   for (Column c : {Column{.name = "lr", .kind = Column::kNumber, .priority = 1},
@@ -79,7 +83,9 @@ Result<int> list_registered_runs(const RegisteredRunsRequest& s, const TableForm
     }
     return kExitDone;
   }
-  print_table(table_of_registered(runs, models), form);
+  std::string note;
+  print_table(table_of_registered(runs, models, note), form);
+  tell_note(note, form);
   return kExitDone;
 }
 

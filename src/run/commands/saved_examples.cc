@@ -10,6 +10,7 @@
 #include "base/store/hash.h"
 #include "base/store/store.h"
 #include "learn/data/rows/files.h"
+#include "learn/data/shards/shards.h"
 #include "operate/pipeline/published.h"
 #include "operate/registry/evaluation.h"
 #include "operate/registry/model_hash.h"
@@ -103,10 +104,39 @@ Result<std::vector<std::string>> evaluated_files(const ChosenTask& chosen) {
   return files;
 }
 
+// The folder of token shards that rows are read from; "": none.
+std::string shards_of(const TaskSettings& s) {
+  for (const auto* files : {&s.validation_file, &s.train_file})
+    if (files->size() == 1 && is_shard_folder(files->front())) return files->front();
+  return "";
+}
+
+// Hashes the files that token shards were made from: their rows are the same rows for every tokenizer.
+Result<std::string> hash_of_sources(const std::string& shards) {
+  const ShardManifest made = HONE_TRY(read_shard_manifest(shards));
+  std::string own, training;
+  for (const OrderedJson& source : made.sources) {
+    const std::string split = text_at(source, "split");
+    if (split.starts_with("validation")) own += text_at(source, "sha256") + "\n";
+    if (split == "train") training += text_at(source, "sha256") + "\n";
+  }
+  if (own.empty())
+    own = training + dump_json(value_at(made.settings, "validation_split_percentage"));
+  return "sha256:" + sha256_of_text(own);
+}
+
 // Hashes the evaluated files; else also how rows are split.
 Result<std::string> data_hash(const ChosenTask& chosen) {
   const TaskSettings& s = *chosen.task->settings;
+  if (const std::string shards = shards_of(s); !shards.empty() && s.dataset_name.empty())
+    return hash_of_sources(shards);
   if (!s.validation_file.empty()) return hash_files(HONE_TRY(evaluated_files(chosen)));
+  // A folder with a validation split of its own: the rows are those of these files, however they are named.
+  if (is_folder(s.dataset_name))
+    if (const auto files = HONE_TRY(files_of_folder(s.dataset_name));
+        !files.empty() &&
+        files.front().find("validation", s.dataset_name.size()) != files.front().npos)
+      return hash_files(files);
   if (const std::string images = text_at(chosen.schema.dump(), "validation_dir"); !images.empty())
     return hash_files(HONE_TRY(files_of_folder(images)));
   const std::string content = HONE_TRY(split_content(chosen));

@@ -3,6 +3,7 @@
 #include "base/core/error_report.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "base/store/http.h"
 #include "base/store/store.h"
 #include "operate/registry/metric_interval.h"
 #include "operate/registry/policy.h"
@@ -11,7 +12,8 @@
 namespace hone {
 namespace {
 
-std::string short_number(double x) { return fmt::format("{:.4g}", x); }
+constexpr int kShortDigits = 4;
+std::string short_number(double x) { return fmt::format("{:.{}g}", x, kShortDigits); }
 
 std::optional<double> number_at(const OrderedJson& from, const std::string& key) {
   const auto it = from.find(key);
@@ -25,9 +27,10 @@ std::string metric_with_interval(const std::string& metric, const std::string& f
   if (!evaluation.ok()) return "";
   const auto m = metric_interval(*evaluation, metric);
   if (!m.ok()) return "";
-  return fmt::format("{} {} ({:.0f} % interval {} to {}, {} rows)", metric, short_number(m->value),
-                     m->confidence * 100, short_number(m->low), short_number(m->high),
-                     evaluation->rows.size());
+  const std::string confidence =
+      m->low == m->high ? "" : fmt::format("{:.0f} % ", m->confidence * 100);
+  return fmt::format("{} {} ({}{})", metric, short_number(m->value), confidence,
+                     interval_text(m->low, m->high, m->rows, kShortDigits));
 }
 
 // The metrics that belong to a model; not times, sizes and counts.
@@ -69,8 +72,9 @@ std::vector<std::string> results_of_train(const std::string& folder) {
   return {join(parts, ", ")};
 }
 
-std::vector<std::string> results_of_check(const OrderedJson& result) {
+std::vector<std::string> results_of_check(const Pipeline& pipeline, const OrderedJson& result) {
   std::vector<std::string> lines;
+  bool names_flags = false;
   const auto findings = result.find("findings");
   if (findings == result.end() || !findings->is_array()) return {};
   for (const OrderedJson& f : *findings) {
@@ -78,9 +82,11 @@ std::vector<std::string> results_of_check(const OrderedJson& result) {
     std::string line = fmt::format("warning {}: {}", text_at(f, "id"), text_at(f, "what"));
     for (const char* key : {"where", "do"})
       if (const std::string more = text_at(f, key); !more.empty()) line += "; " + more;
+    names_flags = names_flags || line.find("--") != std::string::npos;
     lines.push_back(std::move(line));
   }
-  if (lines.empty()) lines.push_back("nothing wrong was found");
+  if (names_flags && pipeline.is_recipe()) lines.emplace_back(kFlagsAreKeys);
+  if (lines.empty()) lines.emplace_back("nothing wrong was found");
   return lines;
 }
 
@@ -106,23 +112,23 @@ std::vector<std::string> lines_without_endpoint(const OrderedJson& outcome) {
   for (const OrderedJson& step : outcome.value("steps", OrderedJson::array())) {
     const OrderedJson result = step.value("result", OrderedJson());
     if (text_at(step, "name") != "register" || !result.contains("version")) continue;
-    return {
-        fmt::format("{:<11} the endpoint stays as it is; to serve this version: hone deploy {}:{}",
-                    verdict, text_at(result, "name"), dump_json(result.at("version")))};
+    return {fmt::format("{:<11} this version is not deployed; to serve it: hone deploy {}:{}",
+                        verdict, shell_word(text_at(result, "name")),
+                        dump_json(result.at("version")))};
   }
   return {};
 }
 
 }  // namespace
 
-std::vector<std::string> step_results(const std::string& metric, const PipelineStep& step,
+std::vector<std::string> step_results(const Pipeline& pipeline, const PipelineStep& step,
                                       const StepRow& row, const std::string& folder) {
   const std::vector<std::string>& c = step.command;
   if (c.size() < 2 || c[0] != "hone") return {};
   if (hone_command(c) == "train") return results_of_train(folder);
   if (!row.result.is_object()) return {};
-  if (c[1] == "check") return results_of_check(row.result);
-  if (c[1] == "eval") return results_of_eval(metric, row.result, folder);
+  if (c[1] == "check") return results_of_check(pipeline, row.result);
+  if (c[1] == "eval") return results_of_eval(pipeline.metric, row.result, folder);
   const auto told = [&](const char* key) {
     const auto it = row.result.find(key);
     return it == row.result.end() ? "" : it->is_string() ? it->get<std::string>() : dump_json(*it);
@@ -162,10 +168,11 @@ std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
     OrderedJson instances = OrderedJson::array();
     instances.push_back(outcome.value("example", OrderedJson(kExampleText)));
     lines.push_back(fmt::format("{:<11} curl {}/v1/models/{}:predict{} \\\n  -d {}", "ask", url,
-                                model, key,
+                                url_encoded(model), key,
                                 shell_word(dump_json(OrderedJson{{"instances", instances}}))));
   }
-  if (!name.empty()) lines.push_back(fmt::format("{:<11} hone endpoints stop {}", "stop", name));
+  if (!name.empty())
+    lines.push_back(fmt::format("{:<11} hone endpoints stop {}", "stop", shell_word(name)));
   return lines;
 }
 

@@ -10,9 +10,8 @@
 namespace hone {
 
 // A line for each fact of the step's result: losses, the metric with its interval, findings, the
-// verdict with its reason. `metric`: the one that decides, "" if unknown; `folder`: of the step's
-// files.
-std::vector<std::string> step_results(const std::string& metric, const PipelineStep& step,
+// verdict with its reason. `folder`: of the step's files.
+std::vector<std::string> step_results(const Pipeline& pipeline, const PipelineStep& step,
                                       const StepRow& row, const std::string& folder);
 
 // The error of a failed step with its places and advice, after an empty line; "" for other steps.

@@ -10,8 +10,10 @@
 #include "learn/train/deepspeed/deepspeed.h"
 #include "learn/train/errors.h"
 #include "learn/train/fsdp.h"
+#include "run/commands/asked_task.h"
 #include "run/commands/command.h"
 #include "run/commands/settings_text.h"
+#include "run/commands/stray_word.h"
 #include "run/commands/task_flags.h"
 #include "run/commands/task_help.h"
 
@@ -52,8 +54,10 @@ void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std:
 // `own`: bind the chosen task's own flags; false: only what all tasks share.
 void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, ChosenTask& chosen) {
   Schema& schema = chosen.schema;
+  schema.advise([&schema](const std::string& word) { return advice_for_word(schema, word); });
   const bool preset = own && chosen.task->is_preset;
-  if (!preset) add_choice(c, tasks, "task", chosen), schema.required("task");
+  if (!preset) add_choice(c, tasks, "task", chosen);
+  if (!preset && c.trains) schema.required("task");
   if (!own || preset) add_choice(c, tasks, "preset", chosen);
   TaskSettings& s = *chosen.task->settings;
   s.print = print_out;
@@ -72,7 +76,9 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
   s.DataSettings::bind(schema);
   if (own) chosen.task->bind(schema);
   if (!c.data_only && c.more) c.more(schema);
-  if (!c.trains) keep_training_rare(schema);
+  if (c.trains) return;
+  keep_training_rare(schema);
+  if (!preset) schema.common("task");
 }
 
 std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>& tasks,
@@ -81,23 +87,6 @@ std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>&
   chosen->task = task;
   bind_all(c, tasks, own, *chosen);
   return chosen;
-}
-
-// The requested task, and the setting that names it.
-struct AskedTask {
-  std::string flag = "task", name = {};
-};
-
-// The last --task or --preset; a flag's value cannot begin with "--", so every such word is the flag.
-AskedTask named_by_flags(const std::vector<std::string>& args) {
-  AskedTask named;
-  for (size_t i = 0; i < args.size() && args[i] != "--"; ++i)
-    for (const std::string flag : {"task", "preset"}) {
-      if (args[i].starts_with("--" + flag + "=")) named = {flag, args[i].substr(flag.size() + 3)};
-      if (args[i] == "--" + flag && i + 1 < args.size() && !args[i + 1].starts_with("--"))
-        named = {flag, args[i + 1]};
-    }
-  return named;
 }
 
 Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& tasks,
@@ -125,6 +114,12 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
   return AskedTask{};
 }
 
+// The arguments, with the task as the first flag.
+std::vector<std::string> with_task(const Task& t, std::vector<std::string> args) {
+  args.insert(args.begin(), {"--" + flag_of(t), t.name});
+  return args;
+}
+
 // Derives settings from others, and refuses those that the task or the command cannot do.
 Status settle(const TaskCommand& c, ChosenTask& chosen) {
   TaskSettings& s = *chosen.task->settings;
@@ -135,6 +130,7 @@ Status settle(const TaskCommand& c, ChosenTask& chosen) {
   if (!c.data_only) follow_device(chosen.schema, s);
   if (c.one_device) HONE_TRY(check_one_device(c.name, c.one_device, s));
   HONE_TRY(chosen.task->settle(chosen.schema));
+  HONE_TRY(check_best_metric(*chosen.task));
   if (s.do_predict && !chosen.task->predicts)
     return Error(err::kNothingToDo,
                  fmt::format("the task {} has no rows to predict", chosen.task->name))
@@ -178,16 +174,18 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   } else if (!markdown && !sheet) {
     named = HONE_TRY(named_task(c, tasks, args));
   }
+  if (named.name.empty() && !c.trains && !help && !markdown && !sheet)
+    for (const std::string name = HONE_TRY(task_of_model(args)); const Task& t : tasks)
+      if (t.name == name) return choose_named(c, tasks, t, {flag_of(t), name}, with_task(t, args));
   for (const Task& t : tasks)
     if (t.name == named.name) return choose_named(c, tasks, t, named, args);
   // No such task, or none: what all tasks share is enough to say so.
   auto chosen = bound(c, tasks, tasks.front(), false);
+  if (!help && !markdown && !sheet) chosen->schema.required("task");
   std::vector<std::string> about = markdown || sheet || help ? args : std::vector<std::string>{};
   if (!named.name.empty()) about = {"--" + named.flag, named.name};
-  for (const std::string& arg : args)  // perhaps the flag is misspelt
-    if (named.name.empty() && about.empty() && arg.starts_with("--") &&
-        nearest_name(arg.substr(2, arg.find('=') - 2), {"task", "preset"}) != "")
-      about = {arg};
+  if (about.empty()) about = misspelt_task(args);
+  if (about.empty()) return without_task(chosen->schema, c.task_help, args);
   const ParseOutcome asked = HONE_TRY(parse_settings(chosen->schema, about)).outcome;
   if (sheet)
     add_task_flags(tasks, asked_sheet());

@@ -33,10 +33,10 @@ struct ChosenTask {
   std::map<std::string, std::string> names;  // by --task and --preset
 };
 
-// The task or preset is among the flags, in the environment or in the settings file; it decides
-// which flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203
+// The task or preset is among the flags, in the environment or in the settings file, else, for a command that does not
+// train, that of the model (hone_task.json); it decides which flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203
 // no such task, or --tpu_num_cores for a command that uses one device, H2402 a task that cannot predict and --do_predict,
-// H0206 the file of a pipeline as settings file, those of Schema::parse.
+// H0206 the file of a pipeline as settings file, or an argument without a flag, those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
 

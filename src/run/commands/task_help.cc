@@ -1,5 +1,7 @@
 #include "run/commands/task_help.h"
 
+#include <map>
+
 #include "base/settings/settings.h"
 #include "run/commands/screen.h"
 
@@ -11,12 +13,38 @@ std::string task_title(const Task& t) {
   return fmt::format("With --{} {}: {}", flag_of(t), t.name, t.summary);
 }
 
+// The settings that every task has, as the first one explains them.
+std::string help_of_every(const std::string& command, const std::vector<Task>& tasks) {
+  std::map<std::string, size_t> named;  // with the number of tasks
+  size_t count = 0;
+  std::optional<Schema> first;
+  for (const Task& t : tasks) {
+    if (t.is_preset) continue;
+    ++count;
+    Schema schema(command, "");
+    t.bind(schema);
+    for (const Setting& s : schema.all()) ++named[s.name];
+    if (!first) first = std::move(schema);
+  }
+  if (!first) return "";
+  bool any = false;
+  for (const auto& [name, tasks_with_it] : named) {
+    if (!has_setting(*first, name)) continue;
+    first->common(name, tasks_with_it == count);
+    any = any || tasks_with_it == count;
+  }
+  return any ? "\nEvery task" + first->settings_help({.width = screen_width(), .all = false}) + "\n"
+             : "";
+}
+
 }  // namespace
 
 std::string flag_of(const Task& task) { return task.is_preset ? "preset" : "task"; }
 
 std::string tasks_help(const std::string& command, const std::vector<Task>& tasks, bool all) {
-  if (!all) return fmt::format("'{} --task TASK --help' shows those of a task too.\n", command);
+  if (!all)
+    return help_of_every(command, tasks) +
+           fmt::format("'{} --task TASK --help' shows those of a task too.\n", command);
   std::string text;
   for (const Task& t : tasks) {
     Schema schema(command, "");

@@ -82,13 +82,15 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
     HONE_TRY(print_tokens(s, tokenizer));
     return kExitDone;
   }
-  const EncodeFileOptions options{
-      .input = {.file = s.input, .column = s.text_column_name, .pair = s.text_pair},
-      .encode = {.add_special_tokens = s.add_special_tokens,
-                 .split_special_tokens = s.split_special_tokens},
-      .truncate = truncate_options(s, tokenizer),
-      .type_ids = s.return_token_type_ids,
-      .threads = static_cast<int>(s.threads)};
+  const EncodeFileOptions options{.input = {.file = s.input,
+                                            .column = s.text_column_name,
+                                            .pair = s.text_pair,
+                                            .column_names = s.column_names},
+                                  .encode = {.add_special_tokens = s.add_special_tokens,
+                                             .split_special_tokens = s.split_special_tokens},
+                                  .truncate = truncate_options(s, tokenizer),
+                                  .type_ids = s.return_token_type_ids,
+                                  .threads = static_cast<int>(s.threads)};
   const auto input = HONE_TRY(open_text_input(options.input));
   std::unique_ptr<Writer> file;
   if (s.output != "-") file = HONE_TRY(file_store().create(s.output));

@@ -120,8 +120,7 @@ Result<int> train_on_rank(ChosenTask& chosen, double begin_s) {
   HONE_TRY(check_data_named(chosen));
   if (!s.do_train) HONE_TRY(use_trained_settings(chosen));
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
-  s.split = start.split;
-  s.continued_from = start.checkpoint;
+  s.begin_from(start);
   std::unique_ptr<Monitor> monitor;
   if (s.ranks->leads()) {
     HONE_TRY(check_output_dir(s.output_dir));

@@ -4,6 +4,7 @@
 
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "base/settings/value.h"
 #include "base/store/store.h"
 #include "learn/tasks/tasks.h"
 
@@ -24,7 +25,7 @@ std::string new_folder(const ModelVersion& v) {
 }
 
 std::string word_of(const OrderedJson& value) {
-  return shell_word(value.is_string() ? value.get<std::string>() : dump_json(value));
+  return shell_word(value.is_string() || value.is_number() ? value_text(value) : dump_json(value));
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ std::vector<std::string> completion_shells() {
   return names;
 }
 
+std::vector<std::string> help_flags() {
+  return {"--markdown", "--families", "--completion", "--man"};
+}
+
 std::string completion_script(const std::string& shell, const std::vector<CommandSheet>& commands) {
   for (const ShellScript& s : kShells)
     if (shell == s.name) return s.write(commands);

@@ -9,6 +9,7 @@
 namespace hone {
 
 std::vector<std::string> completion_shells();  // "bash", ...
+std::vector<std::string> help_flags();         // of hone help: "--completion", ...
 
 // The whole script for one of completion_shells(). `commands` are in the order of the overview.
 std::string completion_script(const std::string& shell, const std::vector<CommandSheet>& commands);

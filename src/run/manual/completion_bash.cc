@@ -1,6 +1,7 @@
 // Completion for bash: tables of flags and values as `case`s, and one function that reads the line.
 // Reference: bash(1), Programmable Completion. "--flag=value" arrives as three words.
 #include "base/core/text.h"
+#include "run/manual/completion.h"
 #include "run/manual/completion_shell.h"
 
 namespace hone {
@@ -9,7 +10,7 @@ namespace {
 constexpr const char* kReadLine = R"(
 _hone() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} verb=${COMP_WORDS[2]}
-  local flags= verbs= kind= words= list= flag= name at distance
+  local flags= verbs= firsts= kind= words= list= flag= name at distance
   COMPREPLY=()
   [[ $cur == = ]] && cur=
   if ((COMP_CWORD == 1)); then
@@ -19,8 +20,13 @@ _hone() {
   if [[ $command == help ]]; then
     command=$verb verb=${COMP_WORDS[3]}
     _hone_flags "$command" "$verb"
-    ((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W "$_hone_commands" -- "$cur"))
-    ((COMP_CWORD == 3)) && COMPREPLY=($(compgen -W "$verbs all" -- "$cur"))
+    ((COMP_CWORD == 2)) && words=$_hone_commands && [[ $cur == -* ]] && words=$_hone_help_flags
+    ((COMP_CWORD == 3)) && words="$verbs all"
+    case $command in
+      --completion) words=$_hone_shells ;;
+      --man) ((COMP_CWORD == 3)) && compopt -o dirnames 2>/dev/null && words= ;;
+    esac
+    ((COMP_CWORD < 4)) && COMPREPLY=($(compgen -W "$words" -- "$cur"))
     return
   fi
   _hone_flags "$command" "$verb"
@@ -48,8 +54,8 @@ _hone() {
   fi
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
-  elif ((COMP_CWORD == 2)) && [[ $verbs ]]; then
-    COMPREPLY=($(compgen -W "$verbs" -- "$cur"))
+  elif ((COMP_CWORD == 2)) && [[ $verbs$firsts ]]; then
+    COMPREPLY=($(compgen -W "$verbs $firsts" -- "$cur"))
   else
     compopt -o filenames 2>/dev/null
     local IFS=$'\n'
@@ -80,6 +86,8 @@ std::string flag_cases(const CommandSheet& c) {
                         names_of(flags_of_verb(c, "")), join(verbs, " "));
   } else {
     text += fmt::format("      flags='{}'\n", names_of(flags_of_verb(c, "")));
+    if (!c.first_words.empty())
+      text += fmt::format("      firsts='{}'\n", join(c.first_words, " "));
   }
   return text + "      ;;\n";
 }
@@ -100,12 +108,13 @@ std::string bash_completion(const std::vector<CommandSheet>& commands) {
   if (!same.empty()) same = "  case $1 in\n" + same + "  esac\n";
   return fmt::format(
              "# Completion of hone for bash, written by 'hone help --completion bash'.\n"
-             "_hone_commands='{}'\n\n"
+             "_hone_commands='{}'\n_hone_help_flags='{}'\n_hone_shells='{}'\n\n"
              "# flags and verbs of a command; of its verb, if there is one\n"
              "_hone_flags() {{\n{}  case $1 in\n{}  esac\n}}\n\n"
              "# kind of a flag's value (words, file, other; none of a switch), words, list\n"
              "_hone_value() {{\n{}  case $1 in\n{}  esac\n}}\n",
-             join(names, " "), same, flags, same, values) +
+             join(names, " "), join(help_flags(), " "), join(completion_shells(), " "), same, flags,
+             same, values) +
          kReadLine;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/core/text.h"
+#include "run/manual/completion.h"
 #include "run/manual/completion_shell.h"
 
 namespace hone {
@@ -40,6 +41,23 @@ std::string verb_lines(const CommandSheet& c) {
     text += fmt::format("complete -c hone -n {} -f -a {} -d {}\n",
                         fish_quoted(fmt::format("{}; and not {}", seen({c.name}), seen(names))),
                         v.name, fish_quoted(first_clause(v.summary)));
+  if (!c.first_words.empty())
+    text +=
+        fmt::format("complete -c hone -n {} -f -a {}\n",
+                    fish_quoted(fmt::format("{}; and not {}", seen({c.name}), seen(c.first_words))),
+                    fish_quoted(join(c.first_words, " ")));
+  return text;
+}
+
+// The flags of hone help, and the shells of its --completion.
+std::string help_lines() {
+  std::string text;
+  for (const std::string& flag : help_flags())
+    text +=
+        fmt::format("complete -c hone -n {} -l {}{}\n", fish_quoted(seen({"help"})), flag.substr(2),
+                    flag == "--completion" ? " -x -a " + fish_quoted(join(completion_shells(), " "))
+                    : flag == "--man"      ? " -r -F"
+                                           : "");
   return text;
 }
 
@@ -67,7 +85,7 @@ std::string fish_completion(const std::vector<CommandSheet>& commands) {
       commands_of_flag[f->verbs.empty() ? line : seen(f->verbs) + "'\t" + line].push_back(c.name);
     }
   }
-  text += names + verbs;
+  text += names + verbs + help_lines();
   for (const auto& [key, of] : commands_of_flag) {
     const size_t tab = key.find('\t');
     const std::string condition = tab == std::string::npos ? "'" : "; and " + key.substr(0, tab);

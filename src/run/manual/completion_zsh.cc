@@ -1,6 +1,7 @@
 // Completion for zsh: the tables have a description beside each word.
 // Reference: zshcompsys(1), _describe.
 #include "base/core/text.h"
+#include "run/manual/completion.h"
 #include "run/manual/completion_shell.h"
 
 namespace hone {
@@ -9,7 +10,7 @@ namespace {
 constexpr const char* kReadZshLine = R"(
 _hone() {
   local command=$words[2] verb=$words[3] cur=$words[CURRENT] kind list flag at distance
-  local -a flags verbs choices
+  local -a flags verbs firsts choices
   if (( CURRENT == 2 )); then
     _describe -t commands 'command' _hone_commands
     return
@@ -17,8 +18,16 @@ _hone() {
   if [[ $command == help ]]; then
     command=$verb
     _hone_flags "$command" "$words[4]"
-    (( CURRENT == 3 )) && _describe -t commands 'command' _hone_commands
-    (( CURRENT == 4 && $#verbs )) && _describe -t verbs 'verb' verbs
+    if (( CURRENT == 3 )); then
+      if [[ $cur == -* ]]; then compadd -a _hone_help_flags; else _describe -t commands 'command' _hone_commands; fi
+    fi
+    if (( CURRENT == 4 )); then
+      case $command in
+        --completion) compadd -a _hone_shells ;;
+        --man) _files -/ ;;
+        *) (( $#verbs )) && _describe -t verbs 'verb' verbs ;;
+      esac
+    fi
     return
   fi
   _hone_flags "$command" "$verb"
@@ -48,6 +57,8 @@ _hone() {
     _describe -o 'flag' flags
   elif (( CURRENT == 3 && $#verbs )); then
     _describe -t verbs 'verb' verbs
+  elif (( CURRENT == 3 && $#firsts )); then
+    compadd -a firsts
   else
     _files
   fi
@@ -77,7 +88,10 @@ std::string flag_array(const std::vector<const FlagSheet*>& flags, const std::st
 std::string zsh_flag_cases(const CommandSheet& c) {
   std::string text = fmt::format("    {})\n", c.name);
   if (c.verbs.empty())
-    return text + fmt::format("      {}\n      ;;\n", flag_array(flags_of_verb(c, ""), "      "));
+    return text + fmt::format("      {}\n{}      ;;\n", flag_array(flags_of_verb(c, ""), "      "),
+                              c.first_words.empty()
+                                  ? ""
+                                  : fmt::format("      firsts=({})\n", join(c.first_words, " ")));
   text += "      case $2 in\n";
   std::string verbs;
   for (const Verb& v : c.verbs) {
@@ -103,10 +117,12 @@ std::string zsh_completion(const std::vector<CommandSheet>& commands) {
   return fmt::format(
              "#compdef hone\n"
              "# Completion of hone for zsh, written by 'hone help --completion zsh'.\n"
-             "_hone_commands=(\n{}  'help:settings of a command, or the page of an error'\n)\n\n"
+             "_hone_commands=(\n{}  'help:settings of a command, or the page of an error'\n)\n"
+             "_hone_help_flags=({})\n_hone_shells=({})\n\n"
              "_hone_flags() {{\n{}  case $1 in\n{}  esac\n}}\n\n"
              "_hone_value() {{\n{}  case $1 in\n{}  esac\n}}\n",
-             names, same, flags, same, values) +
+             names, join(help_flags(), " "), join(completion_shells(), " "), same, flags, same,
+             values) +
          kReadZshLine;
 }
 

@@ -36,12 +36,18 @@ std::vector<CommandSheet> example_sheets() {
   verbs.positional("verb");
   verbs.positional("name");
   add_flags(models, verbs, "");
+  CommandSheet init{.name = "init", .summary = "begin", .group = "Train"};
+  Schema first("hone init", "begin");
+  first.add("task", &f.kind, "What", "what is learnt");
+  first.choices("task", {"sorting", "counting"});
+  first.positional("task");
+  add_flags(init, first, "");
   const CommandSheet script{.name = "run_it",
                             .summary = "as train",
                             .group = "Others",
                             .own_page = false,
                             .same_as = "train"};
-  return {train, models, script};
+  return {train, models, script, init};
 }
 
 // Words that bash offers for the last word of a line, in the order of compgen.
@@ -57,7 +63,7 @@ std::string bash_offers(const std::vector<std::string>& words) {
 }
 
 TEST(Manual, BashCompletesALine) {
-  EXPECT_EQ(bash_offers({"hone", ""}), "train models run_it help");
+  EXPECT_EQ(bash_offers({"hone", ""}), "train models run_it init help");
   EXPECT_EQ(bash_offers({"hone", "tr"}), "train");
   EXPECT_EQ(bash_offers({"hone", "help", "mo"}), "models");
   EXPECT_EQ(bash_offers({"hone", "help", "models", ""}), "list promote all");
@@ -72,6 +78,9 @@ TEST(Manual, BashCompletesALine) {
   EXPECT_EQ(bash_offers({"hone", "train", "--fast", "--ra"}), "--rate");
   EXPECT_EQ(bash_offers({"hone", "train", "--file", "/et"}), "/etc");
   EXPECT_EQ(bash_offers({"hone", "models", ""}), "list promote");
+  EXPECT_EQ(bash_offers({"hone", "init", "so"}), "sorting");
+  EXPECT_EQ(bash_offers({"hone", "help", "--comp"}), "--completion");
+  EXPECT_EQ(bash_offers({"hone", "help", "--completion", ""}), "bash zsh fish");
   EXPECT_EQ(bash_offers({"hone", "models", "list", "--"}), "--config --color --help");
   EXPECT_EQ(bash_offers({"hone", "models", "promote", "--"}), "--name --config --color --help");
 }
@@ -79,7 +88,8 @@ TEST(Manual, BashCompletesALine) {
 TEST(Manual, EveryShellHasEachCommandAndFlag) {
   for (const std::string& shell : completion_shells()) {
     const std::string script = completion_script(shell, example_sheets());
-    for (const char* word : {"train", "models", "run_it", "rate", "alpha", "promote"})
+    for (const char* word :
+         {"train", "models", "run_it", "rate", "alpha", "promote", "sorting", "families"})
       EXPECT_NE(script.find(word), std::string::npos) << shell << " " << word;
   }
 }
@@ -94,7 +104,7 @@ TEST(Manual, DescriptionsAreShort) {
 
 TEST(Manual, PagesAreRoff) {
   const auto pages = man_pages(example_sheets(), "1.2");
-  ASSERT_EQ(pages.size(), 3u);  // none for run_it
+  ASSERT_EQ(pages.size(), 4u);  // none for run_it
   EXPECT_NE(pages.at("hone.1").find(".BR hone\\-train (1)\n"), std::string::npos);
   EXPECT_NE(pages.at("hone.1").find(".B hone run_it\n"), std::string::npos);
   const std::string& train = pages.at("hone-train.1");

@@ -22,6 +22,8 @@ void add_flags(CommandSheet& sheet, const Schema& schema, const std::string& par
   if (part.empty()) {
     sheet.positional = schema.positional();
     sheet.verbs = verbs_of(schema);
+    if (sheet.verbs.empty() && !sheet.positional.empty())
+      sheet.first_words = schema.at(sheet.positional.front()).words();
   }
   for (const Setting& s : schema.all()) {
     if (!sheet.verbs.empty() && s.name == sheet.positional.front()) continue;

@@ -31,6 +31,8 @@ struct CommandSheet {
   bool own_page = true;      // false: a name that only the page of hone mentions
   std::string same_as = {};  // "": its own flags; else the command whose flags it takes
   std::vector<std::string> positional = {};
+  std::vector<std::string> first_words =
+      {};  // of the first argument if it is one of some words, not a verb
   std::vector<Verb> verbs = {};
   std::vector<FlagSheet> flags = {};
 };
