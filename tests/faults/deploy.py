@@ -127,6 +127,14 @@ def main():
         assert "stopped" in hone("endpoints", "stop", "t5")
         assert "t5 had none" in hone("endpoints", "stop", "t5")
         assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"
+        # A name with a blank: the printed commands work.
+        hone("models", "register", "--name", "my t5", "--model", "2", "--json")
+        printed = hone("deploy", "my t5")
+        asked = next(line for line in printed.splitlines() if "curl " in line).split("curl ")[1].split()[0]
+        assert asked.endswith("/v1/models/my%20t5:predict"), asked
+        assert len(ask(asked, "", {"instances": ["a text"]})["predictions"]) == 1
+        assert "hone endpoints stop 'my t5'" in printed, printed
+        hone("endpoints", "stop", "my t5")
         # A server that cannot load: told with its log.
         assert "H3022" in hone("deploy", "t5:3", "--json", status=1)
         hone("endpoints", "delete", "t5")

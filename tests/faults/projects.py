@@ -51,7 +51,7 @@ def check(home, task):
     _, said = home.shell(f"hone init {task}")
     home.shell(re.search(r"^project +\S+: (.*)$", said, re.M)[1].replace("pipeline.json", "pipeline.json --dry_run"))
     told, said = home.shell("hone pipeline run pipeline.json", within=task)
-    demand(re.search(r"^evaluate +\S+ \S+ \(95 % interval \S+ to \S+, \d+ rows\)$", said, re.M), "no metric has an interval", said)
+    demand(re.search(r"^evaluate +\S+ \S+ \((95 % interval \S+ to \S+, \d+|the same in all \d+) rows\)$", said, re.M), "no metric has an interval", said)
     shown = json.loads(home.shell(f"hone models show {name_of(task)}@champion --json")[0])
     demand(shown["version"] == 1, shown)
     with open(os.path.join(home.folder, task, "README.md"), encoding="utf-8") as f:
