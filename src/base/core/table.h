@@ -29,6 +29,9 @@ class TextTable {
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells);  // one a column; "": unknown
   bool empty() const { return rows_.empty(); }
+  // A sentence for people that belongs below the table; "": none.
+  void set_note(std::string note) { note_ = std::move(note); }
+  const std::string& note() const { return note_; }
 
   // Lines are at most `width` terminal columns wide, unless the columns of priority 0 need more.
   // `width` 0: all columns, uncut. Columns without any value are left out.
@@ -43,6 +46,7 @@ class TextTable {
   Layout layout(int width) const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::string note_;
 };
 
 // The columns of the terminal on standard output, else on standard error, else 80.

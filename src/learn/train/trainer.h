@@ -194,7 +194,7 @@ class Trainer {
   Result<ResumeState> open_verified(const std::string& checkpoint) const;
   Status resume(const std::string& checkpoint);
   Status load_states(const ResumeState& from, const std::string& checkpoint);
-  void note_continued(const std::vector<Difference>& differ);
+  void note_continued(const Json& now, const std::vector<Difference>& differ);
   Json run_facts() const;  // the fingerprint, and how the run was continued
   int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;

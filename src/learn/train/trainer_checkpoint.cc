@@ -236,6 +236,12 @@ static std::string after_colon(const Difference& d) {
   return values.empty() ? "" : ": " + values;
 }
 
+static Error taken_folder(const std::string& what, const std::string& folder) {
+  return Error(err::kOutputFolderTaken, what)
+      .at("--output_dir " + folder)
+      .todo("name another folder, or start again with --overwrite_output_dir");
+}
+
 // Refuses to take a finished run for one with other settings. `continues`: it has checkpoints, so more steps may be
 // asked for.
 static Status check_same_run(const Json& ended, const Json& now, const std::string& folder,
@@ -243,10 +249,8 @@ static Status check_same_run(const Json& ended, const Json& now, const std::stri
   if (!ended.is_object()) return Ok{};
   for (const Difference& d : differences(ended, now, false))
     if (!continues || decides_weights(now, d.name))
-      return Error(err::kOutputFolderTaken,
-                   fmt::format("a run with {} ended in '{}'{}", d.other(), folder, after_colon(d)))
-          .at("--output_dir " + folder)
-          .todo("name another folder, or start again with --overwrite_output_dir");
+      return taken_folder(
+          fmt::format("a run with {} ended in '{}'{}", d.other(), folder, after_colon(d)), folder);
   return Ok{};
 }
 
@@ -258,27 +262,23 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   if (!start.checkpoint.empty()) HONE_TRY(resume(start.checkpoint));
   if (!start.finished) return false;
   const int64_t total = task_.steps().total_steps();
-  if (start.checkpoint.empty()) {
-    HONE_TRY(check_same_run(start.ended, task_.fingerprint(), s_.output_dir, false));
-  } else if (const int64_t ended =
-                 start.ended.is_object() ? start.ended.value("total_steps", int64_t{0}) : 0;
-             ended > total) {
-    return Error(err::kOutputFolderTaken,
-                 fmt::format("a run of {} steps ended in '{}', and {} are asked for", ended,
-                             s_.output_dir, total))
-        .at("--output_dir " + s_.output_dir)
-        .todo("name another folder, or start again with --overwrite_output_dir");
-  } else if (done_ < total) {
+  const bool continues = !start.checkpoint.empty();
+  const int64_t ended = start.ended.is_object() ? start.ended.value("total_steps", int64_t{0}) : 0;
+  if (continues && ended > total)
+    return taken_folder(fmt::format("a run of {} steps ended in '{}', and {} are asked for", ended,
+                                    s_.output_dir, total),
+                        s_.output_dir);
+  if (continues && done_ < total) {
     // Stopped early, or its last checkpoint is gone; else the command asks for more steps.
     bool whole = false;
-    if (start.ended.is_object() && start.ended.value("total_steps", int64_t{-1}) == total)
+    if (start.ended.is_object() && ended == total)
       for (const std::string file : {".safetensors", ".safetensors.index.json"})
         whole = HONE_TRY(file_store().exists(s_.output_dir + "/" + task_.weights_stem() + file)) ||
                 whole;
     if (!whole) return false;
   }
   // A new record of the run would name settings that its weights never had.
-  HONE_TRY(check_same_run(start.ended, task_.fingerprint(), s_.output_dir, true));
+  HONE_TRY(check_same_run(start.ended, task_.fingerprint(), s_.output_dir, continues));
   Json state = Json::object();
   if (Result<Json> read = read_json_file(s_.output_dir + "/" + kTrainerStateFile);
       read.ok() && read->is_object())
@@ -299,11 +299,10 @@ Result<bool> Trainer::begin(const TrainStart& start) {
 }
 
 // Keeps what a run's settings were before it was continued: one command alone does not make its weights.
-void Trainer::note_continued(const std::vector<Difference>& differ) {
+void Trainer::note_continued(const Json& now, const std::vector<Difference>& differ) {
   Json changed = Json::array();
   for (const Difference& d : differ)
-    if (is_of(task_.fingerprint(), d.name, {"length"}) ||
-        decides_weights(task_.fingerprint(), d.name))
+    if (is_of(now, d.name, {"length"}) || decides_weights(now, d.name))
       changed.push_back({{"name", d.name}, {"then", d.then}, {"now", d.now}});
   if (!changed.empty()) continued_.push_back({{"step", done_}, {"settings", changed}});
 }
@@ -399,7 +398,7 @@ Status Trainer::resume(const std::string& checkpoint) {
                           "continue it all the same with --resume_from_checkpoint {}",
                           checkpoint));
     continued_ = then.value("continued", Json::array());
-    note_continued(differ);
+    note_continued(now, differ);
     for (const Difference& d : differ)
       log_warning("resume: {}: the bits will differ from those of an uninterrupted run", d.text());
   } catch (const Json::exception& e) {

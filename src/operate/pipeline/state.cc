@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "base/core/process_id.h"
 #include "base/store/private_file.h"
 #include "operate/pipeline/errors.h"
 
@@ -33,6 +34,15 @@ OrderedJson json_from(const std::string& text) {
 }
 
 }  // namespace
+
+std::string status_of_run(const PipelineRunRow& run) {
+  const bool gone = run.pid == 0 || start_of_process(run.pid) != run.pid_start;
+  return run.status == "running" && gone ? "lost" : run.status;
+}
+
+std::string status_of_step(const PipelineRunRow& run, const StepRow& step) {
+  return step.status == "running" && status_of_run(run) == "lost" ? "lost" : step.status;
+}
 
 struct PipelineState::Query {
   sqlite3_stmt* statement = nullptr;

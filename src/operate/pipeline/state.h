@@ -36,6 +36,11 @@ struct StepRow {
   std::string pid_start = {}, token = {};
 };
 
+// The recorded status; "lost" if the process of the run is gone: the same command continues the run. Nothing runs a
+// running step of a lost run, so that is lost too.
+std::string status_of_run(const PipelineRunRow& run);
+std::string status_of_step(const PipelineRunRow& run, const StepRow& step);
+
 class PipelineState {
  public:
   // Creates the file if it is missing. Errors: H3164.

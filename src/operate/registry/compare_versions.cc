@@ -43,12 +43,18 @@ Status compare_settings(Registry& registry, VersionDifference& d) {
   return Ok{};
 }
 
+// This member of each file that a run evaluated.
+std::vector<std::string> of_evaluated_files(const RegisteredRun& run, const char* member) {
+  std::vector<std::string> all;
+  for (const OrderedJson& file :
+       value_at(run.record, evaluates_own_files(run.params) ? "evaluated" : "data"))
+    all.push_back(text_at(file, member));
+  return all;
+}
+
 // "12 rows of a.csv"
 std::string evaluated_text(const RegisteredRun& run, const OrderedJson& metrics) {
-  const bool has_own = !value_at(run.params, "validation_file").empty();
-  std::vector<std::string> names;
-  for (const OrderedJson& file : value_at(run.record, has_own ? "evaluated" : "data"))
-    names.push_back(text_at(file, "name"));
+  const std::vector<std::string> names = of_evaluated_files(run, "name");
   const OrderedJson& samples = value_at(metrics, "eval_samples");
   return fmt::format("{} of {}", samples.is_number() ? dump_json(samples) + " rows" : "rows",
                      names.empty() ? "files without a record" : join(names, " "));
@@ -74,23 +80,22 @@ Status compare_evaluated(Registry& registry, VersionDifference& d) {
 
 }  // namespace
 
+bool evaluates_own_files(const OrderedJson& settings) {
+  return !value_at(settings, "validation_file").empty();
+}
+
 OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics,
-                         const std::function<OrderedJson(bool has_own)>& names) {
-  const bool has_own = !value_at(settings, "validation_file").empty();
+                         OrderedJson files) {
   OrderedJson by = {{"samples", value_at(metrics, "eval_samples")},
                     {"most", value_at(settings, "max_eval_samples")},
-                    {"files", names(has_own)}};
-  if (!has_own) by["share"] = value_at(settings, "validation_split_percentage");
+                    {"files", std::move(files)}};
+  if (!evaluates_own_files(settings))
+    by["share"] = value_at(settings, "validation_split_percentage");
   return by;
 }
 
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics) {
-  return evaluated_by(run.params, metrics, [&](bool has_own) {
-    OrderedJson hashes = OrderedJson::array();
-    for (const OrderedJson& file : value_at(run.record, has_own ? "evaluated" : "data"))
-      hashes.push_back(text_at(file, "hash"));
-    return hashes;
-  });
+  return evaluated_by(run.params, metrics, of_evaluated_files(run, "hash"));
 }
 
 OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run) {

@@ -1,7 +1,6 @@
 // Two versions of models side by side: files, data, metrics, evaluated rows and the settings of their runs.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "operate/registry/registry.h"
@@ -18,10 +17,11 @@ struct VersionDifference {
   OrderedJson json() const;
 };
 
+// Whether a run with these settings evaluates files of its own, not a part of those of training.
+bool evaluates_own_files(const OrderedJson& settings);
 // The facts that decide the rows that a run evaluated: its files, by name or hash, and how many of their rows were taken.
-// `has_own`: not a part of those of training.
 OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics,
-                         const std::function<OrderedJson(bool has_own)>& names);
+                         OrderedJson files);
 // These facts of a registered run, and of a version: of its evaluation, if the record of that is there.
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics);
 OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run);

@@ -59,9 +59,15 @@ Result<std::string> hash_data(const std::string& path) {
 }
 
 Result<std::string> hash_files(const std::vector<std::string>& files) {
-  std::string lines;
+  std::vector<std::string> sums;
   for (const std::string& file : files)
-    lines += HONE_TRY(sha256_of_file(file_store(), file)) + "\n";
+    sums.push_back(HONE_TRY(sha256_of_file(file_store(), file)));
+  return hash_of_sums(sums);
+}
+
+std::string hash_of_sums(const std::vector<std::string>& sums) {
+  std::string lines;
+  for (const std::string& sum : sums) lines += sum + "\n";
   return lines.empty() ? "" : hash_of_lines(lines);
 }
 

@@ -24,5 +24,7 @@ Result<std::string> hash_data(const std::string& path);
 
 // The same over data files, by content and order alone: "" for none. Errors: those of the store.
 Result<std::string> hash_files(const std::vector<std::string>& files);
+// hash_files() of files whose SHA-256, in hexadecimal, are known.
+std::string hash_of_sums(const std::vector<std::string>& sums);
 
 }  // namespace hone

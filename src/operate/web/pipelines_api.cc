@@ -34,11 +34,6 @@ void find_roots(const std::filesystem::path& folder, int levels, std::vector<std
       find_roots(it->path(), levels - 1, roots);
 }
 
-std::string status_of_run(const PipelineRunRow& run) {
-  const bool gone = run.pid == 0 || start_of_process(run.pid) != run.pid_start;
-  return run.status == "running" && gone ? "lost" : run.status;
-}
-
 OrderedJson pipeline_run_json(const PipelineRunRow& run, const std::string& root) {
   OrderedJson j = {{"id", run.id},
                    {"pipeline", run.pipeline},
@@ -95,9 +90,7 @@ OrderedJson node_of(const OrderedJson& graph, const std::string& step) {
 Result<std::vector<StepRow>> steps_of(PipelineState& state, const PipelineRunRow& run,
                                       const OrderedJson& graph) {
   std::vector<StepRow> known = HONE_TRY(state.steps(run.id)), ordered;
-  if (status_of_run(run) == "lost")
-    for (StepRow& row : known)
-      if (row.status == "running") row.status = "lost";
+  for (StepRow& row : known) row.status = status_of_step(run, row);
   for (const OrderedJson& node : graph) {
     StepRow row;
     row.run = run.id;

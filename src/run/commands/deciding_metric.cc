@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/core/log.h"
 #include "learn/tasks/tasks.h"
 #include "operate/registry/policy.h"
 
@@ -100,7 +99,9 @@ MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
   for (size_t i = 0; i < names.size(); ++i) {
     const bool lower = lower_is_better(bare_metric(names[i].first)),
                alike = measured_alike(rows, names[i].first);
-    if (!alike) out.note = "no best value has a mark: the runs were evaluated on different rows";
+    if (!alike)
+      out.note = fmt::format(
+          "{:<11} no best value has a mark: the runs were evaluated on different rows", "best");
     const Column::Best best = lower ? Column::kSmallest : Column::kLargest;
     out.columns.push_back({.name = names[i].first,
                            .kind = Column::kNumber,
@@ -114,10 +115,6 @@ MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
         out.cells.back()[i] = metric_text(*value);
   }
   return out;
-}
-
-void tell_note(const std::string& note, const TableForm& form) {
-  if (!note.empty() && form.format == "text") log_info("{:<11} {}", "best", note);
 }
 
 std::string metric_text(double value) {

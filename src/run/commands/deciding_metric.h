@@ -8,7 +8,6 @@
 #include "base/core/json.h"
 #include "base/core/table.h"
 #include "operate/registry/registry.h"
-#include "run/commands/print_table.h"
 
 namespace hone {
 
@@ -39,11 +38,9 @@ struct MeasuredRow {
 struct MetricColumns {
   std::vector<Column> columns = {};
   std::vector<std::vector<std::string>> cells = {};  // of each row
-  std::string note = {};  // why a column has no mark; "": each that could has one
+  std::string note = {};  // for the table: why a column has no mark; "": each that could has one
 };
 MetricColumns metric_columns(const std::vector<MeasuredRow>& rows);
-// Prints a note below a table for people; "": none.
-void tell_note(const std::string& note, const TableForm& form);
 
 std::string metric_text(double value);  // five digits, large numbers whole
 

@@ -7,6 +7,18 @@
 #include "operate/registry/compare_versions.h"
 
 namespace hone {
+namespace {
+
+// The texts of a setting, which is one or a list.
+std::vector<std::string> texts_of(const OrderedJson& settings, const char* key) {
+  const OrderedJson& given = value_at(settings, key);
+  std::vector<std::string> texts;
+  for (const OrderedJson& text : given.is_array() ? given : OrderedJson::array({given}))
+    if (text.is_string() && !text.get<std::string>().empty()) texts.push_back(text);
+  return texts;
+}
+
+}  // namespace
 
 std::string learning_rate_of(const OrderedJson& settings) {
   const OrderedJson& rate = value_at(settings, "learning_rate");
@@ -27,13 +39,8 @@ std::string data_of(const RegisteredRun& run) {
       names.push_back(std::move(name));
   }
   if (!names.empty()) return join(names, " ");
-  for (const char* key : {"dataset_name", "train_file"}) {
-    const OrderedJson& given = value_at(run.params, key);
-    for (const OrderedJson& name : given.is_array() ? given : OrderedJson::array({given}))
-      if (name.is_string() && !name.get<std::string>().empty()) names.push_back(name);
-    if (!names.empty()) break;
-  }
-  return join(names, " ");
+  names = texts_of(run.params, "dataset_name");
+  return join(names.empty() ? texts_of(run.params, "train_file") : names, " ");
 }
 
 OrderedJson results_of(const RunRow& row) {
@@ -45,15 +52,11 @@ OrderedJson results_of(const RunRow& row) {
 
 OrderedJson evaluated_by(const RunRow& row) {
   const OrderedJson& settings = value_at(row.run, "settings");
-  return evaluated_by(settings, results_of(row), [&](bool has_own) {
-    OrderedJson names = OrderedJson::array();
-    for (const char* key : {"dataset_name", has_own ? "validation_file" : "train_file"}) {
-      const OrderedJson& given = value_at(settings, key);
-      for (const OrderedJson& name : given.is_array() ? given : OrderedJson::array({given}))
-        if (name.is_string()) names.push_back(data_name_of(name.get<std::string>()));
-    }
-    return names;
-  });
+  OrderedJson names = OrderedJson::array();
+  for (const char* key :
+       {"dataset_name", evaluates_own_files(settings) ? "validation_file" : "train_file"})
+    for (const std::string& file : texts_of(settings, key)) names.push_back(data_name_of(file));
+  return evaluated_by(settings, results_of(row), std::move(names));
 }
 
 }  // namespace hone

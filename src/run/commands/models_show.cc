@@ -48,7 +48,7 @@ std::string decided_by(const std::vector<Decision>& decisions) {
 }
 
 Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& versions,
-                           const std::vector<Decision>& decisions, std::string& note) {
+                           const std::vector<Decision>& decisions) {
   std::vector<RegisteredRun> runs;
   std::vector<MeasuredRow> rows;
   for (const ModelVersion& v : versions) {
@@ -58,7 +58,6 @@ Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& 
                     known, evaluated_by(v, runs.back())});
   }
   const MetricColumns metrics = metric_columns(rows);
-  note = metrics.note;
   std::vector<Column> columns = {{.name = "version", .kind = C::kNumber}};
   columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
   for (Column c :
@@ -70,6 +69,7 @@ Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& 
         C{.name = "source", .kind = C::kName, .priority = 4}})
     columns.push_back(std::move(c));
   TextTable table(columns);
+  table.set_note(metrics.note);
   for (size_t i = 0; i < versions.size(); ++i) {
     const ModelVersion& v = versions[i];
     std::vector<std::string> cells = {std::to_string(v.number)};
@@ -117,8 +117,10 @@ Result<int> list_models(Registry& registry, const Shown& how) {
     print_json(list_of(all, model_json));
     return kExitDone;
   }
-  if (all.empty() && how.form.format == "text")
-    return log_info("no models in '{}'", registry.address()), kExitDone;
+  if (all.empty() && how.form.format == "text") {
+    log_info("no models in '{}'", registry.address());
+    return kExitDone;
+  }
   TextTable table({{.name = "model", .kind = C::kName},
                    {.name = "versions", .kind = C::kNumber},
                    {.name = "aliases", .kind = C::kName},
@@ -188,10 +190,8 @@ Result<int> show_model(Registry& registry, const std::string& name, const Shown&
     print_json(json);
     return kExitDone;
   }
-  std::string note;
-  const TextTable all = HONE_TRY(table_of(registry, versions, decisions, note));
+  const TextTable all = HONE_TRY(table_of(registry, versions, decisions));
   print_tables({all, table_of(changes), table_of(decisions)}, how.form);
-  tell_note(note, how.form);
   return kExitDone;
 }
 

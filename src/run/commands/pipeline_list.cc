@@ -29,6 +29,7 @@ Result<int> list_pipeline_runs(const std::string& folder, bool is_named, const S
         Column{.name = "message", .kind = Column::kSentence, .priority = 2}})
     columns.push_back(std::move(c));
   TextTable table(columns);
+  table.set_note(metrics.note);
   for (size_t i = 0; i < runs.size(); ++i) {
     const PipelineRunRow& r = runs[i];
     const RunVerdict& v = verdicts[i];
@@ -36,7 +37,7 @@ Result<int> list_pipeline_runs(const std::string& folder, bool is_named, const S
       print_out(dump_json(OrderedJson{
                     {"run", r.id},
                     {"pipeline", r.pipeline},
-                    {"status", pipeline_run_status(r)},
+                    {"status", status_of_run(r)},
                     {"begun", format_utc(r.begun_s)},
                     {"message", r.message},
                     {"verdict", v.verdict},
@@ -48,15 +49,13 @@ Result<int> list_pipeline_runs(const std::string& folder, bool is_named, const S
     }
     std::vector<std::string> cells = {r.id};
     cells.insert(cells.end(), metrics.cells[i].begin(), metrics.cells[i].end());
-    cells.insert(cells.end(),
-                 {v.verdict, pipeline_run_status(r), format_utc(r.begun_s), r.message});
+    cells.insert(cells.end(), {v.verdict, status_of_run(r), format_utc(r.begun_s), r.message});
     table.add(std::move(cells));
   }
   if (!how.json && table.empty())
     log_info("no pipeline runs in '{}'", folder);
   else if (!how.json)
     print_table(table, how.form);
-  tell_note(how.json ? "" : metrics.note, how.form);
   return kExitDone;
 }
 

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/core/url.h"
 #include "base/store/store.h"
@@ -64,17 +63,7 @@ std::string place_from_here(std::string error, const std::string& recorded,
   return error;
 }
 
-// Nothing runs a step of a run whose process is gone.
-std::string status_of_step(const PipelineRunRow& run, const StepRow& step) {
-  return step.status == "running" && pipeline_run_status(run) == "lost" ? "lost" : step.status;
-}
-
 }  // namespace
-
-std::string pipeline_run_status(const PipelineRunRow& run) {
-  const bool gone = run.pid == 0 || start_of_process(run.pid) != run.pid_start;
-  return run.status == "running" && gone ? "lost" : run.status;
-}
 
 Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& folder) {
   if (!HONE_TRY(file_store().exists(folder + "/pipeline.db")))
@@ -107,15 +96,15 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
                       {"result", r.result}});
     print_out(dump_json(OrderedJson{{"run", run.id},
                                     {"pipeline", run.pipeline},
-                                    {"status", pipeline_run_status(run)},
+                                    {"status", status_of_run(run)},
                                     {"root", root},
                                     {"steps", list}},
                         {.indent = 2}) +
               "\n");
     return kExitDone;
   }
-  print_out(fmt::format("{}  {}  {}\n", run.id, pipeline_run_status(run),
-                        link_to_run(root, run.id, project)));
+  print_out(
+      fmt::format("{}  {}  {}\n", run.id, status_of_run(run), link_to_run(root, run.id, project)));
   TextTable table({{.name = "step"},
                    {.name = "status"},
                    {.name = "took", .kind = Column::kNumber, .priority = 1},
@@ -129,7 +118,7 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
   if (how.form.format == "text")
     for (const StepRow& r : steps)
       print_out(place_from_here(error_of_step(r), run.folder + "/" + run.id, here));
-  if (pipeline_run_status(run) == "lost")
+  if (status_of_run(run) == "lost")
     log_info("{:<11} the process of this run has ended; the same command continues the run",
              "lost");
   return kExitDone;
@@ -137,7 +126,7 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
 
 Result<int> cancel_pipeline_run(PipelineState& state, const std::string& name) {
   PipelineRunRow run = HONE_TRY(chosen_run(state, name));
-  const bool alive = pipeline_run_status(run) == "running";
+  const bool alive = status_of_run(run) == "running";
   if (run.status == "finished")
     return Error(err::kNoPipelineRun, fmt::format("run '{}' is finished", run.id))
         .todo("only a run that is not finished can be cancelled");

@@ -14,8 +14,6 @@ struct ShownRuns {
   bool json = false;  // an object for each run
   TableForm form = {};
 };
-// The recorded status; "lost" if its process is gone: the same command continues the run.
-std::string pipeline_run_status(const PipelineRunRow& run);
 // Prints the run and its steps in the order of the pipeline. `name`: "" for the newest; `folder`: that of the state;
 // `project`: of the link to Google Cloud. H3167.
 Result<int> show_pipeline_run(PipelineState& state, const std::string& name,

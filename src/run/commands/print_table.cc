@@ -31,6 +31,8 @@ void print_tables(const std::vector<TextTable>& tables, const TableForm& form) {
   if (!missing.empty())
     log_info("{:<11} {}: see {} with --wide, --csv or --json", "left out", join(missing, ", "),
              missing.size() == 1 ? "it" : "them");
+  for (const TextTable& table : tables)
+    if (!table.note().empty() && form.format == "text") log_info("{}", table.note());
 }
 
 void print_table(const TextTable& table, const TableForm& form) {

@@ -18,7 +18,7 @@ TableForm table_form(const Settings& s) {
   return {s.csv ? "csv" : s.format, s.wide};
 }
 
-// Prints those that have rows, a blank line between them, then logs which columns a text leaves out.
+// Prints those that have rows, a blank line between them, then logs which columns a text leaves out, and the notes.
 void print_tables(const std::vector<TextTable>& tables, const TableForm& form);
 void print_table(const TextTable& table, const TableForm& form);
 

@@ -52,12 +52,11 @@ std::optional<DecidingMetric> metric_of_run(const RunRow& row) {
 }
 
 // The name of the run, what decides, then its facts.
-TextTable table_of_runs(const std::vector<RunRow>& rows, std::string& note) {
+TextTable table_of_runs(const std::vector<RunRow>& rows) {
   std::vector<MeasuredRow> measured;
   for (const RunRow& row : rows)
     measured.push_back({metric_of_run(row), results_of(row), evaluated_by(row)});
   const MetricColumns metrics = metric_columns(measured);
-  note = metrics.note;
   std::vector<Column> columns = run_columns();
   // Only the id tells runs of one name apart.
   std::set<std::string> names;
@@ -67,6 +66,7 @@ TextTable table_of_runs(const std::vector<RunRow>& rows, std::string& note) {
       if (column.name == "id") column.priority = 0;
   columns.insert(columns.begin() + 1, metrics.columns.begin(), metrics.columns.end());
   TextTable table(columns);
+  table.set_note(metrics.note);
   const double now_s = system_clock().wall_seconds();
   for (size_t i = 0; i < rows.size(); ++i) {
     std::vector<std::string> cells = run_cells(rows[i], now_s);
@@ -89,9 +89,7 @@ Result<int> list_runs(const RunsSettings& s) {
     log_info("no runs below '{}'", s.folder);
     return kExitDone;
   }
-  std::string note;
-  print_table(table_of_runs(rows, note), table_form(s));
-  tell_note(note, table_form(s));
+  print_table(table_of_runs(rows), table_form(s));
   return kExitDone;
 }
 

@@ -27,14 +27,12 @@ Result<std::map<std::string, std::vector<std::string>>> models_of_runs(Registry&
 }
 
 TextTable table_of_registered(const std::vector<RegisteredRun>& runs,
-                              std::map<std::string, std::vector<std::string>>& models,
-                              std::string& note) {
+                              std::map<std::string, std::vector<std::string>>& models) {
   std::vector<MeasuredRow> rows;
   for (const RegisteredRun& r : runs)
     rows.push_back(
         {deciding_metric(r.metrics, r.task, r.params), r.metrics, evaluated_by(r, r.metrics)});
   const MetricColumns metrics = metric_columns(rows);
-  note = metrics.note;
   std::vector<Column> columns = {{.name = "run"}, {.name = "name", .kind = Column::kName}};
   columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
   for (Column c : {Column{.name = "lr", .kind = Column::kNumber, .priority = 1},
@@ -47,6 +45,7 @@ TextTable table_of_registered(const std::vector<RegisteredRun>& runs,
                    Column{.name = "model hash", .kind = Column::kHash, .priority = 6}})
     columns.push_back(std::move(c));
   TextTable table(columns);
+  table.set_note(metrics.note);
   for (size_t i = 0; i < runs.size(); ++i) {
     const RegisteredRun& r = runs[i];
     std::vector<std::string> cells = {r.id, r.name};
@@ -83,9 +82,7 @@ Result<int> list_registered_runs(const RegisteredRunsRequest& s, const TableForm
     }
     return kExitDone;
   }
-  std::string note;
-  print_table(table_of_registered(runs, models, note), form);
-  tell_note(note, form);
+  print_table(table_of_registered(runs, models), form);
   return kExitDone;
 }
 

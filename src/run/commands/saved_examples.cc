@@ -114,15 +114,15 @@ std::string shards_of(const TaskSettings& s) {
 // Hashes the files that token shards were made from: their rows are the same rows for every tokenizer.
 Result<std::string> hash_of_sources(const std::string& shards) {
   const ShardManifest made = HONE_TRY(read_shard_manifest(shards));
-  std::string own, training;
+  std::vector<std::string> own, training;
   for (const OrderedJson& source : made.sources) {
     const std::string split = text_at(source, "split");
-    if (split.starts_with("validation")) own += text_at(source, "sha256") + "\n";
-    if (split == "train") training += text_at(source, "sha256") + "\n";
+    if (split.starts_with("validation")) own.push_back(text_at(source, "sha256"));
+    if (split == "train") training.push_back(text_at(source, "sha256"));
   }
-  if (own.empty())
-    own = training + dump_json(value_at(made.settings, "validation_split_percentage"));
-  return "sha256:" + sha256_of_text(own);
+  if (!own.empty()) return hash_of_sums(own);
+  training.push_back(dump_json(value_at(made.settings, "validation_split_percentage")));
+  return hash_of_sums(training);
 }
 
 // Hashes the evaluated files; else also how rows are split.

@@ -167,22 +167,23 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   const std::vector<Task> tasks = tasks_of(c);
   const bool markdown = args.size() == 1 && args[0] == kMarkdownFlag, sheet = asks_for_sheet(args);
   const bool help = std::find(args.begin(), args.end(), "--help") != args.end() ||
-                    std::find(args.begin(), args.end(), "-h") != args.end();
+                    std::find(args.begin(), args.end(), "-h") != args.end(),
+             describes = help || markdown || sheet;
   AskedTask named;
   if (help) {
     named = named_by_flags(args);
-  } else if (!markdown && !sheet) {
+  } else if (!describes) {
     named = HONE_TRY(named_task(c, tasks, args));
   }
-  if (named.name.empty() && !c.trains && !help && !markdown && !sheet)
+  if (named.name.empty() && !c.trains && !describes)
     for (const std::string name = HONE_TRY(task_of_model(args)); const Task& t : tasks)
       if (t.name == name) return choose_named(c, tasks, t, {flag_of(t), name}, with_task(t, args));
   for (const Task& t : tasks)
     if (t.name == named.name) return choose_named(c, tasks, t, named, args);
   // No such task, or none: what all tasks share is enough to say so.
   auto chosen = bound(c, tasks, tasks.front(), false);
-  if (!help && !markdown && !sheet) chosen->schema.required("task");
-  std::vector<std::string> about = markdown || sheet || help ? args : std::vector<std::string>{};
+  if (!describes) chosen->schema.required("task");
+  std::vector<std::string> about = describes ? args : std::vector<std::string>{};
   if (!named.name.empty()) about = {"--" + named.flag, named.name};
   if (about.empty()) about = misspelt_task(args);
   if (about.empty()) return without_task(chosen->schema, c.task_help, args);
