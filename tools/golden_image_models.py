@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the goldens of tests/goldens/image_models: tiny models of images, and what Transformers and timm say of them.
+"""Makes the goldens of tests/goldens/image_models: tiny models of images, and what Transformers, timm and torchvision say of them.
 
     tools/golden_image_models.py [MODEL ...]        (no name: all of them)
 
@@ -22,12 +22,14 @@ golden.json          image             height and width
                                        losses, grad_norms, and ema_logits of the averages for the first images, in evaluation
 """
 import copy
+import json
 import pathlib
 import sys
 import tempfile
 
 import timm
 import torch
+import torchvision
 import transformers
 from golden_models import write_json
 from safetensors.torch import load_file, save_file
@@ -82,7 +84,31 @@ MODELS = {
                                    ls_init_value=0.5), (32, 48)),
     "timm_dinov2": ("timm", dict(architecture="vit_small_patch14_dinov2", img_size=12, patch_size=4, embed_dim=16, depth=2,
                                  num_heads=2, mlp_ratio=1.5, init_values=0.5), (12, 12)),
+    # Weights of torchvision beside a config of Transformers.
+    "torchvision_vit": ("torchvision", dict(
+        model_type="vit", image_size=12, patch_size=4, num_hidden_layers=2, num_attention_heads=2, hidden_size=16,
+        intermediate_size=24, layer_norm_eps=1e-6), (12, 12)),
+    "torchvision_convnext": ("torchvision", dict(
+        model_type="convnext", num_stages=3, hidden_sizes=[6, 8, 10], depths=[1, 2, 1], layer_scale_init_value=0.5,
+        layer_norm_eps=1e-6), (32, 48)),
+    # Patches and windows that do not fill the image; the last stage has one window of rows and two of columns.
+    "torchvision_swin": ("torchvision", dict(
+        model_type="swin", patch_size=2, embed_dim=4, depths=[2, 2, 2], num_heads=[1, 2, 4], window_size=3, mlp_ratio=2.0,
+        drop_path_rate=0.0, layer_norm_eps=1e-5), (19, 28)),
 }
+
+
+def torchvision_model(keys):
+    of = torchvision.models
+    if keys["model_type"] == "vit":
+        return of.VisionTransformer(keys["image_size"], keys["patch_size"], keys["num_hidden_layers"],
+                                    keys["num_attention_heads"], keys["hidden_size"], keys["intermediate_size"], num_classes=3)
+    if keys["model_type"] == "convnext":
+        sizes = keys["hidden_sizes"] + [None]
+        blocks = [of.convnext.CNBlockConfig(sizes[i], sizes[i + 1], depth) for i, depth in enumerate(keys["depths"])]
+        return of.ConvNeXt(blocks, layer_scale=keys["layer_scale_init_value"], num_classes=3)
+    return of.SwinTransformer([keys["patch_size"]] * 2, keys["embed_dim"], keys["depths"], keys["num_heads"],
+                              [keys["window_size"]] * 2, keys["mlp_ratio"], stochastic_depth_prob=0.0, num_classes=3)
 
 
 def pixels(rows, height, width, channels):
@@ -102,6 +128,11 @@ def save(name, model, folder):
     if prefix == "timm":
         timm.models.save_for_hf(model, folder, model_args=arguments(keys), safe_serialization=True,
                                 model_config=dict(label_names=list(LABELS["label2id"])))
+    elif prefix == "torchvision":
+        save_file(model.state_dict(), f"{folder}/model.safetensors", metadata=dict(format="pt"))
+        kind = {"vit": "ViT", "convnext": "ConvNext", "swin": "Swin"}[keys["model_type"]]
+        write_json(pathlib.Path(folder) / "config.json", dict(
+            architectures=[kind + "ForImageClassification"], dtype="float32", **keys, **json.loads(json.dumps(LABELS))))
     else:
         model.save_pretrained(folder)
 
@@ -113,6 +144,8 @@ def make_model(name):
     torch.manual_seed(seed)
     if prefix == "timm":
         model = timm.create_model(keys["architecture"], num_classes=3, **arguments(keys)).float().eval()
+    elif prefix == "torchvision":
+        model = torchvision_model(keys).float().eval()
     else:
         config = getattr(transformers, prefix + "Config")(**keys, **LABELS)
         model = getattr(transformers, prefix + "ForImageClassification")(config).float().eval()
@@ -143,7 +176,7 @@ def as_saved(name, model, values):
     with tempfile.TemporaryDirectory() as folder:
         save(name, twin, folder)
         saved = load_file(folder + "/model.safetensors")
-    return {name: tensor for name, tensor in saved.items() if not is_statistic(name)}
+    return {name: tensor for name, tensor in saved.items() if not is_statistic(name) and tensor.is_floating_point()}
 
 
 def is_statistic(name):
@@ -242,7 +275,8 @@ def make(name):
     unread = {n: torch.zeros_like(p) for n, p in fresh.named_parameters() if p.grad is None}
     grads = as_saved(name, model, {n: p.grad for n, p in fresh.named_parameters() if p.grad is not None} | unread)
     tensors.update({f"grad.{n}": g.contiguous() for n, g in grads.items()})
-    values = dict(made_by=f"transformers {transformers.__version__}, timm {timm.__version__}, torch {torch.__version__.split('+')[0]}",
+    values = dict(made_by=f"transformers {transformers.__version__}, timm {timm.__version__}, torch {torch.__version__.split('+')[0]}, "
+                f"torchvision {torchvision.__version__.split('+')[0]}",
                   image=[height, width], labels=labels.tolist(), loss=loss.item(), **layer_scales(name, model))
     tensors.update({f"after.{n}": b.float().clone() for n, b in fresh.named_buffers() if is_statistic(n)})
     rows = pixels(range(TRAIN_IMAGES), height, width, channels), torch.randint(0, 3, (TRAIN_IMAGES,), generator=generator)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # nightly: --install
-"""Folders that hone writes of tiny models of images, opened by Transformers and timm: the logits must be those of the goldens.
+"""Folders that hone writes of tiny models of images, opened by Transformers, timm and torchvision: the logits must be those of the goldens.
 
     tests/faults/image_peers.py --hone build/hone [--install] [--only swin]
 
-As encoder_peers.py, for tests/goldens/image_models. The peer's Python needs timm too.
+As encoder_peers.py, for tests/goldens/image_models. The peer's Python needs timm and torchvision too.
 """
 import os
 import sys
@@ -14,14 +14,28 @@ from kill_resume import SOURCE
 
 PEER = """
 import json, os, sys
-import timm, torch, transformers
+import timm, torch, torchvision.models as of, transformers
 from safetensors.torch import load_file
 transformers.logging.set_verbosity_error()
+
+def from_torchvision(c):
+    if c["model_type"] == "vit":
+        return of.VisionTransformer(c["image_size"], c["patch_size"], c["num_hidden_layers"], c["num_attention_heads"],
+                                    c["hidden_size"], c["intermediate_size"], num_classes=3)
+    if c["model_type"] == "convnext":
+        sizes = c["hidden_sizes"] + [None]
+        return of.ConvNeXt([of.convnext.CNBlockConfig(*sizes[i:i + 2], depth) for i, depth in enumerate(c["depths"])], num_classes=3)
+    return of.SwinTransformer([c["patch_size"]] * 2, c["embed_dim"], c["depths"], c["num_heads"], [c["window_size"]] * 2,
+                              c["mlp_ratio"], num_classes=3)
 
 def opened(folder):
     config = json.load(open(os.path.join(folder, "config.json")))
     if "architecture" in config:  # refuses tensors that are missing or not known
         return timm.create_model("local-dir:" + folder, pretrained=True), 3
+    if os.path.basename(folder).startswith("torchvision"):
+        model = from_torchvision(config)
+        model.load_state_dict(load_file(os.path.join(folder, "model.safetensors")))  # every tensor
+        return model, 3
     kind = getattr(transformers, config["architectures"][0])
     model, info = kind.from_pretrained(folder, output_loading_info=True, attn_implementation="eager")
     if info["missing_keys"] or info["unexpected_keys"] or info["mismatched_keys"]:

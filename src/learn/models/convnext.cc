@@ -1,9 +1,10 @@
 // ConvNeXt (Liu et al. 2022, arXiv 2201.03545): convolutions by channel with large windows, then a norm and an MLP at
-// each place, scaled by channel. Files have the names of Transformers or those of timm.
+// each place, scaled by channel. Files have the names of Transformers or those of timm or torchvision.
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
 #include "learn/models/image_layers.h"
 #include "learn/models/timm_config.h"
+#include "learn/models/torchvision.h"
 
 namespace hone {
 namespace {
@@ -57,9 +58,30 @@ struct ConvnextNames {
   const char *halving = "downsampling_layer.", *blocks = "layers.", *by_channel = "dwconv",
              *norm = "layernorm", *up = "pwconv1", *down = "pwconv2",
              *scale = "layer_scale_parameter";
+  bool flat =
+      false;  // one list has the stem, a stage, what halves the next one's places, that stage, ...
+
+  std::string stage(size_t i) const { return fmt::format("{}{}.", stages, flat ? 2 * i + 1 : i); }
+  // The place of what comes before stage i > 0.
+  std::string halving_of(size_t i) const {
+    return flat ? fmt::format("{}{}.", stages, 2 * i) : stage(i) + halving;
+  }
 };
 ConvnextNames convnext_names(const ModelConfig& c) {
   const std::string at = timm_prefix(c), own = "convnext.";
+  if (is_torchvision_layout(c))
+    return {.stem = "features.0.0",
+            .stem_norm = "features.0.1",
+            .stages = "features.",
+            .last = "classifier.0",
+            .classes = "classifier.2",
+            .blocks = "",
+            .by_channel = "block.0",
+            .norm = "block.2",
+            .up = "block.3",
+            .down = "block.5",
+            .scale = "layer_scale",
+            .flat = true};
   if (!is_timm_layout(c))
     return {.stem = own + "embeddings.patch_embeddings",
             .stem_norm = own + "embeddings.layernorm",
@@ -80,6 +102,7 @@ ConvnextNames convnext_names(const ModelConfig& c) {
           .scale = "gamma"};
 }
 std::string layout_of_convnext(const std::function<bool(const std::string&)>& has) {
+  if (has("features.0.0.weight") && has("features.1.0.block.0.weight")) return kTorchvisionLayout;
   return timm_layout_of(has, {"stem.0.weight", "stages.0.blocks.0.conv_dw.weight"});
 }
 
@@ -122,10 +145,11 @@ ValueId convnext_body(ModelGraph& g) {
   const double last = static_cast<double>(std::max<int64_t>(1, c.layers - 1));
   int64_t layer = 0;
   for (size_t stage = 0; stage < r.sizes.size(); ++stage) {
-    const std::string at = fmt::format("{}{}.", names.stages, stage), halving = at + names.halving;
+    const std::string at = names.stage(stage);
     ++g.depth;  // a stage's first block and what is before it are one group
     if (stage > 0) {
       Builder::Scope s(b, fmt::format("stages.{}.downsampling_layer", stage));
+      const std::string halving = names.halving_of(stage);
       x = norm_of_pixels(g, halving + "0", x, kNormEps);
       x = conv2d(g, halving + "1", x, r.sizes[stage], patch_conv(2, 2));
     }

@@ -134,14 +134,14 @@ ValueId ModelGraph::constant(ConstantSpec spec) {
 
 ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o) {
   const int64_t in = b.type(x).shape.back();
-  ParamSpec spec{at + ".weight", o.in_out ? Shape{in, out} : Shape{out, in}};
+  ParamSpec spec{at + o.joint + "weight", o.in_out ? Shape{in, out} : Shape{out, in}};
   spec.std = o.std < 0 ? init_std : o.std;
   spec.in_out = o.in_out;
   LinearLayer how = o;
   const DType rounded = quantize(spec, at);
   if (!spec.scheme.empty()) how.in_out = false;  // kept as [out,in]
   const ValueId w = weight(std::move(spec));
-  const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
+  const ValueId bias = o.bias ? zeros(at + o.joint + "bias", out) : kNoValue;
   if (config.adapter && config.adapter->adapts(config, at))
     return adapted(at, x, w, bias, how, rounded);
   return ops::linear(b, x, w, {.bias = bias, .trans_w = !how.in_out, .rounded = rounded});

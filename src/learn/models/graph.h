@@ -70,8 +70,9 @@ struct KvCache {
 // Options of a linear layer or a table of ids.
 struct LinearLayer {
   bool bias = true;
-  bool in_out = false;  // the weight is [in,out], as Conv1D's; else [out,in]
-  double std = -1;      // of the first weights; < 0: ModelGraph::init_std
+  bool in_out = false;      // the weight is [in,out], as Conv1D's; else [out,in]
+  double std = -1;          // of the first weights; < 0: ModelGraph::init_std
+  const char* joint = ".";  // between the layer's name and "weight" or "bias"
   // The meaning of the rows of x: all tokens, sequences, the rows in label_rows if there are any, or
   // the rows of a table that all tokens share.
   enum class Rows { tokens, sequences, labels, table } rows = Rows::tokens;

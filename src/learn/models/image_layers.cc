@@ -5,6 +5,7 @@
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
 #include "learn/models/timm_config.h"
+#include "learn/models/torchvision.h"
 
 namespace hone {
 
@@ -105,10 +106,13 @@ ValueId drop_path(ModelGraph& g, ValueId x, double p) {
 }
 
 ValueId scaled_channels(ModelGraph& g, const std::string& name, ValueId x, double first) {
-  ParamSpec spec{name, {g.b.type(x).shape[1]}, ParamSpec::Init::ones};
+  const int64_t channels = g.b.type(x).shape[1];
+  const bool by_place = is_torchvision_layout(g.config);
+  ParamSpec spec{name, by_place ? Shape{channels, 1, 1} : Shape{channels}, ParamSpec::Init::ones};
   spec.ones = first;
   spec.decay = !is_timm_layout(g.config);
-  return ops::affine_channels(g.b, x, g.weight(std::move(spec)));
+  const ValueId scale = g.weight(std::move(spec));
+  return ops::affine_channels(g.b, x, by_place ? ops::reshape(g.b, scale, {channels}) : scale);
 }
 
 ValueId rows_of_places(Builder& b, ValueId x) {

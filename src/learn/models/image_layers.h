@@ -39,7 +39,8 @@ ValueId batch_norm(ModelGraph& g, const std::string& at, ValueId x, const BatchN
 // numbers of rows) in training. The scope names the place.
 ValueId drop_path(ModelGraph& g, ValueId x, double p);
 
-// x [T,C] times the weight [C] of this name, which begins with `first` everywhere. timm does not decay it.
+// x [T,C] times the weight [C] of this name, which begins with `first` everywhere. timm does not decay it; in
+// torchvision's files it is [C,1,1].
 ValueId scaled_channels(ModelGraph& g, const std::string& name, ValueId x, double first);
 
 // x [B,H,W,C] -> [B H W,C]

@@ -6,6 +6,7 @@
 #include "learn/models/image_model.h"
 #include "learn/models/swin_windows.h"
 #include "learn/models/timm_config.h"
+#include "learn/models/torchvision.h"
 
 namespace hone {
 namespace {
@@ -33,9 +34,9 @@ struct SwinConfig {
   bool absolute = false;
 
   int64_t channels(size_t stage) const { return width << stage; }
-  // The patches of an image. timm leaves out incomplete ones, Transformers fills them up.
-  TokenGrid tokens(int64_t height, int64_t image_width, bool timm) const {
-    if (timm) return {height / patch_h, image_width / patch_w};
+  // The patches of an image. Transformers fills up incomplete ones, the others leave them out.
+  TokenGrid tokens(int64_t height, int64_t image_width, bool fills) const {
+    if (!fills) return {height / patch_h, image_width / patch_w};
     return {(height + patch_h - 1) / patch_h, (image_width + patch_w - 1) / patch_w};
   }
 };
@@ -53,12 +54,15 @@ Result<SwinConfig> swin_config(const ModelConfig& c) {
   return s;
 }
 
+// The program whose layers these are: they differ at the edges of an image.
+enum class SwinOf { transformers, timm, torchvision };
+
 // The window of a stage and its shift, of a model that was made for these tokens.
 struct StageWindow {
   int64_t height, width, shift_rows, shift_columns;
 };
-StageWindow window_of_stage(const SwinConfig& s, const TokenGrid& made_for, bool timm) {
-  if (!timm) {
+StageWindow window_of_stage(const SwinConfig& s, const TokenGrid& made_for, SwinOf program) {
+  if (program != SwinOf::timm) {
     const int64_t shift = s.window / 2;
     return {s.window, s.window, shift, shift};
   }
@@ -67,12 +71,13 @@ StageWindow window_of_stage(const SwinConfig& s, const TokenGrid& made_for, bool
   return {std::min(s.window, made_for.rows), std::min(s.window, made_for.columns),
           shift(made_for.rows), shift(made_for.columns)};
 }
-// Windows over the tokens of a stage; a window that has all of them is not shifted.
+// Windows over the tokens of a stage; a window that has all of them is not shifted, and in Transformers none is
+// where one has all rows or all columns.
 WindowGrid grid_of(const StageWindow& w, int64_t images, const TokenGrid& t, bool shifted,
-                   bool timm) {
+                   SwinOf program) {
   WindowGrid grid{images, t.rows, t.columns, w.height, w.width};
-  grid.fills_first = !timm;
-  const bool whole = !timm && std::min(t.rows, t.columns) <= w.height;
+  grid.fills_first = program != SwinOf::timm;
+  const bool whole = program == SwinOf::transformers && std::min(t.rows, t.columns) <= w.height;
   if (!shifted || whole) return grid;
   grid.shift_rows = t.rows <= w.height ? 0 : w.shift_rows;
   grid.shift_columns = t.columns <= w.width ? 0 : w.shift_columns;
@@ -103,7 +108,7 @@ Status read_swin_config(ModelConfig& c) {
   c.any_image_size = !s.absolute;
   // The last stage has at least one window, whose table of biases has one size.
   const int64_t merged = int64_t{1} << (s.depths.size() - 1);
-  const TokenGrid all = s.tokens(c.image_height, c.image_width, false);
+  const TokenGrid all = s.tokens(c.image_height, c.image_width, true);
   const int64_t tokens = (std::min(all.rows, all.columns) + merged - 1) / merged;
   c.least_image = std::max(s.patch_h, s.patch_w) * ((std::min(s.window, tokens) - 1) * merged + 1);
   return Ok{};
@@ -115,9 +120,35 @@ struct SwinNames {
   const char *norm1 = "layernorm_before", *norm2 = "layernorm_after", *up = "intermediate.dense",
              *down = "output.dense", *attended = "attention.output.dense",
              *biases = "attention.self.relative_position_bias_table";
-  bool timm = false;  // queries, keys and values are one layer; a stage begins with its merging
+  const char* fused = nullptr;  // queries, keys and values together; null: three layers
+  const char *blocks = "blocks.", *merging = "downsample.";
+  SwinOf program = SwinOf::transformers;
+
+  std::string stage(size_t i) const {
+    return fmt::format("{}{}.", stages, program == SwinOf::torchvision ? 2 * i + 1 : i);
+  }
+  // The merging before stage i > 0: at the end of the stage before in Transformers, at the stage's beginning in timm.
+  std::string merging_of(size_t i) const {
+    if (program == SwinOf::torchvision) return fmt::format("{}{}.", stages, 2 * i);
+    return stage(program == SwinOf::timm ? i : i - 1) + merging;
+  }
 };
 SwinNames names_of_swin(const ModelConfig& c) {
+  if (is_torchvision_layout(c))
+    return {.patches = "features.0.0",
+            .first = "features.0.2",
+            .stages = "features.",
+            .last = "norm",
+            .head = "head",
+            .norm1 = "norm1",
+            .norm2 = "norm2",
+            .up = "mlp.0",
+            .down = "mlp.3",
+            .attended = "attn.proj",
+            .biases = "attn.relative_position_bias_table",
+            .fused = "attn.qkv",
+            .blocks = "",
+            .program = SwinOf::torchvision};
   if (!is_timm_layout(c))
     return {"swin.embeddings.patch_embeddings.projection", "swin.embeddings.norm",
             "swin.encoder.layers.", "swin.layernorm", "classifier"};
@@ -133,9 +164,11 @@ SwinNames names_of_swin(const ModelConfig& c) {
           .down = "mlp.fc2",
           .attended = "attn.proj",
           .biases = "attn.relative_position_bias_table",
-          .timm = true};
+          .fused = "attn.qkv",
+          .program = SwinOf::timm};
 }
 std::string layout_of_swin(const std::function<bool(const std::string&)>& has) {
+  if (has("features.1.0.attn.relative_position_index")) return kTorchvisionLayout;
   return timm_layout_of(has, {"layers.0.blocks.0.attn.qkv.weight"});
 }
 
@@ -160,14 +193,23 @@ struct SwinStage {
     return ops::reshape(b, ops::transpose(b, split, {2, 0, 3, 1, 4}), {parts * n, heads, m, d});
   }
 
+  // torchvision's files have the rows of relative positions, and it does not open a file without them.
+  void keep_index(const std::string& at, int64_t places) const {
+    ParamSpec spec{at + "attn.relative_position_index", {places * places}, ParamSpec::Init::zeros};
+    spec.trained = spec.decay = false;
+    g.weight(std::move(spec));
+  }
+
   // The addend of the scores of each window, [heads M M] or [N heads M M] of shifted windows.
   ValueId biases(const std::string& at) const {
     const int64_t m = grid.places();
     ParamSpec spec{at + names.biases,
                    {(2 * grid.height - 1) * (2 * grid.width - 1), heads},
                    ParamSpec::Init::zeros};
-    if (names.timm) spec.init = ParamSpec::Init::normal, spec.std = g.init_std;
+    if (names.program != SwinOf::transformers)
+      spec.init = ParamSpec::Init::normal, spec.std = g.init_std;
     spec.decay = false;
+    if (names.program == SwinOf::torchvision) keep_index(at, m);
     const ValueId rows =
         ops::embedding(b, g.weight(std::move(spec)), relative_rows(b, grid.height, grid.width));
     const ValueId by_head = ops::transpose(b, rows, {1, 0});  // [heads, M M]
@@ -214,9 +256,9 @@ struct SwinStage {
     make_sequences(g, grid.windows() * grid.places());      // dropout of adapters
     const LinearLayer own{.bias = c.flag("qkv_bias", true)};
     Values parts;
-    if (names.timm) {
+    if (names.fused != nullptr) {
       const int64_t n = all_windows();
-      const ValueId all = by_head(g.linear(at + "attn.qkv", x, 3 * channels, own), 3);
+      const ValueId all = by_head(g.linear(at + names.fused, x, 3 * channels, own), 3);
       for (int64_t i = 0; i < 3; ++i) parts.push_back(ops::slice(b, all, 0, i * n, (i + 1) * n));
     } else {
       for (const char* part : {"query", "key", "value"})
@@ -247,7 +289,8 @@ struct SwinStage {
     const ValueId up =
         activate(b, g.linear(at + names.up, normed, width), c.text("hidden_act", "gelu"));
     const ValueId y = g.linear(at + names.down, up, channels);
-    if (!names.timm) return g.dropout(y, drop, x);  // Transformers never drops the path of an MLP
+    if (names.program == SwinOf::transformers)  // never drops the path of an MLP
+      return g.dropout(y, drop, x);
     return ops::add(b, dropped_path(g.dropout(y, drop), drop_rate), x);
   }
 };
@@ -257,7 +300,7 @@ ValueId swin_embeddings(ModelGraph& g, const SwinConfig& s, const SwinNames& nam
   Builder& b = g.b;
   Builder::Scope scope(b, "embeddings");
   const Shape pixels = b.type(g.pixels).shape;
-  const TokenGrid t = s.tokens(pixels[1], pixels[2], names.timm);
+  const TokenGrid t = s.tokens(pixels[1], pixels[2], names.program == SwinOf::transformers);
   ConvLayer cut = patch_conv(s.patch_h, s.patch_w);
   cut.windows.padding = {0, 0, std::max<int64_t>(0, t.rows * s.patch_h - pixels[1]),
                          std::max<int64_t>(0, t.columns * s.patch_w - pixels[2])};
@@ -294,8 +337,9 @@ ValueId swin_body(ModelGraph& g) {
   const SwinConfig s = *swin_config(c);
   const SwinNames names = names_of_swin(c);
   const Shape pixels = b.type(g.pixels).shape;
-  TokenGrid t = s.tokens(pixels[1], pixels[2], names.timm),
-            made_for = s.tokens(c.image_height, c.image_width, names.timm);
+  const bool fills = names.program == SwinOf::transformers;
+  TokenGrid t = s.tokens(pixels[1], pixels[2], fills),
+            made_for = s.tokens(c.image_height, c.image_width, fills);
   ValueId x = swin_embeddings(g, s, names);
   const double last = static_cast<double>(std::max<int64_t>(1, c.layers - 1));
   int64_t layer = 0;
@@ -303,17 +347,16 @@ ValueId swin_body(ModelGraph& g) {
     ++g.depth;  // a stage's first block and what is before it are one group
     if (i > 0) {
       Builder::Scope scope(b, fmt::format("layers.{}.downsample", i - 1));
-      x = merged(g, fmt::format("{}{}.downsample.", names.stages, names.timm ? i : i - 1), x,
-                 pixels[0], t);
+      x = merged(g, names.merging_of(i), x, pixels[0], t);
       t = t.half(), made_for = made_for.half();
     }
-    const StageWindow window = window_of_stage(s, made_for, names.timm);
+    const StageWindow window = window_of_stage(s, made_for, names.program);
     const auto stage = [&](bool shifted) {
       return SwinStage{g,
                        names,
                        s.channels(i),
                        s.heads[i],
-                       grid_of(window, pixels[0], t, shifted, names.timm),
+                       grid_of(window, pixels[0], t, shifted, names.program),
                        s.mlp_ratio};
     };
     const SwinStage still = stage(false), shifted = stage(true);
@@ -321,7 +364,7 @@ ValueId swin_body(ModelGraph& g) {
       Builder::Scope scope(b, fmt::format("layers.{}.blocks.{}", i, k));
       if (k > 0) ++g.depth;
       const double rate = c.real("drop_path_rate", 0.1) * static_cast<double>(layer) / last;
-      const std::string at = fmt::format("{}{}.blocks.{}.", names.stages, i, k);
+      const std::string at = fmt::format("{}{}{}.", names.stage(i), names.blocks, k);
       x = (k % 2 == 0 ? still : shifted).block(at, x, rate);
     }
   }

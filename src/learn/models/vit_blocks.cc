@@ -5,6 +5,7 @@
 #include "learn/models/image_layers.h"
 #include "learn/models/image_model.h"
 #include "learn/models/timm_config.h"
+#include "learn/models/torchvision.h"
 
 namespace hone {
 namespace {
@@ -30,11 +31,29 @@ struct VitNames {
   std::string of_class, places, patches, layers, last;
   const char *norm1 = "layernorm_before", *norm2 = "layernorm_after", *up = "intermediate.dense",
              *down = "output.dense", *attended = "attention.output.dense";
-  bool fused = false;                               // queries, keys and values are one layer
+  const char* fused = nullptr;  // queries, keys and values together; null: three layers
+  const char* joint = ".";      // LinearLayer::joint of `fused`
+  std::string classes = "classifier";
   const char *scale1 = nullptr, *scale2 = nullptr;  // of the sublayers
 };
 VitNames names_of(const ModelConfig& c, const VitStyle& style) {
   const std::string prefix = style.prefix;
+  if (is_torchvision_layout(c)) {
+    const bool first = c.layout == kFirstTorchvisionLayout;
+    return {.of_class = "class_token",
+            .places = "encoder.pos_embedding",
+            .patches = "conv_proj",
+            .layers = "encoder.layers.encoder_layer_",
+            .last = "encoder.ln",
+            .norm1 = "ln_1",
+            .norm2 = "ln_2",
+            .up = first ? "mlp.linear_1" : "mlp.0",
+            .down = first ? "mlp.linear_2" : "mlp.3",
+            .attended = "self_attention.out_proj",
+            .fused = "self_attention.in_proj",
+            .joint = "_",
+            .classes = "heads.head"};
+  }
   if (!is_timm_layout(c)) {
     VitNames names{.of_class = prefix + "embeddings.cls_token",
                    .places = prefix + "embeddings.position_embeddings",
@@ -57,11 +76,15 @@ VitNames names_of(const ModelConfig& c, const VitStyle& style) {
                  .up = "mlp.fc1",
                  .down = "mlp.fc2",
                  .attended = "attn.proj",
-                 .fused = true};
+                 .fused = "attn.qkv",
+                 .classes = at + "head"};
   if (c.config.contains(kLayerScale)) names.scale1 = "ls1.gamma", names.scale2 = "ls2.gamma";
   return names;
 }
 std::string layout_of_vit(const std::function<bool(const std::string&)>& has) {
+  const std::string block = "encoder.layers.encoder_layer_0.";
+  if (has(block + "self_attention.in_proj_weight"))
+    return has(block + "mlp.linear_1.weight") ? kFirstTorchvisionLayout : kTorchvisionLayout;
   return timm_layout_of(has, {"blocks.0.attn.qkv.weight"});
 }
 
@@ -179,10 +202,10 @@ struct VitLayer {
     {
       Builder::Scope s(b, "attention");
       const ValueId n = g.layer_norm(at + names.norm1, x, eps);
-      const LinearLayer own{.bias = c.flag("qkv_bias", true)};
+      const LinearLayer own{.bias = c.flag("qkv_bias", true), .joint = names.joint};
       ValueId q = kNoValue, k = kNoValue, v = kNoValue;
-      if (names.fused) {
-        q = g.linear(at + "attn.qkv", n, 3 * c.hidden, own);  // all three
+      if (names.fused != nullptr) {
+        q = g.linear(at + names.fused, n, 3 * c.hidden, own);  // all three
       } else {
         q = g.linear(at + "attention.attention.query", n, c.hidden, own);
         k = g.linear(at + "attention.attention.key", n, c.hidden, own);
@@ -209,8 +232,7 @@ struct VitLayer {
 HeadLayer vit_head(ModelGraph& g, ValueId hidden) {
   g.of_head = true;
   ++g.depth;
-  const bool timm = is_timm_layout(g.config);
-  return image_classifier(g, timm ? timm_prefix(g.config) + "head" : "classifier", hidden);
+  return image_classifier(g, names_of(g.config, {}).classes, hidden);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "base/store/store.h"
 #include "learn/images/errors.h"
 #include "learn/models/image_model.h"
+#include "learn/models/timm_config.h"
+#include "learn/models/torchvision.h"
 
 namespace hone {
 namespace {
@@ -33,6 +35,13 @@ Result<ImageProcessor> processor_of_timm(const Json& config, const std::string& 
   return read_processor(json, name + ": pretrained_cfg");
 }
 
+// The evaluation of torchvision's models: resized to 256 pixels for 224, and the middle.
+Result<ImageProcessor> processor_of_torchvision(int64_t size, const std::string& name) {
+  Json json = make_processor("ConvNextImageProcessor", size, true).json;
+  json["crop_pct"] = 224.0 / 256;
+  return read_processor(json, name);
+}
+
 Result<ImageProcessor> read_or_make(const std::string& other, const Pretrained& model) {
   const ImageForm form = image_form(model.config);
   std::string file;
@@ -49,6 +58,8 @@ Result<ImageProcessor> read_or_make(const std::string& other, const Pretrained& 
     return read_processor(Json(HONE_TRY(parse_json(HONE_TRY(file_store().read(file)), file))),
                           file);
   if (model.config.timm) return processor_of_timm(*model.config.timm, model.name);
+  if (is_timm_layout(model.config) || is_torchvision_layout(model.config))
+    return processor_of_torchvision(form.height, model.name);
   const std::string type = family_of(model.config).image_processor;
   return make_processor(type, form.height, type != "ViTImageProcessor");
 }

@@ -15,6 +15,7 @@
 #include "learn/checkpoint/torch/torch_file.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
+#include "learn/models/torchvision.h"
 #include "learn/pretrained/bitsandbytes.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/mxfp4.h"
@@ -97,10 +98,27 @@ Result<Tokenizer> local_tokenizer(const std::string& path, const TokenizerSide& 
   return load_tokenizer(fs::path(path).parent_path().string(), side);
 }
 
+// The config of a file of torch.save that has none beside it, by torchvision's names and shapes; nullopt: it is not
+// torchvision's.
+std::optional<Result<nlohmann::json>> config_of_shapes(const std::string& path) {
+  if (is_folder(path) || !is_torch_file_name(path)) return {};
+  if (path_exists(fs::path(path).parent_path() / "config.json")) return {};
+  Result<std::unique_ptr<WeightSource>> weights = open_weights(path);
+  if (!weights.ok()) return std::move(weights.error());
+  return config_of_torchvision([&](const std::string& name) {
+    const TensorInfo* found = (*weights)->find(name);
+    return found == nullptr ? nullptr : &found->type.shape;
+  });
+}
+
 // A file x.json is a config by any name; everything else goes to load_config.
 Result<nlohmann::json> open_config(const std::string& path) {
   if (path.ends_with(".json") && !is_folder(path))
     return read_json_object(path, err::kConfigUnreadable);
+  if (std::optional<Result<nlohmann::json>> shapes = config_of_shapes(path)) {
+    if (!shapes->ok()) shapes->error().at(path);
+    return std::move(*shapes);
+  }
   return load_config(path);
 }
 
@@ -159,6 +177,11 @@ Status settle_head(Pretrained& p) {
 Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options) {
   const std::string path = HONE_TRY(resolve(name, options, false));
   return read_trained_task(is_folder(path) ? path : fs::path(path).parent_path().string());
+}
+
+void set_layout(ModelConfig& config, const WeightSource& weights) {
+  if (const auto layout = family_of(config).layout; layout != nullptr)
+    config.layout = layout([&](const std::string& name) { return weights.find(name) != nullptr; });
 }
 
 Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options,
@@ -239,9 +262,7 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
 
   if (options.need_weights && !name.empty()) {
     std::unique_ptr<WeightSource> opened = HONE_TRY(open_weights(p.path));
-    if (const auto layout = family_of(p.config).layout; layout != nullptr)
-      p.config.layout =
-          layout([&](const std::string& weight) { return opened->find(weight) != nullptr; });
+    set_layout(p.config, *opened);
     std::set<std::string> turned;
     for (const ParamSpec& spec : family_of(p.config).params(p.config))
       if (spec.in_out) turned.insert(spec.name);

@@ -11,6 +11,9 @@ namespace hone {
 Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options = {},
                                  const TokenizerSide& side = {});
 
+// Sets ModelConfig::layout by the names in a file of weights.
+void set_layout(ModelConfig& config, const WeightSource& weights);
+
 // The task that the model or adapter of a folder, a file of weights or a hub name was trained on.
 Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options = {});
 

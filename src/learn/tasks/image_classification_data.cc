@@ -13,6 +13,7 @@
 #include "learn/data/rows/order.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/prepared_source.h"
+#include "learn/models/image_model.h"
 #include "learn/train/run_ranks.h"
 
 namespace hone {
@@ -95,6 +96,8 @@ class SplitReader {
     if (s_.do_eval && !splits) out_.eval = HONE_TRY(read_split("validation"));
     if (splits) HONE_TRY(split_train());
     HONE_TRY(limit_rows());
+    if (out_.names.empty())
+      out_.names = label_names(model_.config);  // nothing but predicted images
     if (s_.do_predict) HONE_TRY(add_predicted());
     for (const auto& [name, rows] : {std::pair("train", &out_.train), {"validation", &out_.eval}})
       if (*rows && (*rows)->size() > 0)

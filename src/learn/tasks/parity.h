@@ -15,6 +15,7 @@
 #include "learn/harness/port_batch.h"
 #include "learn/models/family.h"
 #include "learn/models/goldens_test.h"
+#include "learn/pretrained/open.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tasks/tasks.h"
 #include "learn/train/schedule.h"
@@ -44,7 +45,9 @@ inline Golden open_golden(const std::string& name) {
   const std::string folder = std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + name;
   g.config = read_model_config(load_config(folder).value()).value();
   std::vector<StackedTensor> stacked = stacked_tensors(g.config);
-  g.weights = join_stacked(std::move(open_weights(folder + "/model.safetensors").value()), stacked);
+  auto weights = std::move(open_weights(folder + "/model.safetensors").value());
+  set_layout(g.config, *weights);
+  g.weights = join_stacked(std::move(weights), stacked);
   for (StackedTensor& t : stacked) t.name = "grad." + t.name;
   g.expected =
       join_stacked(std::move(open_weights(folder + "/golden.safetensors").value()), stacked);

@@ -1,0 +1,14 @@
+"""renamed_tensors.py FROM TO [OLD NEW ...]   FROM/model.safetensors in TO, with OLD in each tensor's name replaced by NEW."""
+import json
+import struct
+import sys
+
+source, target, *pairs = sys.argv[1:]
+with open(f"{source}/model.safetensors", "rb") as f:
+    header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+    data = f.read()
+for old, new in zip(pairs[::2], pairs[1::2]):
+    header = {name.replace(old, new): value for name, value in header.items()}
+text = json.dumps(header).encode()
+with open(f"{target}/model.safetensors", "wb") as f:
+    f.write(struct.pack("<Q", len(text)) + text + data)
