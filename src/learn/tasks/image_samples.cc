@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/store/new_folders.h"
 #include "base/store/private_file.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/output_dir.h"
@@ -69,6 +70,7 @@ Result<std::string> write_image_samples(const ImageClassificationSettings& s,
   count = std::min(count, rows.size());
   if (count == 0 || s.output_dir.empty()) return std::string();
   const std::string folder = s.output_dir + "/" + kCheckSamples;
+  const NewFolders made(folder);
   HONE_TRY(make_run_folder(s.output_dir));
   HONE_TRY(make_run_folder(folder));
   SampleWriter writer(s, sizes, folder);
