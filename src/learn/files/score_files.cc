@@ -7,6 +7,7 @@
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "learn/data/rows/columns.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/files/score_column.h"
 #include "learn/metrics/characters.h"
@@ -38,9 +39,6 @@ Error no_pair(const std::string& file, const std::string& longer, int64_t rows) 
           "give as many references as predictions, in the same order; a text with line breaks "
           "needs a format that keeps them in one row (jsonl, csv)");
 }
-
-// Columns with labels in the data sets of the hub, in this order.
-constexpr const char* kLabelColumns[] = {"label", "labels", "gold_label"};
 
 bool has_column(const ScoreColumn& c, std::string_view name) {
   return std::ranges::count(c.columns(), name) > 0;
@@ -94,7 +92,7 @@ class Scorer {
     for (const std::string& file : options_.references)
       references.push_back(
           HONE_TRY(ScoreColumn::open(file, options_.references_column,
-                                     of_texts_.empty() ? std::span<const char* const>(kLabelColumns)
+                                     of_texts_.empty() ? std::span<const char* const>(kClassColumns)
                                                        : std::span<const char* const>())));
     HONE_TRY(check_mixture(references));
     log_column("predictions", predictions);
@@ -169,7 +167,7 @@ class Scorer {
     if (of_labels_.empty() || of_texts_.empty() || !options_.references_column.empty()) return Ok{};
     for (const ScoreColumn& c : references) {
       const bool has_labels =
-          std::ranges::any_of(kLabelColumns, [&](const char* name) { return has_column(c, name); });
+          std::ranges::any_of(kClassColumns, [&](const char* name) { return has_column(c, name); });
       if (c.columns().size() > 1 && (has_labels || !has_column(c, "text")))
         return needs_column(c, of_labels_, of_texts_);
     }

@@ -14,7 +14,7 @@ namespace hone {
 struct ScoreOptions {
   std::string predictions = "", predictions_column = "";  // a file; "": text, else the first
   std::vector<std::string> references = {};  // files; each gives a reference for each prediction
-  // "": text, else the first; if all metrics compare labels or numbers, `label`, `labels` or `gold_label` before these.
+  // "": text, else the first; if all metrics compare labels or numbers, the first of kClassColumns before these.
   // Metrics of labels and of texts together need a name if the columns may differ (H2604).
   std::string references_column = "";
 

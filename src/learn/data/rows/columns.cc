@@ -17,15 +17,38 @@ std::optional<size_t> place_of(const std::vector<std::string>& columns, const st
   return static_cast<size_t>(at - columns.begin());
 }
 
-// Names that are values: a number among other names, or a long text.
-static bool looks_like_a_row(const std::vector<std::string>& columns) {
+static bool are_numbered(const std::vector<std::string>& columns) {
+  for (size_t c = 0; c < columns.size(); ++c)
+    if (columns[c] != std::to_string(c)) return false;
+  return true;
+}
+
+std::string value_in_header(const std::vector<std::string>& columns, size_t column,
+                            std::span<const std::string> labels) {
   constexpr size_t kLongName = 60;
-  const auto is_number = [](const std::string& name) { return parsed_finite(name).has_value(); };
-  if (std::all_of(columns.begin(), columns.end(), is_number))
-    return false;  // as pandas numbers them
-  return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
-    return name.size() > kLongName || is_number(name);
-  });
+  if (are_numbered(columns)) return "";
+  const std::string& name = columns[column];
+  const std::string shown = preview(name, kShownBytes);
+  if (std::find(labels.begin(), labels.end(), name) != labels.end())
+    return fmt::format("'{}' is a label of the model", shown);
+  if (parsed_finite(name)) return fmt::format("'{}' is a number", shown);
+  return name.size() > kLongName ? fmt::format("'{}' is a long text", shown) : "";
+}
+
+std::string value_in_header(const std::vector<std::string>& columns,
+                            std::span<const std::string> labels) {
+  for (size_t c = 0; c < columns.size(); ++c)
+    if (std::string why = value_in_header(columns, c, labels); !why.empty()) return why;
+  return "";
+}
+
+std::string lost_row_of(const std::string& file, const RowOptions& options,
+                        const std::string& why) {
+  if (why.empty() || !options.column_names.empty()) return "";
+  const auto format = find_format(file, options);
+  if (!format.ok() || (format->name != "csv" && format->name != "tsv")) return "";
+  return fmt::format("the first line of {} was taken as the header and looks like a row: {}", file,
+                     why);
 }
 
 Error no_column(const std::vector<std::string>& columns, const std::string& name,
@@ -35,7 +58,7 @@ Error no_column(const std::vector<std::string>& columns, const std::string& name
   for (const std::string& column : columns) shown.push_back(preview(column, kShownBytes));
   Error e(err::kNoColumn, fmt::format("the data has no column '{}'{}", name, why));
   e.at(where);
-  if (looks_like_a_row(columns))
+  if (!value_in_header(columns).empty())
     e.at("its first line was taken as the header, and looks like a row");
   return std::move(e.todo(fmt::format("{}its columns are {}",
                                       near.empty() ? "" : fmt::format("did you mean '{}'? ", near),

@@ -74,6 +74,13 @@ Result<InstructionReader> InstructionReader::open(const std::vector<std::string>
   return out;
 }
 
+std::vector<std::string> InstructionReader::text_columns() const {
+  if (form_ == Form::chat) return {};
+  const std::vector<std::string>& names = rows_->columns();
+  if (form_ == Form::text) return {names[first_]};
+  return {names[first_], names[second_]};
+}
+
 Status InstructionReader::read_alpaca(InstructionRow& row) {
   const auto optional_text = [&](std::optional<size_t> column) -> Result<std::string> {
     if (!column) return std::string();

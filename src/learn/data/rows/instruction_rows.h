@@ -41,6 +41,8 @@ class InstructionReader {
   Result<bool> next(InstructionRow& row);
   const Row& row() const { return row_; }
   const std::string& note() const { return note_; }  // for the run's summary: "chats from messages"
+  // Columns of the rows that have texts; none of chats. Prompts and completions may be either.
+  std::vector<std::string> text_columns() const;
 
  private:
   enum class Form { chat, pair, alpaca, text };

@@ -23,6 +23,7 @@ class Instructions : public ::testing::Test {
   Result<std::vector<InstructionRow>> read(const std::string& path) {
     InstructionReader reader = HONE_TRY(InstructionReader::open({path}, {}, "text"));
     note_ = reader.note();
+    columns_ = reader.text_columns();
     std::vector<InstructionRow> rows;
     for (InstructionRow row; HONE_TRY(reader.next(row));) rows.push_back(row);
     return rows;
@@ -34,6 +35,7 @@ class Instructions : public ::testing::Test {
 
   TemporaryFolder folder_;
   std::string note_;
+  std::vector<std::string> columns_;
 };
 
 TEST_F(Instructions, AreChats) {
@@ -42,6 +44,7 @@ TEST_F(Instructions, AreChats) {
                 R"("content": null, "tool_calls": []}], "tools": [{"name": "f"}], "more": 1})"))
           .value();
   EXPECT_EQ(note_, "chats from messages");
+  EXPECT_TRUE(columns_.empty());
   EXPECT_TRUE(rows[0].prompt.is_null());
   EXPECT_EQ(
       rows[0].answer.dump(),
@@ -80,6 +83,7 @@ TEST_F(Instructions, ArePairsAndTexts) {
   EXPECT_EQ(texts[0].prompt, "1 + 1 =");
   EXPECT_EQ(texts[0].answer, " 2");
   EXPECT_FALSE(texts[0].is_chat());
+  EXPECT_EQ(columns_, (std::vector<std::string>{"prompt", "completion"}));
   // csv has texts alone: JSON in them is a list of messages where one is needed.
   const auto chats =
       read(file("messages\n\"[{\"\"role\"\": \"\"user\"\", \"\"content\"\": \"\"a\"\"}]\"\n",

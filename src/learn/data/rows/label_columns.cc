@@ -43,34 +43,22 @@ bool holds_label(const Row& row, size_t column, const Names& labels) {
   return text && std::find(labels.begin(), labels.end(), *text) != labels.end();
 }
 
-// pandas names columns without names 0, 1, ...
-bool are_numbered(const Names& columns) {
-  for (size_t c = 0; c < columns.size(); ++c)
-    if (columns[c] != std::to_string(c)) return false;
-  return true;
-}
-
-// The name of a column that is probably a value, and what shows it; "": none. If rows have labels, only the name of a
-// guessed label column is looked at: a column that is found by its name has a header.
-std::string value_in_header(LabelReader& reader, const LabelColumnOptions& wanted) {
+// Tells what shows that the header is a row; "": nothing does. Only guessed columns are looked at: a column that is found by
+// its name has a header.
+std::string row_in_header(LabelReader& reader, const LabelColumnOptions& wanted) {
   const Names& columns = reader.rows->columns();
-  if (are_numbered(columns)) return "";
-  if (!wanted.label && !wanted.task && columns.size() > 1) {
-    for (const std::string& name : columns)
-      if (std::find(wanted.known_labels.begin(), wanted.known_labels.end(), name) !=
-          wanted.known_labels.end())
-        return fmt::format("'{}' is a label of the model", preview(name, 40));
-  }
+  if (!wanted.label && !wanted.task && columns.size() > 1 && reader.columns.texts_are_guessed)
+    return value_in_header(columns, wanted.known_labels);
   if (reader.columns.guess.empty()) return "";
   const size_t label = *reader.columns.label;
-  const std::string name = columns[label], shown = preview(name, 40);
-  if (parsed_finite(name)) return fmt::format("'{}' is a number", shown);
+  const std::string name = columns[label];
+  if (std::string why = value_in_header(columns, label); !why.empty()) return why;
   Row row;
   for (int i = 0; i < kHeaderRows; ++i) {
     const auto found = reader.rows->next(row);
     if (!found.ok() || !*found) break;  // the reading of the rows reports it
     if (holds_label(row, label, {name}))
-      return fmt::format("'{}' is also the label of {}", shown, row.where());
+      return fmt::format("'{}' is also the label of {}", preview(name, 40), row.where());
   }
   return "";
 }
@@ -78,16 +66,9 @@ std::string value_in_header(LabelReader& reader, const LabelColumnOptions& wante
 // Notes a first row that was taken as the header. The caller puts the reader back to its first row.
 void note_lost_row(const std::string& file, const RowOptions& options,
                    const LabelColumnOptions& wanted, LabelReader& reader) {
-  const auto format = find_format(file, options);
-  if (!format.ok() || (format->name != "csv" && format->name != "tsv")) return;
-  if (!options.column_names.empty()) return;
-  const std::string why = value_in_header(reader, wanted);
-  if (why.empty()) return;
-  reader.columns.lost_row = fmt::format(
-      "the first line of {} was taken as the header and looks like a row: {}", file, why);
-  reader.columns.notes.push_back(
-      reader.columns.lost_row +
-      "; `column_names` names the columns of files without a header line");
+  reader.columns.lost_row = lost_row_of(file, options, row_in_header(reader, wanted));
+  if (!reader.columns.lost_row.empty())
+    reader.columns.notes.push_back(reader.columns.lost_row + kLostRowTodo);
 }
 
 // The column of the label by its name; none if no column has one.
@@ -97,7 +78,7 @@ std::optional<size_t> label_by_name(const Names& columns, const LabelColumnOptio
   const GlueTask* task = wanted.task;
   std::optional<size_t> label;
   if (task) label = place_of(columns, task->file_label);
-  for (const char* name : {"label", "gold_label", "labels"})
+  for (const char* name : kClassColumns)
     if (!label) label = place_of(columns, name);
   // By its place where the rest of the header is GLUE's: MRPC's begins with three foreign bytes.
   if (!label && own_file && columns.size() == task->file_columns.size())
@@ -155,6 +136,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   const bool chosen = texts.empty();
   for (const Names& pair : {Names{"premise", "hypothesis"}, Names{"sentence1", "sentence2"}})
     if (texts.empty() && have_all(columns, pair)) texts = pair;
+  out.texts_are_guessed = texts.empty();
   if (texts.empty()) texts = guessed_texts(columns, row, wanted, out);
   if (texts.empty())
     return Error(err::kNoColumn, "no column holds text")

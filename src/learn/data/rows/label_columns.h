@@ -32,6 +32,7 @@ struct LabelColumns {
       {};  // after the first, into one text; empty: it is alone, or of a pair
   std::optional<size_t> label;
   std::string guess = {};  // a sentence, where the label is only the last column; among `notes` too
+  bool texts_are_guessed = false;  // by their place, not by a name
   std::string text_guess =
       {};  // a sentence, if two columns without known names are taken for a pair
   // A sentence, where the header of a csv or tsv file is probably its first row; among `notes` too: by open_label_rows.
@@ -42,8 +43,7 @@ struct LabelColumns {
 // Texts: the columns of the flags; of the GLUE task; those of the model's training; premise and hypothesis, or sentence1 and
 // sentence2; else the first two columns (or the only one) besides the label, as in run_glue,
 // without columns of numbers (`first_row`) and of lists. Label: the column of the flag; of the
-// task; `label`, else `gold_label`, else `labels`, else the last column unless another name is nearly
-// `label`. Errors: H2109.
+// task; the first of kClassColumns, else the last column unless another name is nearly `label`. Errors: H2109.
 Result<LabelColumns> find_label_columns(const std::vector<std::string>& columns,
                                         const Row& first_row, const LabelColumnOptions& wanted);
 
@@ -54,8 +54,8 @@ struct LabelReader {
 
 // Opens files for classification. With a GLUE task, tab-separated files are read as GLUE wrote
 // them: without quoting, with the known columns if there is no header, also .txt and files without
-// extension. A header is taken for a lost row if the guessed label column has a number as its name (unless all columns
-// are numbered, as pandas does) or a label of the first 100 rows; in rows to predict, if a name is a label of the model.
+// extension. A header is taken for a lost row if the guessed label column has a value as its name (value_in_header) or a
+// label of the first 100 rows; in rows to predict without known text columns, if any name is a value or a label of the model.
 // Errors: those of open_rows and find_label_columns, H2113 without a row.
 Result<LabelReader> open_label_rows(const std::vector<std::string>& files,
                                     const RowOptions& options, const LabelColumnOptions& wanted);

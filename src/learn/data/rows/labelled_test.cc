@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/core/text.h"
+#include "learn/data/rows/columns.h"
 #include "learn/data/rows/labelled_rows.h"
 
 namespace hone {
@@ -15,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // One token a byte: 1 first 2 second 2; the second text and its end have type 1.
 Status pairs_as_tokens(std::span<const std::string_view> first,
@@ -88,11 +90,33 @@ TEST_F(Labelled, ARowThatWasTakenAsTheHeaderIsNoted) {
   EXPECT_EQ(lost("0\t1\ngood\tyes\nbad\tno\n"), "");
   EXPECT_EQ(lost("0\t1\ngood\tyes\nbad\tno\n", predicted), "");
   EXPECT_EQ(lost("text\tlabel\ngood\tlabel\nbad\tno\n"), "");
+  EXPECT_THAT(lost("good film\t7\nbad film\t8\n", {.label = false}), HasSubstr("'7' is a number"));
+  EXPECT_EQ(lost("text\t7\ngood\t8\n", {.text_columns = {"text"}, .label = false}), "");
   EXPECT_EQ(lost("text\t5\ngood\t5\nbad\t4\n", {.label_column = "5"}), "");
   EXPECT_EQ(lost(rows, {}, {.column_names = {"text", "stars"}}), "");
   EXPECT_EQ(lost("{\"text\": \"good\", \"5\": \"5\"}\n{\"text\": \"bad\", \"5\": \"4\"}\n", {}, {},
                  "a.jsonl"),
             "");
+}
+
+TEST_F(Labelled, AHeaderIsARowByOneRule) {
+  using Names = std::vector<std::string>;
+  const std::string text(61, 'x');
+  EXPECT_EQ(value_in_header(Names{"text", "1"}), "'1' is a number");
+  EXPECT_EQ(value_in_header(Names{"5", "3"}), "'5' is a number");
+  EXPECT_EQ(value_in_header(Names{"1", "0"}), "'1' is a number") << "pandas begins with 0";
+  EXPECT_THAT(value_in_header(Names{"id", text}), HasSubstr("is a long text"));
+  EXPECT_EQ(value_in_header(Names{"text", "good"}, Names{"good"}),
+            "'good' is a label of the model");
+  for (const Names& header : {Names{"0", "1"}, Names{"0"}, Names{"text", "nan"}, Names{}})
+    EXPECT_EQ(value_in_header(header, Names{"0"}), "") << testing::PrintToString(header);
+  // A missing column tells of it by the same rule.
+  const auto missing = [](const Names& columns) {
+    return no_column(columns, "label", "", "a.csv").text();
+  };
+  EXPECT_THAT(missing({"5", "3"}), HasSubstr("looks like a row"));
+  EXPECT_THAT(missing({"0", "1"}), Not(HasSubstr("looks like a row")));
+  EXPECT_EQ(lost_row_of("a.jsonl", {}, "'1' is a number"), "");
 }
 
 TEST_F(Labelled, OwnFilesTakeRunGluesColumnsAndSortedLabels) {
