@@ -165,7 +165,7 @@ class Trainer {
   // Restores weights, moments, place and log from the checkpoint, if there is one. True: the run
   // has ended already, perhaps by early stopping, and nothing is left to train. Errors: H2403 a run
   // with other settings, or of more steps, ended in the folder, H2405 the newest checkpoint is of other rows or another
-  // model, and was not named.
+  // model, and was not named; it comes before weights are loaded.
   Result<bool> begin(const TrainStart& start);
 
   // Trains to the last step, then saves the model into output_dir with trainer_state.json; with
@@ -194,6 +194,8 @@ class Trainer {
   Result<ResumeState> open_verified(const std::string& checkpoint) const;
   Status resume(const std::string& checkpoint);
   Status load_states(const ResumeState& from, const std::string& checkpoint);
+  // Restores everything but tensors. H2405: the state cannot be read.
+  Status restore(const ResumeState& from, const std::string& checkpoint);
   void note_continued(const Json& now, const std::vector<Difference>& differ);
   Json run_facts() const;  // the fingerprint, and how the run was continued
   int64_t steps_of(double interval) const;

@@ -350,12 +350,35 @@ Result<ResumeState> Trainer::open_verified(const std::string& checkpoint) const 
   return open_checkpoint(checkpoint, file_store(), true);
 }
 
-Status Trainer::resume(const std::string& checkpoint) {
-  ResumeState from = HONE_TRY(open_verified(checkpoint));
-  if (from.state.is_null() || !from.weights || !from.optimizer) return no_states(checkpoint);
-  from.weights = joined(std::move(from.weights), task_);
-  HONE_TRY(settle_import(from, checkpoint, s_, task_, optimizer_states(task_.session())));
-  HONE_TRY(load_states(from, checkpoint));
+static Error unreadable_state(const Json::exception& e, const std::string& checkpoint) {
+  return Error(err::kResumeMismatch,
+               fmt::format("the checkpoint's state cannot be read: {}", e.what()))
+      .at(checkpoint);
+}
+
+// The differences between the run that wrote the checkpoint and this one. H2405: the checkpoint is of other rows or of
+// another model, and was not named.
+static Result<std::vector<Difference>> check_continued_run(const Json& state, const Json& now,
+                                                           const TrainSettings& s,
+                                                           const std::string& checkpoint) {
+  try {
+    const Json& then = state.at("run");
+    std::vector<Difference> differ = differences(then, now);
+    if (const auto d = other_run(then, now, differ); d && s.resume_from_checkpoint.empty())
+      return Error(err::kResumeMismatch, fmt::format("the checkpoint in '{}' is of a run with {}{}",
+                                                     s.output_dir, d->other(), after_colon(*d)))
+          .at(checkpoint)
+          .todo(
+              fmt::format("name another --output_dir, start again with --overwrite_output_dir, or "
+                          "continue it all the same with --resume_from_checkpoint {}",
+                          checkpoint));
+    return differ;
+  } catch (const Json::exception& e) {
+    return unreadable_state(e, checkpoint);
+  }
+}
+
+Status Trainer::restore(const ResumeState& from, const std::string& checkpoint) {
   const Json& state = from.state;
   try {
     done_ = state.at("step").get<int64_t>();
@@ -386,26 +409,28 @@ Status Trainer::resume(const std::string& checkpoint) {
     const Json listeners = from.trainer_state.value("stateful_callbacks", Json::object());
     for (const auto& c : callbacks_)
       if (listeners.contains(c->name())) c->restore(listeners[c->name()]);
-    const Json& then = state.at("run");
-    const Json now = task_.fingerprint();
-    const std::vector<Difference> differ = differences(then, now);
-    if (const auto d = other_run(then, now, differ); d && s_.resume_from_checkpoint.empty())
-      return Error(err::kResumeMismatch, fmt::format("the checkpoint in '{}' is of a run with {}{}",
-                                                     s_.output_dir, d->other(), after_colon(*d)))
-          .at(checkpoint)
-          .todo(
-              fmt::format("name another --output_dir, start again with --overwrite_output_dir, or "
-                          "continue it all the same with --resume_from_checkpoint {}",
-                          checkpoint));
-    continued_ = then.value("continued", Json::array());
-    note_continued(now, differ);
-    for (const Difference& d : differ)
-      log_warning("resume: {}: the bits will differ from those of an uninterrupted run", d.text());
+    continued_ = state.at("run").value("continued", Json::array());
   } catch (const Json::exception& e) {
-    return Error(err::kResumeMismatch,
-                 fmt::format("the checkpoint's state cannot be read: {}", e.what()))
-        .at(checkpoint);
+    return unreadable_state(e, checkpoint);
   }
+  return Ok{};
+}
+
+Status Trainer::resume(const std::string& checkpoint) {
+  ResumeState from = HONE_TRY(open_verified(checkpoint));
+  if (from.state.is_null() || !from.weights || !from.optimizer) return no_states(checkpoint);
+  const Json now = task_.fingerprint();
+  // Comes before the weights: those of another model may not fit, which says less.
+  const std::vector<Difference> differ =
+      HONE_TRY(check_continued_run(from.state, now, s_, checkpoint));
+  from.weights = joined(std::move(from.weights), task_);
+  HONE_TRY(settle_import(from, checkpoint, s_, task_, optimizer_states(task_.session())));
+  HONE_TRY(load_states(from, checkpoint));
+  HONE_TRY(restore(from, checkpoint));
+  note_continued(now, differ);
+  for (const Difference& d : differ)
+    log_warning("resume: {}: the bits will differ from those of an uninterrupted run", d.text());
+  const Json& state = from.state;
   HONE_TRY(after_loading(done_ - skipped_));
   HONE_TRY(task_.seek(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
