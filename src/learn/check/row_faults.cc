@@ -102,6 +102,17 @@ void RowFaults::tell(const Telling& about, Findings& findings) const {
   }
 }
 
+void tell_cut_rows(const std::string& split, int64_t cut, int64_t rows, int64_t limit,
+                   const char* flag, Findings& findings) {
+  if (cut == 0) return;
+  const Told& told = kTold[static_cast<size_t>(RowFault::kLong)];
+  const double percent = percent_of(cut, rows);
+  findings.add(percent >= told.warns_from ? FindingLevel::kWarning : told.level, told.id,
+               fmt::format(fmt::runtime(told.what), split, cut, rows, percent,
+                           fmt::format("the {} that are kept", limit)),
+               "", fmt::format("the rest is cut off: raise --{}", flag));
+}
+
 void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,
                    const std::function<std::string(RowPlace)>& where, const char* metric,
                    Findings& findings) {

@@ -52,6 +52,10 @@ class RowFaults {
   std::array<Seen, static_cast<size_t>(RowFault::kFaults)> seen_;
 };
 
+// A finding if rows are cut, where only their number is known. `flag`: the one to raise.
+void tell_cut_rows(const std::string& split, int64_t cut, int64_t rows, int64_t limit,
+                   const char* flag, Findings& findings);
+
 bool is_blank(std::string_view text);
 // 0 of none.
 double percent_of(int64_t rows, int64_t all);

@@ -100,8 +100,9 @@ Result<Json> load_config(const std::string& path) {
     if (!gguf.empty() && models.empty()) return gguf_config(gguf);
     if (!gguf.empty()) models.push_back(gguf);
   }
-  return Error(err::kConfigUnreadable,
-               fmt::format("'{}' has no config.json", in_folder ? path : folder.string()))
+  return Error(err::kConfigUnreadable, in_folder
+                                           ? fmt::format("'{}' has no config.json", path)
+                                           : fmt::format("'{}' has no config.json beside it", path))
       .todo(models.empty()
                 ? "put the model's config.json beside its weights, or name it with --config_name"
                 : "did you mean " + join(models, " or ") + "?");

@@ -167,4 +167,11 @@ std::string prompt_prefix(const Pretrained& model, const std::optional<std::stri
   return given ? *given : model.trained.text("source_prefix");
 }
 
+bool knows_chats(const Pretrained& model) {
+  if (model.config.head != Head::causal_lm || !model.tokenizer) return false;
+  const TrainedTask& t = model.trained;
+  const bool by_chats = t.task.empty() || t.task == "sft" || t.task == "dpo" || t.task == "kto";
+  return by_chats && t.columns.empty() && !model.tokenizer->chat_template().empty();
+}
+
 }  // namespace hone

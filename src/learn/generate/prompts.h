@@ -44,6 +44,10 @@ Result<GenerationConfig> generation_of(const Pretrained& model);
 // The text before each prompt: the given one, else the source_prefix of the model's training (hone_task.json).
 std::string prompt_prefix(const Pretrained& model, const std::optional<std::string>& given);
 
+// Whether the model knows its prompts as chats: it has a chat template, and its training (hone_task.json) read no plain
+// texts.
+bool knows_chats(const Pretrained& model);
+
 // Maximum length of an encoder-decoder's text if no file or flag gives one: run_summarization's
 // default target length.
 inline constexpr int64_t kDefaultTargetLength = 128;

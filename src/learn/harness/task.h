@@ -84,6 +84,8 @@ struct Task {
   std::string metric = "loss";  // of evaluations: compares models unless another is named
   // The metrics that an evaluation's rows give, by which models can be compared.
   std::function<std::vector<std::string>()> metrics = token_metric_names;
+  // The one that compares models of the rows that the settings name, by the first of these. Null: `metric` of all rows.
+  std::function<Result<std::string>()> metric_of_rows = nullptr;
   std::optional<SampleProject> sample;     // none: hone init does not offer the task
   std::shared_ptr<TaskSettings> settings;  // those of every task; the functions share them
   std::function<void(Schema&)> bind;       // the flags of this task alone

@@ -16,11 +16,15 @@
 
 namespace hone {
 
+void show_notes(const Schema& schema, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) log_info("{:<11} {}", "data", with_flags(schema, note));
+}
+
 void show_notes(const std::vector<std::string>& notes) {
   DataSettings of_all_tasks;
   Schema schema("", "");
   of_all_tasks.bind(schema);
-  for (const std::string& note : notes) log_info("{:<11} {}", "data", with_flags(schema, note));
+  show_notes(schema, notes);
 }
 
 namespace {

@@ -46,7 +46,9 @@ Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const
 // H2402 if rows are given and the task does not train on plain text.
 Status refuse_given_rows(const ExampleSource& source);
 
-// Prints the notes on the data in the summary of the run.
+// Prints the notes on the data in the summary of the run, with the flags of the schema in place of the settings that they
+// name; without one, those that all tasks have.
+void show_notes(const Schema& schema, const std::vector<std::string>& notes);
 void show_notes(const std::vector<std::string>& notes);
 
 // The data set that the flags name.

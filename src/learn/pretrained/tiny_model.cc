@@ -101,7 +101,7 @@ OrderedJson tiny_config(OrderedJson own) {
 
 }  // namespace
 
-TinyModel tiny_decoder() {
+TinyModel tiny_decoder(const std::string& hub) {
   return {.config = tiny_config({{"model_type", "gpt2"},
                                  {"architectures", {"GPT2LMHeadModel"}},
                                  {"n_embd", 32},
@@ -110,10 +110,10 @@ TinyModel tiny_decoder() {
                                  {"n_positions", 256}}),
           .before = "",
           .after = "",
-          .hub = "gpt2"};
+          .hub = hub};
 }
 
-TinyModel tiny_encoder() {
+TinyModel tiny_encoder(const std::string& hub) {
   return {.config = tiny_config({{"model_type", "roberta"},
                                  {"architectures", {"RobertaForMaskedLM"}},
                                  {"hidden_size", 32},
@@ -124,7 +124,7 @@ TinyModel tiny_encoder() {
                                  {"type_vocab_size", 1}}),
           .before = "<s>",
           .after = "</s>",
-          .hub = "roberta-base"};
+          .hub = hub};
 }
 
 TinyModel tiny_encoder_decoder() {

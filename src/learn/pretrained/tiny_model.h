@@ -16,9 +16,11 @@ struct TinyModel {
   OrderedJson processor =
       nullptr;  // preprocessor_config.json of a model of images, which has no tokenizer
 };
-TinyModel tiny_decoder();
-TinyModel tiny_encoder();
+// `hub`: a model that is made for the task.
+TinyModel tiny_decoder(const std::string& hub = "gpt2");
+TinyModel tiny_encoder(const std::string& hub = "roberta-base");
 TinyModel tiny_encoder_decoder();
+inline constexpr const char* kChatModelOfHub = "HuggingFaceTB/SmolLM2-135M-Instruct";
 TinyModel tiny_image_model();  // of 32 x 32 pixels
 
 // config.json with tokenizer.json and tokenizer_config.json, or with preprocessor_config.json. Training from scratch makes the weights.

@@ -19,7 +19,7 @@ struct TrainedTask {
   std::string task = {};  // of --task or --preset; "": unknown
   nlohmann::json settings = nlohmann::json::object();
   std::vector<std::string> columns =
-      {};  // of the texts of a row, as training read them; empty: unknown
+      {};  // of the texts of a row, as training read them; empty: unknown, or chats
   // Settings for Transformers' pipelines: `params` becomes the member `params_key` of
   // task_specific_params in config.json; "": none. Only written, never read.
   std::string params_key = {};

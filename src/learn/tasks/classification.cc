@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/data/batches/labelled_batch.h"
 #include "learn/harness/collate.h"
@@ -83,6 +84,7 @@ Program classification_program(const ClassificationSettings& s, const ModelConfi
 struct ClassificationLabels {
   std::shared_ptr<const ClassificationSettings> s;
   const ModelConfig& config;
+  const Tokenizer* tokenizer;  // null: the rows are prepared, and the model has none
   RowLabels train = {}, eval = {};
   // Rows of evaluation, kind by kind.
   int64_t matched = 0, mismatched = 0, test = 0, test_mismatched = 0;
@@ -153,6 +155,22 @@ struct ClassificationLabels {
   }
 };
 
+// The texts of a row as its tokens spell them, for people who read the wrong predictions.
+OrderedJson texts_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
+  OrderedJson texts = OrderedJson::object();
+  for (size_t from = 0; from < ids.size();) {
+    const auto separates = [&](int32_t id) {
+      return tokenizer.is_special(id) && id != tokenizer.unk_id();
+    };
+    const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto end = std::find_if(begin, ids.end(), separates);
+    if (begin != end && texts.size() < 2)
+      texts[texts.empty() ? "text" : "text_pair"] = trim(tokenizer.decode({begin, end}));
+    from = static_cast<size_t>(end - ids.begin()) + 1;
+  }
+  return texts;
+}
+
 // Texts of predictions, as run_glue and run_classification write them: a number, a name or a list of
 // names.
 struct ClassPredictions {
@@ -199,6 +217,7 @@ class ClassificationEvaluation : public EvalMetrics {
         predictions_->put(static_cast<size_t>(row - begin), of_row);
         continue;
       }
+      add_texts(row, rows.data.axes[0].row(row));
       add_example(row, of_row);
       ClassificationMetrics& m = row < labels_->matched ? matched_ : mismatched_;
       const int64_t number = row < labels_->matched ? row : row - labels_->matched;
@@ -224,6 +243,12 @@ class ClassificationEvaluation : public EvalMetrics {
   }
 
  private:
+  void add_texts(int64_t row, std::span<const int32_t> ids) const {
+    if (ExampleScores* examples = labels_->s->example_scores.get();
+        examples != nullptr && labels_->tokenizer != nullptr)
+      examples->add(row, texts_of_tokens(*labels_->tokenizer, ids));
+  }
+
   // The prediction by name, or the number, beside what was wanted.
   void add_example(int64_t row, std::span<const float> logits) const {
     ExampleScores* examples = labels_->s->example_scores.get();
@@ -247,11 +272,14 @@ class ClassificationEvaluation : public EvalMetrics {
     const int64_t best = predicted_class(logits), wanted = labels_->eval.classes[at];
     const Json& names = labels_->config.config["id2label"];
     const auto name = [&](int64_t i) { return names[std::to_string(i)].get<std::string>(); };
+    const auto nll = [&](int64_t i) { return cross_entropy(logits, static_cast<size_t>(i), 0); };
     examples->add(row, {{"prediction", name(best)},
+                        {"probability", std::exp(-nll(best))},
                         {"reference", name(wanted)},
+                        {"reference_probability", std::exp(-nll(wanted))},
                         {"scores",
                          {{"accuracy", best == wanted ? 1 : 0},
-                          {"nll", cross_entropy(logits, static_cast<size_t>(wanted), 0)},
+                          {"nll", nll(wanted)},
                           {"tokens", 1},
                           {"predicted", best},
                           {"wanted", wanted},
@@ -329,11 +357,12 @@ Result<Examples> classification_examples(const std::shared_ptr<ClassificationSet
                                          Pretrained& model, const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   ClassificationData data = HONE_TRY(read_classification(*s, model, source.pool));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   HONE_TRY(set_labels(model.config, data.map, s->task_name));
   if (s->do_train) model.trained.columns = data.columns;
   name_padding(model);
-  const auto labels = std::make_shared<ClassificationLabels>(ClassificationLabels{s, model.config});
+  const auto labels = std::make_shared<ClassificationLabels>(
+      ClassificationLabels{s, model.config, model.tokenizer ? &*model.tokenizer : nullptr});
   labels->matched = data.matched, labels->mismatched = data.mismatched;
   labels->test = data.test, labels->test_mismatched = data.test_mismatched;
   Examples x;

@@ -369,7 +369,7 @@ Result<Examples> dpo_examples(const std::shared_ptr<DpoSettings>& s, Pretrained&
                               const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   PreferenceData data = HONE_TRY(read_preferences(*s, dpo_form(s), model, source.pool));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   const auto rows = std::make_shared<DpoRows>(DpoRows{s, model.config});
   Examples x;
   std::optional<LabelledRows> eval(std::in_place), train;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "base/core/log.h"
@@ -404,7 +405,7 @@ Result<Examples> embedding_examples(const SettingsPtr& s, const StatePtr& state,
     x.eval.emplace(std::move(data->eval.rows));
     x.evaluated = data->evaluated;
   }
-  show_notes(tables.notes);
+  show_notes(schema_of(*s), tables.notes);
 
   const ModelConfig& config = model.config;
   x.collate = [data, &config](const CollatedRows& rows, Batch& to) -> Result<bool> {
@@ -472,6 +473,67 @@ Result<RunForm> embedding_form(const EmbeddingSettings& s, const EmbeddingState&
                  .most_rows = s.do_train && state.loss->in_batches ? s.mini_batch_size : 0};
 }
 
+// Each text of a row to evaluate or to predict with its prompt, one after the other.
+struct EvalSequences {
+  TextRows rows;
+  std::vector<int64_t> of_row;  // their number in each row of the table
+};
+Result<EvalSequences> eval_sequences(const EmbeddingSettings& s, const SentenceModules& modules,
+                                     const Tokenizer& tokenizer, ThreadPool& pool, int64_t most,
+                                     const TableOfTexts& table) {
+  std::vector<std::string> prompts, texts;
+  for (const std::string& column : table.columns)
+    prompts.push_back(HONE_TRY(eval_prompt(s, modules, column)));
+  EvalSequences out;
+  for (size_t i = 0; i < static_cast<size_t>(table.rows()); ++i) {
+    const auto before = std::ssize(texts);
+    for (size_t c = 0; c < table.columns.size(); ++c)
+      for (const std::string& text : table.texts_of(c, i)) texts.push_back(prompts[c] + text);
+    out.of_row.push_back(std::ssize(texts) - before);
+  }
+  out.rows = HONE_TRY(encode_single_texts(tokenizer, pool, most, texts));
+  return out;
+}
+
+// Evaluated rows: their tokens, those that are cut, and the metrics that they give.
+Status check_evaluated_texts(const EmbeddingSettings& s, const CheckRequest& request,
+                             const LabelSources& sources, const SentenceModules& modules,
+                             const EmbeddingSplits& tables, RowsReport& report,
+                             Findings& findings) {
+  const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(request.model));
+  const int64_t most = s.text_tokens(modules, request.model.config);
+  const PromptOf prompt = [&](const std::string& column) {
+    return eval_prompt(s, modules, column);
+  };
+  SplitReport& to = report.eval;
+  const EmbeddingEvalSet set =
+      tables.eval ? HONE_TRY(eval_set_of(*tables.eval, prompt))
+                  : HONE_TRY(retrieval_set(
+                        s, HONE_TRY(expand_files(sources.validation, "validation")), prompt));
+  report.metrics = embedding_metric_names(set.kind, modules.similarity);
+  to.rows = to.sequences = set.rows;
+  if (!tables.eval) {
+    to.counts.tokens_read =
+        HONE_TRY(encode_single_texts(tokenizer, request.pool, most, set.texts)).rows.tokens();
+    return Ok{};
+  }
+  if (tables.eval->is_prepared()) {
+    to.counts.tokens_read = HONE_TRY(rows_of_tokens(*tables.eval, 0)).rows.tokens();
+    return Ok{};
+  }
+  const EvalSequences sequences =
+      HONE_TRY(eval_sequences(s, modules, tokenizer, request.pool, most, *tables.eval));
+  to.counts.tokens_read = sequences.rows.rows.tokens();
+  std::vector<int32_t> cut;
+  auto next = sequences.rows.cut.begin();
+  for (const int64_t texts : sequences.of_row) {
+    cut.push_back(std::accumulate(next, next + texts, 0));
+    next += texts;
+  }
+  tell_cut_rows("validation", cut, tables.eval->places, most, to, findings);
+  return Ok{};
+}
+
 RowsReport check_embedding(const SettingsPtr& s, const CheckRequest& request, Findings& findings) {
   RowsReport report;
   const auto read = [&]() -> Status {
@@ -487,8 +549,9 @@ RowsReport check_embedding(const SettingsPtr& s, const CheckRequest& request, Fi
         HONE_TRY(encode_training_rows(*s, tokenizer, request.pool, most, *tables.train));
     report.train.rows = report.train.sequences = rows.rows.size();
     report.train.counts.tokens_read = rows.rows.tokens();
-    report.train.counts.rows_cut = rows.cut;
-    if (tables.eval) report.eval.rows = report.eval.sequences = tables.eval->rows();
+    tell_cut_rows("train", rows.cut, tables.train->places, most, report.train, findings);
+    if (s->do_eval)
+      HONE_TRY(check_evaluated_texts(*s, request, sources, modules, tables, report, findings));
     for (int64_t i = 0; i < std::min(request.samples, rows.rows.size()); ++i) {
       const auto ids = rows.rows.row(i);
       report.samples.push_back(
@@ -508,24 +571,31 @@ RowsReport check_embedding(const SettingsPtr& s, const CheckRequest& request, Fi
 Result<RowSplit> eval_shards_of(const EmbeddingSettings& s, const SentenceModules& modules,
                                 const Tokenizer& tokenizer, ThreadPool& pool, int64_t most,
                                 const std::string& name, TableOfTexts table) {
+  const EvalSequences sequences =
+      HONE_TRY(eval_sequences(s, modules, tokenizer, pool, most, table));
+  // Equal texts with different prompts have different numbers.
   for (size_t c = 0; c < table.columns.size(); ++c) {
     const std::string prompt = HONE_TRY(eval_prompt(s, modules, table.columns[c]));
     for (std::string& text : table.texts[c]) text.insert(0, prompt);
     for (auto& list : table.lists[c])
       for (std::string& text : list) text.insert(0, prompt);
   }
-  std::vector<std::string> texts;
-  std::vector<int64_t> sequences;
-  for (size_t i = 0; i < static_cast<size_t>(table.rows()); ++i) {
-    const auto before = std::ssize(texts);
-    for (size_t c = 0; c < table.columns.size(); ++c) {
-      const auto cell = table.texts_of(c, i);
-      texts.insert(texts.end(), cell.begin(), cell.end());
-    }
-    sequences.push_back(std::ssize(texts) - before);
+  return text_shards_of(name, table, sequences.rows, sequences.of_row);
+}
+
+// By the form of the first evaluated row.
+Result<std::string> metric_of_embedding_rows(const EmbeddingSettings& s) {
+  const SentenceModules modules = HONE_TRY(s.modules_of(s.model_name_or_path));
+  auto kind = EmbeddingEvalSet::Kind::retrieval;
+  if (s.corpus_file.empty()) {
+    const LabelSources sources = HONE_TRY(embedding_sources(s));
+    const std::vector<std::string> files = HONE_TRY(expand_files(
+        sources.validation.empty() ? sources.train : sources.validation, "validation"));
+    const TableOfTexts first =
+        HONE_TRY(peek_text_table(files, HONE_TRY(s.row_options()), s.table_options()));
+    kind = HONE_TRY(eval_set_of(first, [](const auto&) { return std::string(); })).kind;
   }
-  const TextRows rows = HONE_TRY(encode_single_texts(tokenizer, pool, most, texts));
-  return text_shards_of(name, table, rows, sequences);
+  return embedding_metric_names(kind, modules.similarity).front();
 }
 
 // For hone prepare.
@@ -581,9 +651,11 @@ Task task_embedding() {
   t.name = "embedding";
   t.summary = "embeddings of texts from pairs, triplets and pairs with a score";
   t.metric = "spearman_cosine";
-  t.metrics = embedding_metric_names;
-  t.sample =
-      SampleProject{.model = tiny_encoder(), .row = sample_pair, .flags = {{"max_seq_length", 64}}};
+  t.metrics = [] { return embedding_metric_names(); };
+  t.metric_of_rows = [s] { return metric_of_embedding_rows(*s); };
+  t.sample = SampleProject{.model = tiny_encoder("sentence-transformers/all-MiniLM-L6-v2"),
+                           .row = sample_pair,
+                           .flags = {{"max_seq_length", 128}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s, state](ModelConfig& config) {

@@ -360,16 +360,38 @@ OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const flo
   return EmbeddingEvaluator(set, embeddings, width, similarity, examples).values();
 }
 
-std::vector<std::string> embedding_metric_names() {
+std::vector<std::string> embedding_metric_names(EmbeddingEvalSet::Kind kind,
+                                                const std::string& similarity) {
   std::vector<std::string> names;
-  for (const std::string similarity : {"cosine", "dot"}) {
-    for (const char* correlation : {"spearman_", "pearson_"})
-      names.push_back(correlation + similarity);
-    names.push_back(similarity + "_accuracy");
-    for (const MetricValue& v : RetrievalMetrics().values())
-      names.push_back(similarity + "_" + v.name);
+  switch (kind) {
+    case EmbeddingEvalSet::Kind::scores:
+      return {"spearman_" + similarity, "pearson_" + similarity};
+    case EmbeddingEvalSet::Kind::triplets:
+      return {similarity + "_accuracy"};
+    case EmbeddingEvalSet::Kind::reranking:
+      for (const MetricValue& v : RerankingMetrics().values()) names.push_back(v.name);
+      return names;
+    case EmbeddingEvalSet::Kind::retrieval:
+      break;
   }
-  for (const MetricValue& v : RerankingMetrics().values()) names.push_back(v.name);
+  for (const MetricValue& v : RetrievalMetrics().values())
+    names.push_back(similarity + "_" + v.name);
+  // The primary metric of InformationRetrievalEvaluator.
+  const auto first = std::find(names.begin(), names.end(), similarity + "_ndcg@10");
+  std::rotate(names.begin(), first, first + 1);
+  return names;
+}
+
+std::vector<std::string> embedding_metric_names() {
+  using Kind = EmbeddingEvalSet::Kind;
+  std::vector<std::string> names;
+  for (const char* similarity : {"cosine", "dot"})
+    for (const Kind kind : {Kind::scores, Kind::triplets, Kind::retrieval}) {
+      const auto own = embedding_metric_names(kind, similarity);
+      names.insert(names.end(), own.begin(), own.end());
+    }
+  for (std::string& name : embedding_metric_names(Kind::reranking, ""))
+    names.push_back(std::move(name));
   return names;
 }
 

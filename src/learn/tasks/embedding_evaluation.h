@@ -57,7 +57,10 @@ OrderedJson evaluate_embeddings(const EmbeddingEvalSet& set, std::span<const flo
 // The cosine, or the product, of the embeddings of texts i and j.
 float similarity_of(std::span<const float> embeddings, int64_t width, const std::string& similarity,
                     int32_t i, int32_t j);
-// The names of the values that evaluations give, with either similarity.
+// The names of the values that an evaluation gives, the one that compares models first.
+std::vector<std::string> embedding_metric_names(EmbeddingEvalSet::Kind kind,
+                                                const std::string& similarity);
+// Those of every evaluation, with either similarity.
 std::vector<std::string> embedding_metric_names();
 
 }  // namespace hone

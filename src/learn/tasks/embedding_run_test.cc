@@ -210,10 +210,14 @@ TEST(EmbeddingEvaluations, GiveMetricsThatAPolicyMayName) {
        {scored, lists, table_of({{"a"}, {"b"}, {"c"}}), table_of({{"a", "c"}, {"b", "b"}})})
     for (const char* similarity : {"cosine", "dot"}) {
       ExampleScores rows;
+      const EmbeddingEvalSet set = eval_set_of(table, none).value();
       OrderedJson values =
-          evaluate_embeddings(eval_set_of(table, none).value(),
-                              std::vector<float>{1, 0, 0, 1, 1, 1}, 2, similarity, &rows);
+          evaluate_embeddings(set, std::vector<float>{1, 0, 0, 1, 1, 1}, 2, similarity, &rows);
       values.erase("samples");
+      std::set<std::string> given;
+      for (const auto& [name, value] : values.items()) given.insert(name);
+      const auto of_kind = embedding_metric_names(set.kind, similarity);
+      EXPECT_EQ(given, std::set<std::string>(of_kind.begin(), of_kind.end()));
       ASSERT_EQ(std::ssize(rows.rows()), table.rows());
       for (const auto& [name, value] : values.items()) {
         EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;

@@ -276,7 +276,7 @@ Result<Examples> image_examples(const std::shared_ptr<ImageSettings>& s, Pretrai
                                 const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   ImageSplits data = HONE_TRY(read_image_splits(*s, model));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   HONE_TRY(set_head(model.config, Head::image_classification, data.names));
   const auto x = std::make_shared<ImageRun>(s, model.config);
   x->processor = HONE_TRY(processor_of(*s, model));

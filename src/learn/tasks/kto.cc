@@ -243,7 +243,7 @@ Result<Examples> kto_examples(const std::shared_ptr<KtoSettings>& s, Pretrained&
                               const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   PreferenceData data = HONE_TRY(read_preferences(*s, kto_form(s), model, source.pool));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   const auto rows = std::make_shared<KtoRows>(KtoRows{s, model.config});
   Examples x;
   std::optional<LabelledRows> eval(std::in_place), train;
@@ -299,7 +299,7 @@ Task task_kto() {
   t.summary = "preference tuning on single answers that are wanted or not";
   t.metrics = [] { return std::vector<std::string>{"loss"}; };  // a row is wanted or not
   t.sample = SampleProject{
-      .model = tiny_decoder(),
+      .model = tiny_decoder(kChatModelOfHub),
       .row = [](int i) -> OrderedJson {
         const SampleSentence one = sample_sentence(i);
         const bool wanted = i % 2 == 0;

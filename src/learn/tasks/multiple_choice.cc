@@ -171,7 +171,7 @@ Result<Examples> choice_examples(const ChoicePtr& s, const ChoiceStatePtr& state
                                  const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   MultipleChoiceData data = HONE_TRY(read_multiple_choice(*s, model, source.pool));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   for (const auto* split : {&data.train, &data.eval, &data.test})
     if (*split && (*split)->texts != state->choices)
       return other_choices((*split)->texts, state->choices);
@@ -222,12 +222,12 @@ RowsReport check_choices(const MultipleChoiceSettings& s, const CheckRequest& re
     return report;
   }
   request.notes = data->notes;
-  for (const auto& [split, to] :
-       {std::pair(&data->train, &report.train), {&data->eval, &report.eval}}) {
+  for (const auto& [name, split, to] : {std::tuple("train", &data->train, &report.train),
+                                        {"validation", &data->eval, &report.eval}}) {
     if (!*split) continue;
     to->rows = to->sequences = (*split)->rows.size();
     to->counts.tokens_read = (*split)->rows.tokens();
-    to->counts.rows_cut = (*split)->cut;
+    tell_cut_rows(name, (*split)->cut, {}, s.choice_tokens(request.model.config), *to, findings);
   }
   if (!data->train) return report;
   for (int64_t i = 0; i < std::min(request.samples, data->train->rows.size()); ++i) {

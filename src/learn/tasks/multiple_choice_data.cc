@@ -197,6 +197,7 @@ TextRows some_choices(const TextRows& from, int64_t begin, int64_t end) {
         out.types.insert(out.types.end(), from.types.begin() + token,
                          from.types.begin() + token + tokens);
       if (from.labels_of_row > 0) out.labels.push_back(from.labels_of(i)[0]);
+      if (!from.cut.empty()) out.cut.push_back(from.cut[static_cast<size_t>(i)]);
     }
     token += tokens;
   }

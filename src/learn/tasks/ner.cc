@@ -154,7 +154,7 @@ Result<Examples> ner_examples(const std::shared_ptr<NerSettings>& s, Pretrained&
   HONE_TRY(refuse_given_rows(source));
   NerData data = HONE_TRY(read_ner(*s, model, source.pool));
   model.tokenizer = data.tokenizer;
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   HONE_TRY(set_head(model.config, Head::token_classification, data.map.names));
   const auto labels = std::make_shared<NerLabels>(NerLabels{s, model.config, data.map.names});
   for (std::string& name : labels->names) std::replace(name.begin(), name.end(), ' ', '_');
@@ -188,7 +188,8 @@ RowsReport check_ner(const NerSettings& s, const CheckRequest& request, Findings
   const auto look = [&](const std::optional<LabelledRows>& rows, const LabelCounts& counts,
                         const std::string& split, SplitReport& to) {
     if (!rows) return;
-    to.rows = to.sequences = rows->size();
+    to.sequences = rows->size();
+    to.rows = std::max(counts.rows_read, to.sequences);
     to.counts.tokens_read = counts.tokens;
     to.counts.rows_cut = counts.rows_cut;
     RowFaults faults;
@@ -200,6 +201,8 @@ RowsReport check_ner(const NerSettings& s, const CheckRequest& request, Findings
          "the rest is cut off: raise --max_seq_length",
          [&](RowPlace place) { return fmt::format("{} row {}", split, place.line); }},
         findings);
+    tell_cut_rows(split, counts.rows_cut, to.rows, s.row_tokens(model.config), "max_seq_length",
+                  findings);
   };
   look(data->train, data->train_counts, "train", report.train);
   look(data->eval, data->eval_counts, "validation", report.eval);

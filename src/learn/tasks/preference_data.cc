@@ -330,6 +330,19 @@ PreparedSource preference_source(const std::shared_ptr<PreferenceSettings>& s,
           }};
 }
 
+static void add_samples(const LabelledRows& rows, const CheckRequest& request, RowsReport& report) {
+  for (int64_t i = 0; i < std::min(request.samples, rows.size()); ++i) {
+    const auto ids = rows.rows.row(i);
+    std::vector<std::string> by_token;
+    for (const int32_t tag : rows.labels.tags_of(rows.rows, i))
+      by_token.push_back(tag == kIgnoreLabel ? ""
+                         : request.model.tokenizer
+                             ? request.model.tokenizer->token_of(tag).value_or("")
+                             : std::to_string(tag));
+    report.samples.push_back({{ids.begin(), ids.end()}, {}, "", {}, std::move(by_token)});
+  }
+}
+
 RowsReport check_preferences(const PreferenceSettings& s, const PreferenceForm& form,
                              const CheckRequest& request, Findings& findings) {
   RowsReport report;
@@ -362,6 +375,8 @@ RowsReport check_preferences(const PreferenceSettings& s, const PreferenceForm& 
          "the rest is cut off: raise --max_length",
          [&](RowPlace place) { return fmt::format("{} row {}", name, place.line); }},
         findings);
+    tell_cut_rows(name, to.counts.rows_cut, to.rows, s.row_tokens(request.model.config),
+                  "max_length", findings);
     if (split->counts.rows_long > 0)
       findings.add(FindingLevel::kWarning, "rows_without_room",
                    fmt::format("{}: {} of {} rows are left out: they are longer than --max_length",
@@ -375,18 +390,7 @@ RowsReport check_preferences(const PreferenceSettings& s, const PreferenceForm& 
   };
   look(data->train, "train", report.train);
   look(data->eval, "validation", report.eval);
-  if (!data->train) return report;
-  const LabelledRows& rows = data->train->data;
-  for (int64_t i = 0; i < std::min(request.samples, rows.size()); ++i) {
-    const auto ids = rows.rows.row(i);
-    std::vector<std::string> by_token;
-    for (const int32_t tag : rows.labels.tags_of(rows.rows, i))
-      by_token.push_back(tag == kIgnoreLabel ? ""
-                         : request.model.tokenizer
-                             ? request.model.tokenizer->token_of(tag).value_or("")
-                             : std::to_string(tag));
-    report.samples.push_back({{ids.begin(), ids.end()}, {}, "", {}, std::move(by_token)});
-  }
+  if (data->train) add_samples(data->train->data, request, report);
   return report;
 }
 
@@ -450,7 +454,7 @@ Status collate_answers(const TokenRows& data, const RowLabels& labels, const Bat
 #include "base/settings/bind.inc"
 
 SampleProject preference_sample() {
-  return {.model = tiny_decoder(),
+  return {.model = tiny_decoder(kChatModelOfHub),
           .row = [](int i) -> OrderedJson {
             const SampleSentence one = sample_sentence(i), other = sample_sentence(i + 1);
             return {{"prompt", one.prompt()},

@@ -176,7 +176,7 @@ Result<Examples> qa_examples(const std::shared_ptr<QaSettings>& s, Pretrained& m
                              const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   QaData data = HONE_TRY(read_qa(*s, model, source.pool));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   const auto rows = std::make_shared<QaRows>(QaRows{s, model.config});
   Examples x;
   x.train_rows_read = data.train_rows;

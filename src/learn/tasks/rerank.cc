@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
@@ -165,10 +166,14 @@ Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled) {
   return out;
 }
 
+bool is_binary(const RerankPairs& pairs) {
+  return std::all_of(pairs.labels.begin(), pairs.labels.end(),
+                     [](float y) { return y == 0 || y == 1; });
+}
+
 OrderedJson rerank_values(const RerankPairs& pairs, std::span<const float> scores) {
   OrderedJson out;
-  const bool binary = std::all_of(pairs.labels.begin(), pairs.labels.end(),
-                                  [](float y) { return y == 0 || y == 1; });
+  const bool binary = is_binary(pairs);
   std::vector<uint8_t> answers;
   for (const float y : pairs.labels) answers.push_back(binary && y == 1);
   if (binary) {
@@ -449,7 +454,7 @@ Result<Examples> rerank_examples(const RerankPtr& s, const RerankStatePtr& state
     HONE_TRY(take_training_pairs(*s, *state, model, source.pool, max_length, tables, *data, x));
   if (tables.eval || tables.test)
     HONE_TRY(take_eval_pairs(tokenizer, source.pool, max_length, tables, *data, x));
-  show_notes(tables.notes);
+  show_notes(schema_of(*s), tables.notes);
 
   const ModelConfig& config = model.config;
   x.collate = [data, &config](const CollatedRows& rows, Batch& to) -> Result<bool> {
@@ -489,6 +494,46 @@ Status choose_rerank_head(const RerankSettings& s, RerankState& state, ModelConf
   return take_rerank_columns(s, first, state);
 }
 
+// The metrics that evaluated pairs with such labels give.
+std::vector<std::string> metrics_of_pairs(const RerankSettings& s, const RerankPairs& pairs) {
+  if (s.loss == "CrossEntropyLoss") return {"accuracy"};
+  std::vector<std::string> names{"pearson", "spearman"};
+  if (is_binary(pairs)) names.insert(names.begin(), "average_precision");
+  return names;
+}
+
+// By the labels of the first evaluated rows.
+Result<std::string> metric_of_rerank_rows(const RerankSettings& s) {
+  constexpr int64_t kLooked = 1000;
+  const LabelSources sources = HONE_TRY(rerank_sources(s));
+  const std::vector<std::string> files = HONE_TRY(
+      expand_files(sources.validation.empty() ? sources.train : sources.validation, "validation"));
+  const TableOfTexts table =
+      HONE_TRY(read_text_table(files, HONE_TRY(s.row_options()), s.table_options(), kLooked));
+  return metrics_of_pairs(s, HONE_TRY(pairs_of(table, true))).front();
+}
+
+// Evaluated rows: their tokens, those that are cut, and the metrics that they give.
+Status check_evaluated_pairs(const RerankSettings& s, const CheckRequest& request,
+                             const TableOfTexts& table, RowsReport& report, Findings& findings) {
+  const int64_t most = s.pair_tokens(request.model.config);
+  const RerankPairs pairs = HONE_TRY(pairs_of(table, true));
+  const TextRows rows = HONE_TRY(
+      encode_eval_pairs(*HONE_TRY(tokenizer_of(request.model)), request.pool, most, table, pairs));
+  report.metrics = metrics_of_pairs(s, pairs);
+  report.eval.rows = report.eval.sequences = table.rows();
+  report.eval.counts.tokens_read = rows.rows.tokens();
+  std::vector<int32_t> cut;
+  auto next = rows.cut.begin();
+  for (const int64_t texts : pairs.of_row) {
+    if (rows.cut.empty()) break;  // prepared
+    cut.push_back(std::accumulate(next, next + texts, 0));
+    next += texts;
+  }
+  tell_cut_rows("validation", cut, table.places, most, report.eval, findings);
+  return Ok{};
+}
+
 RowsReport check_rerank(const RerankPtr& s, const CheckRequest& request, Findings& findings) {
   RowsReport report;
   const auto read = [&]() -> Status {
@@ -502,8 +547,9 @@ RowsReport check_rerank(const RerankPtr& s, const CheckRequest& request, Finding
         tokenizer, request.pool, s->pair_tokens(request.model.config), *tables.train));
     report.train.rows = report.train.sequences = rows.rows.size();
     report.train.counts.tokens_read = rows.rows.tokens();
-    report.train.counts.rows_cut = rows.cut;
-    if (tables.eval) report.eval.rows = report.eval.sequences = tables.eval->rows();
+    tell_cut_rows("train", rows.cut, tables.train->places, s->pair_tokens(request.model.config),
+                  report.train, findings);
+    if (tables.eval) HONE_TRY(check_evaluated_pairs(*s, request, *tables.eval, report, findings));
     for (int64_t i = 0; i < std::min(request.samples, rows.rows.size()); ++i) {
       const auto ids = rows.rows.row(i);
       report.samples.push_back(
@@ -574,8 +620,10 @@ Task task_rerank() {
   t.metrics = [] {
     return std::vector<std::string>{"average_precision", "pearson", "spearman", "accuracy"};
   };
-  t.sample = SampleProject{
-      .model = tiny_encoder(), .row = sample_query, .flags = {{"max_seq_length", 128}}};
+  t.metric_of_rows = [s] { return metric_of_rerank_rows(*s); };
+  t.sample = SampleProject{.model = tiny_encoder("cross-encoder/ms-marco-MiniLM-L6-v2"),
+                           .row = sample_query,
+                           .flags = {{"max_seq_length", 160}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s, state](ModelConfig& config) {

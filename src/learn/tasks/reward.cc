@@ -140,7 +140,7 @@ Result<Examples> reward_examples(const std::shared_ptr<RewardSettings>& s, Pretr
                                  const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   PreferenceData data = HONE_TRY(read_preferences(*s, reward_form(s), model, source.pool));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
   name_padding(model);
   const auto rows = std::make_shared<RewardRows>(RewardRows{s, model.config});
   Examples x;

@@ -87,7 +87,10 @@ Result<Examples> seq2seq_examples(const Seq2Seq& q, Pretrained& model,
   const auto texts = HONE_TRY(GeneratedTexts::make(q, model, tokenizers.targets));
 
   Seq2SeqData data = HONE_TRY(read_seq2seq(q, model, tokenizers, source.pool));
-  show_notes(data.notes);
+  Schema schema("", "");
+  q.settings->TaskSettings::bind(schema);
+  q.bind(schema);
+  show_notes(schema, data.notes);
   if (s->do_train) model.trained.columns = data.columns;
   if (const std::string text = prefix_warning(q, model.config, data.first_source); !text.empty())
     log_warning("{}", text);

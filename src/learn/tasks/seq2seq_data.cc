@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/core/json.h"
+#include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/encode.h"
@@ -36,6 +37,13 @@ OrderedJson seq2seq_shard_settings(const Seq2Seq& q, const ModelConfig& config,
                     {wanted.target_name, wanted.target_column}},
                    all, j);
   return j;
+}
+
+void use_first(PairRows& rows, const std::string& split, int64_t count,
+               std::vector<std::string>& notes) {
+  if (count >= rows.size()) return;
+  rows.keep_first(count);
+  notes.push_back(fmt::format("{}: the first {} of these are used", split, grouped(count)));
 }
 
 // Reads the splits of a run one after the other.
@@ -74,9 +82,10 @@ class Seq2SeqReader {
             {&columns_wanted_.target_name, &columns_wanted_.target_column}})
         if (column->empty()) *column = text_at(made.settings, name->c_str());
       PairRows rows = HONE_TRY(open_pair_shards(files[0], made, split, split == "train"));
-      if (limit >= 0) rows.keep_first(limit);
+      // The shards count the texts that were cut over all rows.
       notes.push_back(fmt::format("{}: {}", split,
                                   describe(rows, max_source_, target_limit(q_, config_, split))));
+      if (limit >= 0) use_first(rows, split, limit, notes);
       return rows;
     }
     if (q_.read) return read_own(split, limit, notes);
@@ -235,10 +244,7 @@ Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const Pretrained& model,
   if (train) out.first_source = train->first_source;
   const auto keep = [&](PairRows& rows, const std::string& split, int64_t most,
                         double share) -> Status {
-    const int64_t all = rows.size();
-    rows.keep_first(HONE_TRY(selected_rows(all, most, share)));
-    if (rows.size() < all)
-      out.notes.push_back(fmt::format("{}: the first {} of these are used", split, rows.size()));
+    use_first(rows, split, HONE_TRY(selected_rows(rows.size(), most, share)), out.notes);
     return Ok{};
   };
   if (s.do_train) {

@@ -83,7 +83,8 @@ Result<Examples> sft_examples(const std::shared_ptr<SftSettings>& s, Pretrained&
                               const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   SftData data = HONE_TRY(read_sft(*s, model, source.pool));
-  show_notes(data.notes);
+  show_notes(schema_of(*s), data.notes);
+  if (s->do_train) model.trained.columns = data.columns;
   const auto rows = std::make_shared<SftRows>(SftRows{s, model.config});
   Examples x;
   if (data.train) {
@@ -157,6 +158,8 @@ RowsReport check_sft(const SftSettings& s, const CheckRequest& request, Findings
                  "the rest is cut off: raise --max_length",
                  [&](RowPlace place) { return fmt::format("{} row {}", name, place.line); }},
                 findings);
+    tell_cut_rows(name, to.counts.rows_cut, to.rows, s.row_tokens(model.config), "max_length",
+                  findings);
     if (split->counts.rows_empty > 0)
       findings.add(FindingLevel::kWarning, "rows_without_answer",
                    fmt::format("{}: {} of {} rows are left out: nothing in them is learnt", name,
@@ -197,7 +200,7 @@ Task task_sft() {
   Task t;
   t.name = "sft";
   t.summary = "instruction tuning on chats, or on prompts with completions";
-  t.sample = SampleProject{.model = tiny_decoder(),
+  t.sample = SampleProject{.model = tiny_decoder(kChatModelOfHub),
                            .row = [](int i) -> OrderedJson {
                              const SampleSentence s = sample_sentence(i);
                              return {{"prompt", s.prompt()}, {"completion", s.answer()}};

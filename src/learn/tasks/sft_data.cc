@@ -33,11 +33,21 @@ Result<LabelSources> sft_sources(const SftSettings& s) {
   return find_label_sources(request);
 }
 
-OrderedJson about(const SftCounts& c) {
-  return {{"rows_read", c.rows_read},
-          {"rows_cut", c.rows_cut},
-          {"rows_empty", c.rows_empty},
-          {"rows_long", c.rows_long}};
+OrderedJson about(const SftSplit& split) {
+  const SftCounts& c = split.counts;
+  OrderedJson j{{"rows_read", c.rows_read},
+                {"rows_cut", c.rows_cut},
+                {"rows_empty", c.rows_empty},
+                {"rows_long", c.rows_long}};
+  if (!split.columns.empty()) j["columns"] = split.columns;
+  return j;
+}
+
+std::vector<std::string> columns_about(const OrderedJson& about) {
+  std::vector<std::string> columns;
+  for (const OrderedJson& name : about.value("columns", OrderedJson::array()))
+    if (name.is_string()) columns.push_back(name);
+  return columns;
 }
 
 std::string describe(const SftSplit& split, int64_t limit) {
@@ -134,6 +144,7 @@ class SftReader {
                     .rows_empty = whole_at(shards.about, "rows_empty")};
       if (shards.about.contains("rows_long"))
         out.counts.rows_long = whole_at(shards.about, "rows_long");
+      out.columns = columns_about(shards.about);
     } else {
       if (!encoder_) encoder_ = HONE_TRY(make_encoder());
       RowOptions options;
@@ -149,6 +160,7 @@ class SftReader {
         if (s_.max_samples_per_file >= 0 &&
             ++of_file[std::string(rows.row().file)] > s_.max_samples_per_file)
           continue;
+        if (out.columns.empty() && encoder_->is_plain(row)) out.columns = rows.text_columns();
         HONE_TRY(batch.add(std::move(row), rows.row()));
       }
       HONE_TRY(batch.flush());
@@ -217,6 +229,7 @@ Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPo
   };
   if (s.do_train) {
     out.train_rows = train->data.size();
+    out.columns = train->columns;
     HONE_TRY(keep(*train, "train", s.max_train_samples, s.fraction_of_train_data));
     out.train = std::move(train);
   }
@@ -240,8 +253,7 @@ PreparedSource sft_source(const std::shared_ptr<SftSettings>& s) {
         std::vector<RowSplit> splits;
         for (auto& [name, split] : {std::pair("train", &data.train), {"validation", &data.eval}})
           if (*split)
-            splits.push_back(
-                instruction_split(name, std::move((*split)->data), about((*split)->counts)));
+            splits.push_back(instruction_split(name, std::move((*split)->data), about(**split)));
         return splits;
       }};
 }

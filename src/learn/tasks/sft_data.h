@@ -29,15 +29,18 @@ struct SftCounts {
 };
 
 struct SftSplit {
+  std::vector<std::string>
+      columns;        // of texts that became tokens without a template; chats have none
   LabelledRows data;  // tags: a label for each token, -100 if it is not learnt
   SftCounts counts;
 };
 
 struct SftData {
   std::optional<SftSplit> train, eval;
-  int64_t train_rows = 0;          // before any selection
-  std::vector<std::string> notes;  // for the summary of the run
-  std::string chat_template;       // that --chat_template_path names; "": the model's own
+  int64_t train_rows = 0;            // before any selection
+  std::vector<std::string> notes;    // for the summary of the run
+  std::vector<std::string> columns;  // of the split that is trained; see SftSplit
+  std::string chat_template;         // that --chat_template_path names; "": the model's own
 };
 
 // The number of tokens of a row that are learnt, by its tags: the first one follows nothing.

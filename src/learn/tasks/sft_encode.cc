@@ -151,14 +151,18 @@ void InstructionEncoder::mark(const std::string& text, std::span<const ChatSpan>
   }
 }
 
+bool InstructionEncoder::has_own_prompt(const InstructionRow& row) const {
+  return !row.plain_prompt.empty() &&
+         (options_.alpaca_prompt == "always" || (options_.alpaca_prompt == "auto" && !chat_));
+}
+
 Result<EncodedInstruction> InstructionEncoder::encode(const InstructionRow& row) const {
   EncodedInstruction out;
   std::vector<bool> learn;
   const bool pair = !row.prompt.is_null();
   const bool completion_only = pair && options_.completion_only_loss.value_or(true);
   std::vector<int32_t> prompt;
-  const bool alpaca = !row.plain_prompt.empty() && (options_.alpaca_prompt == "always" ||
-                                                    (options_.alpaca_prompt == "auto" && !chat_));
+  const bool alpaca = has_own_prompt(row);
   if (row.is_chat() && !alpaca) {
     if (!chat_) return no_template();
     OrderedJson messages = pair ? row.prompt : OrderedJson::array();

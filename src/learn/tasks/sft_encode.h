@@ -41,9 +41,12 @@ class InstructionEncoder {
   // Any number of threads may call it. Errors: H2911 to H2913 of the template, H2427 answers that
   // cannot be found, H2123 a chat without any.
   Result<EncodedInstruction> encode(const InstructionRow& row) const;
+  // Whether the row becomes tokens without a chat template.
+  bool is_plain(const InstructionRow& row) const { return !row.is_chat() || has_own_prompt(row); }
 
  private:
   InstructionEncoder(const Tokenizer& tokenizer, const InstructionOptions& options);
+  bool has_own_prompt(const InstructionRow& row) const;  // Alpaca's
   Result<ChatText> render(const OrderedJson& messages, const InstructionRow& row,
                           bool prompts) const;
   Result<std::vector<ChatSpan>> answers(const InstructionRow& row, const OrderedJson& messages,

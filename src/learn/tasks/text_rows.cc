@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "base/core/text.h"
+#include "learn/check/check_rows.h"
+#include "learn/check/row_faults.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/columns.h"
 #include "learn/data/rows/count_text.h"
@@ -20,6 +23,7 @@ constexpr const char* kLabelColumns[] = {"label", "labels", "score", "scores"};
 struct ChosenColumns {
   std::vector<size_t> texts;
   std::optional<size_t> label;
+  bool guessed = false;  // no column is chosen by its name
 };
 
 Result<ChosenColumns> choose_text_columns(const std::vector<std::string>& columns,
@@ -41,6 +45,7 @@ Result<ChosenColumns> choose_text_columns(const std::vector<std::string>& column
   if (wanted.text_columns.empty())
     for (size_t i = 0; i < columns.size(); ++i)
       if (out.label != i) out.texts.push_back(i);
+  out.guessed = wanted.text_columns.empty() && !out.label;
   if (!wanted.wants_label) out.label.reset();
   return out;
 }
@@ -104,6 +109,9 @@ class TableReader {
     if (r.chosen_.label) r.table_.label_column = columns[*r.chosen_.label];
     r.table_.note = fmt::format("texts from {}", join(r.table_.columns, ", "));
     if (r.chosen_.label) r.table_.note += fmt::format(", label from {}", r.table_.label_column);
+    const std::string value = r.chosen_.guessed ? value_in_header(columns) : "";
+    if (const std::string lost = lost_row_of(files[0], options, value); !lost.empty())
+      r.table_.note += "; " + lost + kLostRowTodo;
     r.table_.texts.resize(r.chosen_.texts.size());
     r.table_.lists.resize(r.chosen_.texts.size());
     return r;
@@ -235,6 +243,7 @@ Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, 
     }
     for (size_t i = 0; i < n; ++i) {
       row.clear();
+      int32_t& cut = out.cut.emplace_back();
       for (size_t k = 0; k < texts; ++k) {
         const std::vector<int32_t>& one = ids[i * texts + k];
         if (one.empty())
@@ -242,7 +251,7 @@ Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, 
               .at(places[begin + i])
               .todo("remove the row, or give it a text");
         out.lengths.push_back(static_cast<int32_t>(one.size()));
-        out.cut += is_cut[i * texts + k];
+        cut += is_cut[i * texts + k];
         row.insert(row.end(), one.begin(), one.end());
         if (!pairs) continue;
         for (size_t t = 0; t < one.size(); ++t) {
@@ -312,11 +321,28 @@ Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, con
   return finish_tokens(config, to);
 }
 
+void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,
+                   std::span<const std::string> places, int64_t max_length, SplitReport& report,
+                   Findings& findings) {
+  RowFaults faults;
+  for (size_t i = 0; i < cut.size(); ++i)
+    if (cut[i] > 0) faults.note(RowFault::kLong, {0, static_cast<int64_t>(i)});
+  report.counts.rows_cut = faults.rows(RowFault::kLong);
+  faults.tell({split, std::ssize(cut), fmt::format("the {} that are kept", max_length),
+               "the rest is cut off: raise --max_seq_length",
+               [&](RowPlace row) {
+                 return places.empty() ? fmt::format("{} row {}", split, row.line + 1)
+                                       : places[static_cast<size_t>(row.line)];
+               }},
+              findings);
+}
+
 std::string describe(const TextRows& rows, int64_t max_length) {
   std::string text =
       fmt::format("{} of {} -> {}, at most {} each", count_of(rows.rows.size(), "row"),
                   count_of(rows.texts, "text"), count_of(rows.rows.tokens(), "token"), max_length);
-  if (rows.cut > 0) text += fmt::format("; {} cut", count_of(rows.cut, "text"));
+  const auto cut = std::accumulate(rows.cut.begin(), rows.cut.end(), int64_t{0});
+  if (cut > 0) text += fmt::format("; {} cut", count_of(cut, "text"));
   return text;
 }
 

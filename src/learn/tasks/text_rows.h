@@ -10,6 +10,8 @@
 
 namespace hone {
 
+struct SplitReport;
+
 // The columns of a file, by the rules of sentence-transformers: the label is the column label, labels, score or
 // scores; the texts are all others, in their order.
 struct TableOfTextsOptions {
@@ -27,7 +29,7 @@ struct TableOfTexts {
   int64_t labels_of_row = 0;
   std::vector<float> labels = {};        // labels_of_row for each row
   std::vector<std::string> places = {};  // "train.csv:7", by row
-  std::string note = {};
+  std::string note = {};                 // its columns, and whether the header is probably a row
   // Prepared rows have the sequences that the task makes of their texts, by row; the texts are numbers.
   struct Tokens {
     std::vector<int32_t> ids, lengths;
@@ -64,7 +66,7 @@ struct TextRows {
   std::vector<uint8_t> types = {};    // of each token; empty: 0
   int64_t labels_of_row = 0;
   std::vector<float> labels = {};
-  int64_t cut = 0;  // sequences that were longer
+  std::vector<int32_t> cut = {};  // sequences of each row that were longer; empty: unknown
 
   std::span<const int32_t> lengths_of(int64_t row) const {
     return std::span(lengths).subspan(static_cast<size_t>(row * texts), static_cast<size_t>(texts));
@@ -88,6 +90,12 @@ Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, 
 // are now. Errors: H2415.
 Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, const TextRows& data,
                          const BatchRows& rows, Batch& to);
+
+// For hone check: tells how many rows of a split are cut, and fills rows_cut. `cut`: sequences of each row. `places`:
+// of the rows; empty: not known.
+void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,
+                   std::span<const std::string> places, int64_t max_length, SplitReport& report,
+                   Findings& findings);
 
 // "1,000 rows of 2 texts -> 30,102 tokens, at most 128 each; 3 texts cut"
 std::string describe(const TextRows& rows, int64_t max_length);

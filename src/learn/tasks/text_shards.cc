@@ -150,7 +150,11 @@ RowSplit text_shards_of(const std::string& name, const TableOfTexts& table, cons
     sequence += lengths.size();
     token += tokens;
   }
-  RowSplit out{name, std::move(rows), {}, about_table(table, encoded.cut)};
+  RowSplit out{
+      name,
+      std::move(rows),
+      {},
+      about_table(table, std::accumulate(encoded.cut.begin(), encoded.cut.end(), int64_t{0}))};
   out.beside.push_back({kSequenceLengths, std::move(lists.lengths)});
   out.beside.push_back({kSequenceTypes, std::move(lists.types)});
   out.beside.push_back({kColumnCounts, std::move(lists.counts)});
@@ -226,10 +230,13 @@ void append_rows(TextRows& to, const TextRows& from) {
   if (to.types.empty() != from.types.empty())
     to.types.resize(static_cast<size_t>(to.rows.tokens()));
   to.types.insert(to.types.end(), from.types.begin(), from.types.end());
+  const bool cuts = !to.cut.empty() || !from.cut.empty();
+  if (cuts) to.cut.resize(static_cast<size_t>(to.rows.size()));
+  to.cut.insert(to.cut.end(), from.cut.begin(), from.cut.end());
   for (int64_t i = 0; i < from.rows.size(); ++i) to.rows.add_from(from.rows, i);
   if (!to.types.empty()) to.types.resize(static_cast<size_t>(to.rows.tokens()));
   to.lengths.insert(to.lengths.end(), from.lengths.begin(), from.lengths.end());
-  to.cut += from.cut;
+  if (cuts) to.cut.resize(static_cast<size_t>(to.rows.size()));
 }
 
 }  // namespace hone

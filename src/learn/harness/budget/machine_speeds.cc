@@ -35,8 +35,12 @@ constexpr int64_t kCalmInterruptions = 100;
 constexpr double kKeptAtMost = 600;  // seconds
 
 bool is_doubtful(const Json& speeds) {
+  return number(speeds, "interruptions") > kCalmInterruptions;
+}
+
+bool is_outdated(const Json& speeds) {
   const double age = system_clock().wall_seconds() - number(speeds, "measured_at");
-  return number(speeds, "interruptions") > kCalmInterruptions && age > kKeptAtMost;
+  return is_doubtful(speeds) && age > kKeptAtMost;
 }
 
 // The lines of the file, by key. Empty if the file is missing or not JSON.
@@ -97,7 +101,7 @@ std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const Speeds
     return known.contains("ops") && known["ops"].is_object() &&
            known["ops"].contains(bf16 ? "matmul.nn.bf16" : "matmul.nn");
   };
-  if (wanted.measure && (!has(wanted.bf16) || is_doubtful(known))) {
+  if (wanted.measure && (!has(wanted.bf16) || is_outdated(known))) {
     const int64_t before = times_interrupted();
     const Result<Calibration> fresh = calibrate(backend, wanted.bf16);
     const int64_t interrupted = times_interrupted() - before;
@@ -113,6 +117,8 @@ std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const Speeds
     }
   }
   if (!has(false)) return std::nullopt;
+  m.measured_at = number(known, "measured_at");
+  m.doubtful = is_doubtful(known);
   m.ops = std::make_shared<OpSpeeds>(OpSpeeds::from_json(known["ops"]));
   m.speeds = kTypicalCpu;
   m.speeds.ops = m.ops.get();

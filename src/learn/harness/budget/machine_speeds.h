@@ -32,6 +32,9 @@ struct MachineSpeeds {
   Speeds speeds;     // points into `ops`
   std::string name;  // "AMD EPYC, avx512, 2 threads"
   bool measured_now = false;
+  double measured_at = 0;  // seconds since 1970-01-01 UTC; 0: not known
+  bool doubtful =
+      false;  // other programs were busy then: the next run that needs the speeds measures them again
   std::shared_ptr<const OpSpeeds> ops;
 };
 

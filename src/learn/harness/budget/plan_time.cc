@@ -59,7 +59,12 @@ OrderedJson time_json(const TaskSettings& s, const PlannedTime& t) {
 
 std::string time_text(const TaskSettings& s, const PlannedTime& t) {
   const RunTime& time = t.time;
-  if (time.steps == 0) return "";
+  if (time.steps == 0)
+    return s.do_train ? fmt::format(
+                            "the run: its number of steps is not known; for its time{} give "
+                            "--max_steps, --max_train_samples or rows on this machine\n",
+                            s.price_per_hour > 0 ? " and price" : "")
+                      : "";
   const char* about = t.at_least ? "at least" : "about";
   std::string text =
       fmt::format("the run: {}, {} of training rows, {} {}", count_of(time.steps, "step"),

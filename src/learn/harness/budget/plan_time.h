@@ -29,7 +29,7 @@ Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device);
 OrderedJson time_json(const TaskSettings& s, const PlannedTime& t);
-// The prediction as lines of text; "" if the length of the run is unknown.
+// The prediction as lines of text, or what it lacks; "" if nothing is trained.
 std::string time_text(const TaskSettings& s, const PlannedTime& t);
 
 }  // namespace hone
