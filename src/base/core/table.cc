@@ -83,6 +83,20 @@ std::vector<std::string> wrapped(const std::string& text, int width) {
   return lines;
 }
 
+// A path without parts of its middle: "/home/…/train", or "…/train"; nothing if its last part does not fit.
+std::optional<std::string> without_middle_parts(const std::string& path, int width) {
+  size_t tail = path.rfind('/');
+  const auto fits = [&](size_t at) {
+    return at != std::string::npos && text_width(path.substr(at)) < width;
+  };
+  if (!fits(tail)) return std::nullopt;
+  for (size_t at; tail > 0 && fits(at = path.rfind('/', tail - 1));) tail = at;
+  const std::string end = "…" + path.substr(tail);
+  std::string head(beginning(path.substr(0, tail), width - text_width(end)));
+  head.resize(head.rfind('/') + 1);
+  return (head == "/" ? "" : head) + end;
+}
+
 // Line ends, and what would move a terminal's cursor, become blanks.
 std::string one_line(std::string text) {
   std::replace_if(
@@ -158,6 +172,7 @@ int text_width(std::string_view text) {
 
 std::string without_middle(const std::string& text, int width) {
   if (text_width(text) <= width) return text;
+  if (auto path = without_middle_parts(text, width)) return std::move(*path);
   const int tail = (width - 1) * 2 / 3;  // the end of a path says most
   return std::string(beginning(text, width - 1 - tail)) + "…" + std::string(ending(text, tail));
 }

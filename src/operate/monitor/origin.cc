@@ -1,6 +1,7 @@
 #include "operate/monitor/origin.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
 #include "base/core/json.h"
@@ -17,8 +18,11 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// A missing or damaged file has no members.
+// A missing or damaged file has no members, and a pipe is not read: it may block for ever.
 OrderedJson read_members(const std::string& file) {
+  std::error_code failed;
+  if (!is_url(file) && !std::filesystem::is_regular_file(file, failed))
+    return OrderedJson::object();
   const Result<bool> there = file_store().exists(file);
   if (!there.ok() || !*there) return OrderedJson::object();
   const Result<std::string> text = file_store().read(file);
@@ -41,8 +45,7 @@ std::string name_in_cache(const std::string& path, const std::string& kind) {
 
 // A path of a manifest in `place`: relative to the folder where the shards were made, which is this one or one above them.
 std::string found_from(const std::string& place, const std::string& file) {
-  if (file.starts_with('/') || is_url(file) || path_exists(file) || !place.starts_with('/'))
-    return file;
+  if (file.starts_with('/') || is_url(file) || !place.starts_with('/')) return file;
   for (std::string at = place; !at.empty() && at != ".";) {
     at = at.substr(0, at.rfind('/'));
     if (path_exists(at + "/" + file)) return at + "/" + file;

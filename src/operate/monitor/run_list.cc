@@ -98,15 +98,6 @@ OrderedJson settings_of(const RunRow& row) {
   return settings;
 }
 
-// The name of its model, for a path of the folder that the command was typed in.
-std::string model_of_run(const RunRow& row) {
-  std::string model = text_at(row.run, "model");
-  const std::string folder = text_at(row.run, "folder"),
-                    path = model.starts_with('/') || folder.empty() ? model : folder + "/" + model;
-  std::string name = model_name_of(path);
-  return name == path ? model : name;
-}
-
 std::string percent(double share) { return share < 0 ? "" : fmt::format("{:.0f}%", share * 100); }
 std::string size_text(double bytes) {
   return bytes < 0 ? "" : format_bytes(static_cast<int64_t>(bytes));
@@ -217,6 +208,21 @@ std::vector<RunRow> with_attempts(std::vector<RunRow> rows) {
     runs.push_back(std::move(row));
   }
   return runs;
+}
+
+OrderedJson results_of(const RunRow& row) {
+  OrderedJson all = row.metrics.is_object() ? row.metrics : OrderedJson::object();
+  if (const OrderedJson& results = value_at(row.end, "results"); results.is_object())
+    all.update(results);
+  return all;
+}
+
+std::string model_of_run(const RunRow& row) {
+  std::string model = text_at(row.run, "model");
+  const std::string folder = text_at(row.run, "folder"),
+                    path = model.starts_with('/') || folder.empty() ? model : folder + "/" + model;
+  std::string name = model_name_of(path);
+  return name == path ? model : name;
 }
 
 std::vector<Column> run_columns() {

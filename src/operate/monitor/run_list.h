@@ -53,6 +53,10 @@ std::vector<RunRow> with_attempts(std::vector<RunRow> rows);
 // One run by its id, its name or its output folder; the newest of several. H3112.
 Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders);
 
+// The initial model by the name that people know it by, else its path.
+std::string model_of_run(const RunRow& row);
+// The results of a run, with the last value of each metric of its log.
+OrderedJson results_of(const RunRow& row);
 // Facts of a run besides its results, and their texts; "": unknown.
 std::vector<Column> run_columns();
 std::vector<std::string> run_cells(const RunRow& row, double now_s);

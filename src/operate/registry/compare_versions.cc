@@ -5,6 +5,7 @@
 #include "operate/registry/decide.h"
 #include "operate/registry/evaluation.h"
 #include "operate/registry/registry_json.h"
+#include "operate/registry/run_names.h"
 
 namespace hone {
 namespace {
@@ -43,12 +44,15 @@ Status compare_settings(Registry& registry, VersionDifference& d) {
   return Ok{};
 }
 
-// This member of each file that a run evaluated.
+// This member of each file that a run evaluated; the names in its settings where the files were not there.
 std::vector<std::string> of_evaluated_files(const RegisteredRun& run, const char* member) {
+  const bool own = evaluates_own_files(run.params);
   std::vector<std::string> all;
-  for (const OrderedJson& file :
-       value_at(run.record, evaluates_own_files(run.params) ? "evaluated" : "data"))
+  for (const OrderedJson& file : value_at(run.record, own ? "evaluated" : "data"))
     all.push_back(text_at(file, member));
+  if (!all.empty()) return all;
+  for (const char* key : {"dataset_name", own ? "validation_file" : "train_file"})
+    for (std::string& name : texts_of_setting(run.params, key)) all.push_back(std::move(name));
   return all;
 }
 
@@ -72,9 +76,10 @@ Status compare_evaluated(Registry& registry, VersionDifference& d) {
   if (d.a.run_id.empty() || d.b.run_id.empty()) return Ok{};
   const RegisteredRun x = HONE_TRY(registry.run(d.a.run_id)),
                       y = HONE_TRY(registry.run(d.b.run_id));
-  if (evaluated_by(x, d.a.metrics) != evaluated_by(y, d.b.metrics))
-    d.rows =
-        fmt::format("{} and {}", evaluated_text(x, d.a.metrics), evaluated_text(y, d.b.metrics));
+  const RowsAlike alike = rows_alike(evaluated_by(x, d.a.metrics), evaluated_by(y, d.b.metrics));
+  if (alike == RowsAlike::kSame) return Ok{};
+  d.rows = fmt::format("{} and {}", evaluated_text(x, d.a.metrics), evaluated_text(y, d.b.metrics));
+  d.rows_unknown = alike == RowsAlike::kUnknown;
   return Ok{};
 }
 
@@ -92,6 +97,16 @@ OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics
   if (!evaluates_own_files(settings))
     by["share"] = value_at(settings, "validation_split_percentage");
   return by;
+}
+
+RowsAlike rows_alike(const OrderedJson& a, const OrderedJson& b) {
+  if (a == b) return RowsAlike::kSame;
+  const auto differ = [](const OrderedJson& x, const OrderedJson& y) {
+    return x.is_number() && y.is_number() && x != y;
+  };
+  const bool sure = differ(a, b) || differ(value_at(a, "samples"), value_at(b, "samples")) ||
+                    differ(value_at(a, "examples"), value_at(b, "examples"));
+  return sure ? RowsAlike::kDifferent : RowsAlike::kUnknown;
 }
 
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics) {
@@ -124,7 +139,8 @@ OrderedJson VersionDifference::json() const {
           {"same_files", a.hash == b.hash},
           {"same_data", a.data_hash == b.data_hash && !a.data_hash.empty()},
           {"metrics", metrics},
-          {"differing_rows", rows},
+          {"differing_rows", rows_unknown ? "" : rows},
+          {"unknown_rows", rows_unknown ? rows : ""},
           {"settings", settings}};
 }
 

@@ -11,8 +11,9 @@ struct VersionDifference {
   ModelVersion a, b;
   OrderedJson metrics = OrderedJson::object();   // [a's, b's, b's - a's]; null where one is missing
   OrderedJson settings = OrderedJson::object();  // [a's, b's] of those that differ
-  // Why the metrics are not of the same rows: "12 rows of a.csv and 87 rows of b.csv"; "": no difference is known.
+  // The rows that the metrics are of, unless they are the same: "12 rows of a.csv and 87 rows of b.csv".
   std::string rows;
+  bool rows_unknown = false;  // whether `rows` may be the same rows after all
 
   OrderedJson json() const;
 };
@@ -22,6 +23,9 @@ bool evaluates_own_files(const OrderedJson& settings);
 // The facts that decide the rows that a run evaluated: its files, by name or hash, and how many of their rows were taken.
 OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics,
                          OrderedJson files);
+enum class RowsAlike { kSame, kDifferent, kUnknown };
+// Compares such facts. Only numbers of rows tell surely that rows differ: other files may hold the same rows.
+RowsAlike rows_alike(const OrderedJson& a, const OrderedJson& b);
 // These facts of a registered run, and of a version: of its evaluation, if the record of that is there.
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics);
 OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run);

@@ -121,15 +121,18 @@ Result<PairedComparison> compare_rows(const RowPointers& version, const RowPoint
 
 Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluation,
                          const std::string& metric) {
+  std::optional<Error> of_rows;
   if (evaluation != nullptr) {
     const RowPointers rows = pointers(*evaluation);
     const std::vector<int32_t> once(rows.size(), 1);
-    const auto scores = row_scores(rows, metric);
+    auto scores = row_scores(rows, metric);
     if (scores.ok()) return (*scores)->value(once);
+    of_rows = std::move(scores.error());
   }
   for (const auto& [key, value] : version.metrics.items())
     if (value.is_number() && (key == metric || bare_metric(key) == metric))
       return value.get<double>();
+  if (of_rows) return std::move(*of_rows);
   std::vector<std::string> names;
   for (const auto& [key, value] : version.metrics.items()) names.push_back(bare_metric(key));
   const std::string near = nearest_name(metric, names);
@@ -216,7 +219,8 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
   }
   if (policy.floor || in.against == nullptr) {
     const auto value = metric_of(in.version, in.evaluation, policy.metric);
-    if (!value.ok() && policy.floor) return value.error();
+    // A version without the metric as the first champion could be compared with none.
+    if (!value.ok() && (policy.floor || in.evaluation != nullptr)) return value.error();
     if (value.ok()) d.evidence["value"] = *value;
     if (policy.floor) {
       const double floor = *policy.floor;
@@ -253,6 +257,30 @@ Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
     return end("hold", fmt::format("{}; more than {}, and these rows cannot tell", text, wanted));
   if (slices.verdict == "hold") return end("hold", slices.reason);
   return end("promote", text);
+}
+
+std::vector<std::string> worse_slices(const OrderedJson& evidence) {
+  constexpr size_t kMost = 5;
+  constexpr int kShown = 4;  // digits
+  const auto at = [](const OrderedJson& slice, const char* key) {
+    const OrderedJson& value = value_at(slice, key);
+    return value.is_number() ? value.get<double>() : 0.0;
+  };
+  std::vector<std::pair<double, std::string>> worse;  // by gain
+  for (const auto& [column, values] : value_at(evidence, "slices").items())
+    for (const auto& [value, slice] : values.items())
+      if (const double gain = at(slice, "gain"); gain < 0)
+        worse.emplace_back(
+            gain, fmt::format("worse where {} is '{}': {} {:.{}g} against {:.{}g}, {:.0f} rows",
+                              column, value, text_at(evidence, "metric"), at(slice, "version"),
+                              kShown, at(slice, "against"), kShown, at(slice, "rows")));
+  std::stable_sort(worse.begin(), worse.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < std::min(worse.size(), kMost); ++i) lines.push_back(worse[i].second);
+  if (worse.size() > kMost)
+    lines.push_back(fmt::format("and {} more slices are worse", worse.size() - kMost));
+  return lines;
 }
 
 }  // namespace hone

@@ -56,4 +56,8 @@ struct DecisionInput {
 // below it, or a slice of ten rows or more certainly loses more; else hold. H3144.
 Result<Decision> decide(const DecisionInput& input, const DecisionPolicy& policy);
 
+// A line for each slice of a decision's evidence that the version makes worse, the largest loss first; the last may
+// count further ones.
+std::vector<std::string> worse_slices(const OrderedJson& evidence);
+
 }  // namespace hone

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "learn/metrics/bootstrap.h"
+#include "operate/registry/deciding_metric.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/row_scores.h"
 
@@ -59,6 +60,13 @@ TEST_F(DecideTest, PromotesTheFirstThatMeetsTheFloor) {
   EXPECT_EQ(missed.verdict, "refuse");
   EXPECT_EQ(missed.reason, "rouge1 is 21.5, the floor is 22");
   EXPECT_EQ(alone(R"({"metric": "loss"})").verdict, "promote") << "no floor, so no value is needed";
+  const Evaluation rows = rows_of("accuracy", {1, 0});
+  EXPECT_THAT(decide({.version = new_, .evaluation = &rows}, policy(R"({"metric": "rouge2"})"))
+                  .error()
+                  .text(),
+              AllOf(HasSubstr("H3144"), HasSubstr("the rows give accuracy"),
+                    HasSubstr(R"("policy": {"metric": ...})")))
+      << "nothing could be compared with it";
   EXPECT_THAT(
       decide({.version = new_}, policy(R"({"metric": "rouge2", "floor": 1})")).error().text(),
       AllOf(HasSubstr("H3144"), HasSubstr("'rouge1' is there")));
@@ -116,6 +124,9 @@ TEST_F(DecideTest, LooksAtSlices) {
   EXPECT_EQ(d.verdict, "refuse");
   EXPECT_THAT(d.reason, HasSubstr("where lang is 'de', accuracy loses 0.4"));
   EXPECT_EQ(d.evidence["slices"]["lang"]["en"]["gain"], 1.0);
+  EXPECT_THAT(worse_slices(d.evidence),
+              testing::ElementsAre("worse where lang is 'de': accuracy 0 against 0.4, 20 rows"));
+  EXPECT_TRUE(worse_slices(nullptr).empty());
   EXPECT_EQ(
       verdict(mine, old, R"({"metric": "accuracy", "slices": ["lang"], "max_slice_loss": 0.3})")
           .verdict,
@@ -254,6 +265,20 @@ TEST_F(DecideTest, ComputesMetricsOfAnyRows) {
     EXPECT_TRUE(row_scores(rows, part).error().is(err::kNoScore)) << part;
 }
 
+// Pairs to embed have neither the usual metric of their task nor a loss.
+TEST(DecidingMetric, IsOneThatTheEvaluationGives) {
+  const auto name = [](const OrderedJson& metrics, const char* task) {
+    const auto found = deciding_metric(metrics, task, OrderedJson());
+    return found ? found->name : "";
+  };
+  const OrderedJson pairs = {
+      {"train_loss", 0.4}, {"eval_cosine_accuracy@1", 0.5}, {"eval_cosine_ndcg@10", 0.7}};
+  EXPECT_EQ(name(pairs, "embedding"), "eval_cosine_ndcg@10");
+  EXPECT_EQ(name({{"train_loss", 0.4}, {"eval_perplexity", 2.0}, {"eval_loss", 0.7}}, "clm"),
+            "eval_loss");
+  EXPECT_EQ(name({{"train_loss", 0.4}}, "embedding"), "train_loss");
+}
+
 TEST_F(DecideTest, ChecksParity) {
   Evaluation recorded = rows_of("nll", {4, 5, 6});
   Evaluation now = recorded;
@@ -311,6 +336,14 @@ TEST_F(DecideTest, RefusesPolicies) {
               HasSubstr("bf16 or int8"));
   EXPECT_FALSE(policy(R"({"metric": "eval_loss"})").higher_is_better);
   EXPECT_TRUE(policy(R"({"metric": "loss", "higher_is_better": true})").higher_is_better);
+}
+
+TEST_F(DecideTest, OfLossesAndCostsLessIsBetter) {
+  for (const char* less : {"loss_per_token", "wer", "mae", "memory_measured_bytes", "train_runtime",
+                           "train_seconds_per_step", "train_predicted_step_s"})
+    EXPECT_TRUE(lower_is_better(less)) << less;
+  for (const char* more : {"rougeLsum", "accuracy", "train_samples_per_second", "answer_f1"})
+    EXPECT_FALSE(lower_is_better(more)) << more;
 }
 
 TEST_F(DecideTest, RefusesRows) {

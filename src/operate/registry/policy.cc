@@ -107,10 +107,17 @@ class PolicyReader {
 }  // namespace
 
 bool lower_is_better(const std::string& metric) {
-  static constexpr std::array<std::string_view, 6> kLosses = {"loss", "perplexity", "nll",
-                                                              "mse",  "error",      "wer"};
-  return std::any_of(kLosses.begin(), kLosses.end(),
-                     [&](std::string_view loss) { return metric.find(loss) != std::string::npos; });
+  // Losses, and costs of a run: parts of names, and last words of them.
+  static constexpr std::array<std::string_view, 8> kParts = {
+      "loss", "perplexity", "nll", "mse", "error", "memory", "runtime", "seconds"};
+  static constexpr std::array<std::string_view, 5> kLast = {"wer", "cer", "ter", "mae", "step_s"};
+  const auto is_last = [&](std::string_view word) {
+    return metric == word || metric.ends_with("_" + std::string(word));
+  };
+  return std::any_of(
+             kParts.begin(), kParts.end(),
+             [&](std::string_view part) { return metric.find(part) != std::string::npos; }) ||
+         std::any_of(kLast.begin(), kLast.end(), is_last);
 }
 
 std::string bare_metric(const std::string& name) {

@@ -39,7 +39,7 @@ struct DecisionPolicy {
 // bounds.
 Result<DecisionPolicy> parse_policy(std::string_view text, const std::string& name);
 
-// Losses, errors and perplexity; of a metric without prefix.
+// Losses, errors, perplexity, and costs such as memory and seconds; of a metric without prefix.
 bool lower_is_better(const std::string& metric);
 // "rouge1" for "eval_rouge1" and "predict_rouge1".
 std::string bare_metric(const std::string& name);

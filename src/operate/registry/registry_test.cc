@@ -9,6 +9,7 @@
 
 #include "base/store/store.h"
 #include "base/store/temporary_folder.h"
+#include "operate/registry/compare_versions.h"
 #include "operate/registry/model_hash.h"
 #include "operate/registry/register_model.h"
 
@@ -336,6 +337,33 @@ TEST_F(RegistryTest, RegistersAFolderWithItsMetrics) {
   EXPECT_EQ(child.parent, "news:1");
   EXPECT_EQ(child.task, "clm");
   EXPECT_EQ(r.run("run2").value().model_hash, v.hash);
+}
+
+TEST_F(RegistryTest, KnowsWhatRowsMetricsAreOf) {
+  const auto of = [](int samples, const char* file) {
+    return OrderedJson{{"samples", samples}, {"files", OrderedJson::array({file})}};
+  };
+  EXPECT_EQ(rows_alike(of(12, "a"), of(12, "a")), RowsAlike::kSame);
+  EXPECT_EQ(rows_alike(of(12, "a"), of(87, "a")), RowsAlike::kDifferent);
+  EXPECT_EQ(rows_alike(of(12, "a"), of(12, "b")), RowsAlike::kUnknown) << "a copy, perhaps";
+  EXPECT_EQ(rows_alike(of(12, "a"), {{"data", "x"}, {"examples", 12}}), RowsAlike::kUnknown);
+  EXPECT_EQ(rows_alike(12, 13), RowsAlike::kDifferent);
+  // Token shards and the files that they were made from have different hashes.
+  Registry r = open();
+  for (const char* id : {"shards", "files"}) {
+    RegisteredRun run{.id = id, .params = OrderedJson::object()};
+    run.record["data"] = OrderedJson::array({{{"name", id}, {"hash", id}}});
+    ASSERT_TRUE(r.put_run(run).ok());
+  }
+  ModelVersion a = version("a"), b = version("b");
+  a.run_id = "shards";
+  b.run_id = "files";
+  const VersionDifference d = compare_versions(r, a, b).value();
+  EXPECT_EQ(d.rows, "3 rows of shards and 3 rows of files");
+  EXPECT_TRUE(d.rows_unknown);
+  EXPECT_EQ(d.json()["differing_rows"], "");
+  b.metrics = {{"eval_samples", 13}};
+  EXPECT_FALSE(compare_versions(r, a, b).value().rows_unknown);
 }
 
 }  // namespace

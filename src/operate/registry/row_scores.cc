@@ -210,11 +210,15 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
   if (auto scores = HONE_TRY(find_scores(rows, metric))) return scores;
   const std::vector<std::string> names = metrics_of_rows(rows);
   const std::string near = nearest_name(metric, names);
+  const auto type = find_metric(metric);
+  const bool needs_texts = type.ok() && type->input == MetricInput::kText;
   return Error(err::kNoScore, fmt::format("the rows of the evaluation have no metric '{}'", metric))
-      .todo(fmt::format("{}the rows give {}; bleu and chrf need texts: for those add "
-                        "--predict_with_generate to hone eval",
-                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        names.empty() ? "no metric" : fmt::format("{}", fmt::join(names, ", "))));
+      .todo(fmt::format(
+          "{}the rows give {}; the policy names one, in a pipeline's file by \"policy\": "
+          "{{\"metric\": ...}}{}",
+          near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+          names.empty() ? "no metric" : fmt::format("{}", fmt::join(names, ", ")),
+          needs_texts ? "; it needs texts: add --predict_with_generate to hone eval" : ""));
 }
 
 }  // namespace hone
