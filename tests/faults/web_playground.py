@@ -19,12 +19,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 GOLDENS = os.path.join(ROOT, "tests", "goldens")
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}"
 MODELS = {"talker": "tiny_text_gpt2", "labels": "classification/bert", "masked": "mlm/bert_tiny", "writer": "pairs/t5", "names": "ner/bert",
-          "reader": "qa/bert"}
+          "reader": "qa/bert", "vectors": "embedding/folders/mean_normalize"}
 # The parts of the form that are seen.
 PARTS = "[...document.querySelectorAll('[id$=-part]')].filter(e => !e.hidden && e.checkVisibility()).map(e => e.id.slice(0, -5)).sort().join(' ')"
 FORMS = {"talker": ("chat", "max_tokens probabilities prompt system temperature top_p"),
          "labels": ("classify", "answer pair prompt top_k"), "masked": ("fill", "answer prompt top_k"), "writer": ("rewrite", "answer max_tokens prompt"),
-         "names": ("label", "answer prompt"), "reader": ("ask", "answer pair prompt top_k")}
+         "names": ("label", "answer prompt"), "reader": ("ask", "answer pair prompt top_k"), "vectors": ("embed", "answer prompt")}
 WATCH = """window.sent = []; const real = window.fetch;
   window.fetch = (url, options) => { if (options && options.body) sent.push([String(url), JSON.parse(options.body)]); return real(url, options); }"""
 
@@ -32,7 +32,11 @@ WATCH = """window.sent = []; const real = window.fetch;
 def deploy(hone, folder, env):
     for name, golden in MODELS.items():
         path = os.path.join(folder, name)
-        shutil.copytree(os.path.join(GOLDENS, golden), path)
+        if name == "vectors":  # the golden has no tokenizer
+            words = os.path.join(ROOT, "tests", "support", "word_model.py")
+            subprocess.run([sys.executable, words, os.path.join(GOLDENS, golden), path], check=True)
+        else:
+            shutil.copytree(os.path.join(GOLDENS, golden), path)
         if name == "talker":
             with open(os.path.join(path, "chat_template.jinja"), "w") as f:
                 f.write(TEMPLATE)
@@ -102,11 +106,18 @@ def check_playground(browser, url, pictures):
     ask(browser, prompt="When?", pair="The ferry leaves at nine.")
     expect(browser.run("sent.at(-1)")[1]["instances"] == [{"question": "When?", "context": "The ferry leaves at nine."}], "the context is not sent")
     expect(browser.run("document.querySelector('#answer .scores th').textContent") == "Answer", "no answer is shown")
+    choose(browser, "vectors")
+    ask(browser, prompt="The ferry leaves at nine.\nA ferry leaves.\nThe ferry leaves at nine.")
+    last = browser.run("sent.at(-1)")
+    expect(last[0].endswith("/v1/embeddings") and len(last[1]["input"]) == 3, f"texts are sent as {last}")
+    near = browser.run("[...document.querySelectorAll('#answer tbody tr')].map(e => Number(e.children[1].textContent))")
+    expect(len(near) == 3 and near[0] == near[2] == 1 and near[1] < 1, f"the similarities are {near}")
+    expect("/v1/embeddings" in browser.run("document.getElementById('curl').innerText"), "the curl line has another route")
     choose(browser, "writer")
     ask(browser, prompt="The ferry leaves at nine.")
     address = browser.run("location.href")
     browser.open(address, "document.getElementById('kind').value === 'rewrite'")
-    print("playground: a form for each of six endpoints, a conversation with a system prompt, tokens with probabilities, all in the address")
+    print("playground: a form for each of seven endpoints, a conversation with a system prompt, tokens with probabilities, all in the address")
 
 
 def check_stopped(browser, url, hone, folder, env):

@@ -42,7 +42,7 @@ def run_of(run, name, begun, **settings):
     return {"id": run, "name": name, "command": f"hone train --learning_rate {settings['learning_rate']}", "task": "summarization", "model": "google/flan-t5-small",
             "output_dir": "out/" + run, "device": "cuda", "devices": 1, "batch_size": 8, "begun_s": begun, "machine": {"host": "vm", "type": "a2-highgpu-1g", "processors": 12},
             "best_metric": {"name": "eval_rouge1", "greater_is_better": True},
-            "settings": {"output_dir": "out/" + run, "run_name": name, "lr_scheduler_type": "linear", "max_steps": STEPS, "seed": 42, "warmup_steps": 0, "train_file": ["train.jsonl", "more.jsonl"], **settings}}
+            "settings": {"output_dir": "out/" + run, "metric_for_best_model": "rouge1", "run_name": name, "lr_scheduler_type": "linear", "max_steps": STEPS, "seed": 42, "warmup_steps": 0, "train_file": ["train.jsonl", "more.jsonl"], **settings}}
 
 
 def curve(rate, steps, seed):

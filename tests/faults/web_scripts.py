@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The scripts of hone ui without a browser: node reads each of them and the one script of an exported run, and computes curves.
+"""The scripts of hone ui without a browser: node reads each of them and the one script of an exported run, computes curves and facts of runs, and asks for the forms of served models.
 
     tests/faults/web_scripts.py --hone build/hone
 """
@@ -15,7 +15,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGES = os.path.join(HERE, "..", "..", "src", "operate", "web", "pages")
-CURVES = os.path.join(HERE, "..", "support", "curves.mjs")
+CHECKS = [os.path.join(HERE, "..", "support", name) for name in ("curves.mjs", "run_facts.mjs", "requests.mjs")]
+SERVED = os.path.join(HERE, "..", "..", "src", "operate", "serve", "served_model.cc")
 
 
 def log_of(run, lines):
@@ -63,7 +64,7 @@ def main():
             read = subprocess.run([node, "--check", os.path.join(pages, name)], capture_output=True, text=True)
             if read.returncode:
                 sys.exit(f"{name}: {read.stderr}")
-        return subprocess.run([node, CURVES, pages]).returncode
+        return max(subprocess.run([node, check, pages, SERVED]).returncode for check in CHECKS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

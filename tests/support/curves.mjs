@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {pathToFileURL} from 'node:url';
 
-const {byteTicks, compact, extent, logTicks, nearest, rates, smoothed, thinned, ticks, timeTicks, withRoom} =
+const {byteTicks, compact, distinct, extent, logTicks, nearest, rates, smoothed, thinned, ticks, timeTicks, withRoom} =
   await import(pathToFileURL(`${process.argv[2]}/curves.js`).href);
 
 assert.deepEqual(ticks(0, 1, 5), [0, 0.2, 0.4, 0.6, 0.8, 1]);
@@ -35,7 +35,9 @@ assert.deepEqual(extent(at, 0), [0, 20]);
 assert.equal(extent([], 0), null);
 assert.ok(withRoom([5, 5], false)[0] < 5 && withRoom([5, 5], false)[1] > 5 && withRoom([0, 1], false)[0] === 0);
 assert.ok(withRoom([1e-9, 1e-9], true)[0] > 0);
-assert.deepEqual([0, 1234.5, 12345, 2.5e6, 5e-5, -0.25].map(compact), ['0', '1234.5', '12.35k', '2.5M', '5e-5', '-0.25']);
+assert.deepEqual([0, 1234.5, 12345, 2.5e6, 5e-5, -0.25].map((v) => compact(v)), ['0', '1234.5', '12.35k', '2.5M', '5e-5', '-0.25']);
+assert.deepEqual(distinct([0.1, 0.2], compact), ['0.1', '0.2']);
+assert.deepEqual(distinct([1000.001, 1000.002], compact), ['1000.001', '1000.002']);
 
 // A restarted process counts from 0: no negative rate.
 const sums = [[0, 0], [10, 100], [20, 300], [0, 0], [5, 50]].map(([seconds, tokens], step) => ({seconds, tokens, step}));

@@ -54,7 +54,11 @@ constexpr const char *kPrediction = "prediction", *kReference = "reference";
 
 bool is_wrong(const Row& row, const std::vector<std::string>& columns) {
   const auto a = place_of(columns, kPrediction), b = place_of(columns, kReference);
-  return a && b && row.cells[*a] != row.cells[*b];
+  if (!a || !b || row.cells[*a] == row.cells[*b]) return false;
+  const OrderedJson given = whole_cell_json(row.cells[*a]), wanted = whole_cell_json(row.cells[*b]);
+  // One of several answers that are right is enough.
+  return given.is_array() || !wanted.is_array() ||
+         std::find(wanted.begin(), wanted.end(), given) == wanted.end();
 }
 
 // The cells of a row; one with an image leads to its bytes.
@@ -122,6 +126,15 @@ OrderedJson prepared_rows_json(const std::vector<Row>& rows,
                                  : id_row_json(*ids, list_of(row, kLabelIds), aligned, tokenizer));
   }
   return all;
+}
+
+// Adds what the task makes of row `i`, or why it leaves the row out.
+void add_seen(OrderedJson& row, const SeenRows& seen, size_t i, const Tokenizer* tokenizer) {
+  if (seen.rows[i] && tokenizer != nullptr)
+    row["seen"] =
+        seen_row_json(*seen.rows[i], *tokenizer, seen.targets ? *seen.targets : *tokenizer);
+  else
+    row["left_out"] = seen.left_out[i];
 }
 
 }  // namespace
@@ -246,11 +259,7 @@ Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::functio
         {"row", page.numbers[i]},
         {"cells", cells_json(page.rows[i], page.numbers[i], columns, places_, file)}};
     if (of_ids) row["seen"] = from_ids[i];
-    if (as_task && seen.rows[i] && as_task->tokenizer())
-      row["seen"] = seen_row_json(*seen.rows[i], *as_task->tokenizer(),
-                                  seen.targets ? *seen.targets : *as_task->tokenizer());
-    else if (as_task)
-      row["left_out"] = seen.left_out[i];
+    if (as_task) add_seen(row, seen, i, as_task->tokenizer());
     rows.push_back(std::move(row));
   }
   return api_rows_answer(
@@ -259,6 +268,7 @@ Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::functio
        {"model", model},
        {"run", run ? text_at(run->run, "id") : ""},
        {"prepared", prepared},
+       {"learns_next", as_task && as_task->learns_next_token()},
        {"columns", columns},
        {"classes", classes_json(names)},
        {"evaluated", place_of(columns, kPrediction) && place_of(columns, kReference)},
@@ -276,6 +286,7 @@ Result<WebAnswer> DataApi::folder_rows(const std::string& name, const std::strin
                           {"model", ""},
                           {"run", ""},
                           {"prepared", false},
+                          {"learns_next", false},
                           {"columns", read["columns"]},
                           {"classes", OrderedJson::object()},
                           {"evaluated", false},

@@ -50,6 +50,22 @@ TEST_F(DataPage, ListsTheDataSetsOfTheRuns) {
     EXPECT_EQ(text_at(run, "model"), text_at(run, "id") == "r1" ? "first" : "");
 }
 
+TEST_F(DataPage, ListsFilesThatCanBeData) {
+  const std::string row = R"({"text": "the cat"})";
+  put("below/a.json", "[" + row + "]");
+  put("below/b.json", row + "\n" + row + "\n");
+  put("below/c.json", R"({"data": [)" + row + ", " + row + "]}");
+  put("below/d.jsonl", row + "\n");
+  // A recipe, a result of a step, a list of a model's modules, weights.
+  put("below/pipeline.json", R"({"name": "news", "task": "clm"})");
+  put("below/run/check.json", "{\n  \"step\": \"check\",\n  \"outputs\": {}\n}\n");
+  put("below/run/train/config.json", "{}");
+  put("below/run/train/modules.json", R"([{"idx": 0}, {"idx": 1}])");
+  put("below/out.bin", "PK");
+  EXPECT_EQ(json("/api/data").at("files"),
+            OrderedJson::array({"a.json", "b.json", "c.json", "d.jsonl"}));
+}
+
 TEST_F(DataPage, OffersTheTasksOfTheShelf) {
   std::vector<std::string> offered, shelf;
   const OrderedJson data = json("/api/data");
@@ -99,6 +115,7 @@ TEST_F(DataPage, ARowIsWhatItsTaskMakesOfIt) {
   // A causal model learns the next token: none has a label of its own.
   EXPECT_EQ(seen_text("/api/data?file=rows.jsonl&model=gpt2&task=clm").find('='),
             std::string::npos);
+  EXPECT_EQ(json("/api/data?file=rows.jsonl&model=gpt2&task=clm").at("learns_next"), true);
   // One row, and so one label alone: enough to be shown.
   const OrderedJson row =
       json("/api/data?file=rows.jsonl&model=classifier&task=classification").at("rows").at(0);
@@ -117,6 +134,11 @@ TEST_F(DataPage, ARowIsWhatItsTaskMakesOfIt) {
   EXPECT_NE(dump_json(json("/api/data?file=pairs.jsonl&model=t5&task=summarization").at("notes"))
                 .find("document"),
             std::string::npos);
+  // Two texts to compare have no labels of tokens at all.
+  put("below/texts.jsonl", "{\"text1\": \"the cat\", \"text2\": \"a dog\"}\n");
+  const OrderedJson texts = json("/api/data?file=texts.jsonl&model=mlm&task=embedding");
+  EXPECT_TRUE(texts.at("rows").at(0).contains("seen")) << dump_json(texts);
+  EXPECT_EQ(texts.at("learns_next"), false);
   const OrderedJson masked = json("/api/data?file=rows.jsonl&model=mlm&task=mlm").at("rows").at(0);
   EXPECT_TRUE(masked.at("seen").at("tokens").at(0).at("label").is_null());  // [CLS] is never hidden
 }

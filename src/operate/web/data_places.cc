@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/core/text.h"
 #include "base/core/url.h"
 #include "base/store/store.h"
 #include "learn/data/formats/rows.h"
@@ -19,12 +20,13 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostListed = 500, kMostSets = 100;
 constexpr int kSetLevels = 2;
-constexpr int64_t kMostManifestBytes = 16 << 20;
+constexpr int64_t kMostManifestBytes = 16 << 20, kMostListedRowBytes = 1 << 20;
 
 // Parts of names of files that hone and Transformers write beside data.
-constexpr const char* kOwnNames[] = {
-    "config", "tokenizer",  "vocab",      "results",  "state",        "hone_",       "adapter",
-    "merges", "tokens_map", "index.json", "run.json", "dataset_info", "dataset_dict"};
+constexpr const char* kOwnNames[] = {"config",       "tokenizer",   "vocab",    "results",
+                                     "state",        "hone_",       "adapter",  "merges",
+                                     "tokens_map",   "index.json",  "run.json", "slices.json",
+                                     "dataset_info", "dataset_dict"};
 constexpr const char* kTokenizerFiles[] = {"tokenizer.json", "vocab.json", "vocab.txt",
                                            "spiece.model"};
 
@@ -32,10 +34,33 @@ struct Listing {
   std::vector<std::string> files, models;  // real paths
 };
 
-bool is_data_file(const std::string& name) {
+// Whether a .json file has rows. One object alone is a recipe, a result or a decision.
+bool holds_json_rows(const fs::path& file) {
+  const auto bytes = file_store().bytes(file.string());
+  if (!bytes.ok()) return false;
+  const auto head = file_store().read(file.string(), 0, std::min<int64_t>(*bytes, 64));
+  if (head.ok() && trim(*head).starts_with('[')) return true;
+  RowOptions options;
+  options.limits = {.row_bytes = kMostListedRowBytes, .whole_bytes = kMostListedRowBytes};
+  const auto rows = open_rows({file.string()}, options);
+  Row row;
+  for (int i = 0; i < 2; ++i) {
+    if (!rows.ok()) return false;
+    if (const auto is_there = (*rows)->next(row); !is_there.ok() || !*is_there) return false;
+  }
+  return true;
+}
+
+// Whether a file may be data: it has a format of rows, and no program keeps it for itself.
+bool is_data_file(const fs::path& file) {
+  const std::string name = file.filename().string(), ending = file.extension().string();
   for (const char* part : kOwnNames)
     if (name.find(part) != std::string::npos) return false;
-  return find_format(name, {}).ok();
+  if (!find_format(name, {}).ok()) return false;
+  // Weights have the ending of Megatron's tokens, which have an index beside them.
+  if (ending == ".bin") return path_exists(fs::path(file).replace_extension(".idx").string());
+  if (ending != ".json") return true;
+  return !path_exists((file.parent_path() / "config.json").string()) && holds_json_rows(file);
 }
 
 void list_below(const fs::path& folder, int levels, Listing& to) {
@@ -54,7 +79,7 @@ void list_below(const fs::path& folder, int levels, Listing& to) {
         }
       if (levels > 0) list_below(at, levels - 1, to);
     } else if (fs::is_regular_file(at, failed) && to.files.size() < kMostListed &&
-               is_data_file(at.filename().string())) {  // a pipe would never end
+               is_data_file(at)) {  // a pipe would never end
       to.files.push_back(at.string());
     }
   }

@@ -1,9 +1,10 @@
 // Serves the models of the registry, with versions, aliases and their sources.
-#include "learn/tasks/tasks.h"
 #include "operate/registry/compare_versions.h"
+#include "operate/registry/deciding_metric.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/policy.h"
 #include "operate/registry/registry_json.h"
+#include "operate/registry/run_names.h"
 #include "operate/web/api.h"
 #include "operate/web/errors.h"
 
@@ -20,22 +21,61 @@ Result<std::string> ModelsApi::source_of(const std::string& reference) {
   return HONE_TRY(resolve_model(*all, reference)).source;
 }
 
-// The metric that decides between versions of a model: that of its last decision, else that of its
-// task; null if neither is known.
-static OrderedJson deciding_json(const std::vector<Decision>& decisions, const std::string& task) {
-  std::string metric = decisions.empty() ? "" : text_at(decisions.front().evidence, "metric");
-  const OrderedJson& policy =
-      decisions.empty() ? OrderedJson() : value_at(decisions.front().evidence, "policy");
-  if (metric.empty())
-    for (const Task& known : all_task())
-      if (known.name == task) metric = known.metric;
-  if (metric.empty()) return nullptr;
-  const auto usual = parse_policy(dump_json(OrderedJson{{"metric", metric}}), "metric");
-  const OrderedJson& higher = value_at(policy, "higher_is_better");
-  return {{"metric", metric},
-          {"higher_is_better",
-           higher.is_boolean() ? higher.get<bool>() : usual.ok() && usual->higher_is_better}};
+namespace {
+
+// A version as the pages show it.
+struct ShownVersion {
+  ModelVersion version;  // with the metrics that decisions computed
+  RegisteredRun run;     // an empty one if the registry has none
+  std::optional<DecidingMetric> metric;
+
+  OrderedJson json() const {
+    OrderedJson j = version_json(version);
+    j["metric"] = metric_json(metric);
+    j["parent_name"] = parent_of(version, run);
+    return j;
+  }
+};
+
+ShownVersion shown_version(Registry& registry, ModelVersion v,
+                           const std::vector<Decision>& decisions) {
+  ShownVersion s;
+  if (Result<RegisteredRun> run = registry.run(v.run_id); !v.run_id.empty() && run.ok())
+    s.run = std::move(*run);
+  v.metrics = metrics_with_decisions(v, decisions);
+  s.metric = deciding_metric(v.metrics, v.task, s.run.params, decided_by(decisions));
+  s.version = std::move(v);
+  return s;
 }
+
+// The name of the metric that decides between versions of a model: `chosen`, that of one of them, else that of the
+// last decision; null if neither is known.
+OrderedJson deciding_json(const std::vector<Decision>& decisions,
+                          const std::optional<DecidingMetric>& chosen) {
+  const std::string metric = bare_metric(chosen ? chosen->name : decided_by(decisions));
+  if (metric.empty()) return nullptr;
+  const OrderedJson policy =
+      decisions.empty() ? OrderedJson() : value_at(decisions.front().evidence, "policy");
+  const OrderedJson& higher = value_at(policy, "higher_is_better");
+  return {
+      {"metric", metric},
+      {"higher_is_better", higher.is_boolean() ? higher.get<bool>() : !lower_is_better(metric)}};
+}
+
+// The settings of two runs that differ, with paths by name and without those of output alone.
+OrderedJson shown_settings(const OrderedJson& differ, const ShownVersion& a,
+                           const ShownVersion& b) {
+  const std::set<std::string> outputs = output_settings(a.version.task);
+  OrderedJson shown = OrderedJson::object();
+  for (const auto& [key, values] : differ.items()) {
+    OrderedJson x = by_name(a.run, values.at(0)), y = by_name(b.run, values.at(1));
+    if (x != y && !outputs.contains(key))
+      shown[key] = OrderedJson::array({std::move(x), std::move(y)});
+  }
+  return shown;
+}
+
+}  // namespace
 
 // An endpoint with the tasks of its versions.
 static OrderedJson endpoint_with_tasks(Registry& registry, const Endpoint& e) {
@@ -68,13 +108,14 @@ Result<WebAnswer> ModelsApi::all(Registry& registry) {
     if (!decisions.empty()) j["last_decision"] = decision_json(decisions.front());
     const std::vector<ModelVersion> versions = HONE_TRY(registry.versions(m.name));
     if (!versions.empty()) {
-      j["newest"] = version_json(versions.back());
+      const ShownVersion newest = shown_version(registry, versions.back(), decisions);
+      j["newest"] = newest.json();
       j["task"] = versions.back().task;
-      j["deciding"] = deciding_json(decisions, versions.back().task);
+      j["deciding"] = deciding_json(decisions, newest.metric);
       const auto champion = m.aliases.find(kChampion);
       for (const ModelVersion& v : versions)
         if (champion != m.aliases.end() && v.number == champion->second)
-          j["champion"] = version_json(v);
+          j["champion"] = shown_version(registry, v, decisions).json();
     }
     models.push_back(std::move(j));
   }
@@ -87,18 +128,21 @@ Result<WebAnswer> ModelsApi::one(Registry& registry, const std::string& name) {
   OrderedJson j = model_json(HONE_TRY(registry.model(name)));
   OrderedJson versions = OrderedJson::array(), changes = OrderedJson::array(),
               decisions = OrderedJson::array(), endpoints = OrderedJson::array();
-  std::string task;
+  const std::vector<Decision> decided = HONE_TRY(registry.decisions(name));
+  std::optional<DecidingMetric> newest;
   for (const ModelVersion& v : HONE_TRY(registry.versions(name))) {
-    task = v.task;
-    OrderedJson version = version_json(v);
+    const ShownVersion shown = shown_version(registry, v, decided);
+    newest = shown.metric;
+    OrderedJson version = shown.json();
     // The origin of a version: run, data and initial model.
-    if (const Result<RegisteredRun> run = registry.run(v.run_id); !v.run_id.empty() && run.ok())
-      version["lineage"] = run_json(*run);
+    if (!shown.run.id.empty()) {
+      version["lineage"] = run_json(shown.run);
+      version["lineage"]["data"] = data_of(shown.run);
+    }
     versions.push_back(std::move(version));
   }
   for (const AliasChange& c : HONE_TRY(registry.alias_changes(name)))
     changes.push_back(alias_change_json(c));
-  const std::vector<Decision> decided = HONE_TRY(registry.decisions(name));
   for (const Decision& d : decided) decisions.push_back(decision_json(d));
   for (const Endpoint& e : HONE_TRY(registry.endpoints()))
     for (const DeployedModel& d : e.deployed)
@@ -106,7 +150,7 @@ Result<WebAnswer> ModelsApi::one(Registry& registry, const std::string& name) {
         endpoints.push_back(endpoint_with_tasks(registry, e));
         break;
       }
-  j["deciding"] = deciding_json(decided, task);
+  j["deciding"] = deciding_json(decided, newest);
   j["versions"] = versions;
   j["alias_changes"] = changes;
   j["decisions"] = decisions;
@@ -125,13 +169,18 @@ Result<WebAnswer> ModelsApi::compared(Registry& registry, const std::string& nam
           .todo("name two versions: compare?a=1&b=2");
     return registry.version(name, number);
   };
-  const ModelVersion a = HONE_TRY(version("a")), b = HONE_TRY(version("b"));
-  OrderedJson j = HONE_TRY(compare_versions(registry, a, b)).json();
+  const ModelVersion first = HONE_TRY(version("a")), second = HONE_TRY(version("b"));
   const std::vector<Decision> decisions = HONE_TRY(registry.decisions(name));
-  j["deciding"] = deciding_json(decisions, b.task);
+  const ShownVersion a = shown_version(registry, first, decisions),
+                     b = shown_version(registry, second, decisions);
+  OrderedJson j = HONE_TRY(compare_versions(registry, a.version, b.version)).json();
+  j["deciding"] = deciding_json(decisions, a.metric ? a.metric : b.metric);
+  j["settings"] = shown_settings(j["settings"], a, b);
+  j["a"]["parent_name"] = parent_of(a.version, a.run);
+  j["b"]["parent_name"] = parent_of(b.version, b.run);
   for (const Decision& d : decisions)
-    if ((d.version == a.number && d.against == b.number) ||
-        (d.version == b.number && d.against == a.number)) {
+    if ((d.version == first.number && d.against == second.number) ||
+        (d.version == second.number && d.against == first.number)) {
       j["decision"] = decision_json(d);
       break;
     }

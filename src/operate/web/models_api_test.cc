@@ -16,7 +16,7 @@ class ModelsPage : public PagesTest {
       ModelVersion v;
       v.model = "news", v.source = at("model"), v.hash = fmt::format("sha256:{}", i);
       v.task = "summarization", v.run_id = fmt::format("r{}", i);
-      v.metrics = {{"eval_rouge1", 20.0 + i}, {"eval_loss", 2.0}};
+      v.metrics = {{"eval_rouge1", 20.0 + i}, {"eval_rougeLsum", 10.0 + i}, {"eval_loss", 2.0}};
       RegisteredRun run;
       run.id = v.run_id, run.params = {{"learning_rate", 0.1 * i}, {"seed", 42}};
       ASSERT_TRUE(registry_->add_version(v, run).ok());
@@ -50,6 +50,30 @@ TEST_F(ModelsPage, TheDecidingMetricIsThatOfTheTaskOrOfTheLastDecision) {
   EXPECT_EQ(listed.at("champion").at("version"), 1);
 }
 
+TEST_F(ModelsPage, VersionsHaveTheMetricOfTheTablesOfATerminal) {
+  ModelVersion v;
+  v.model = "texts", v.source = at("model"), v.hash = "sha256:3", v.task = "clm";
+  v.metrics = {{"eval_loss", 2.0}, {"eval_loss_per_token", 2.5}};
+  ASSERT_TRUE(registry_->add_version(v, {}).ok());
+  const OrderedJson metric = {{"name", "eval_loss_per_token"}, {"value", 2.5}};
+  const OrderedJson model = json("/api/models/texts");
+  EXPECT_EQ(model.at("versions").at(0).at("metric"), metric);
+  EXPECT_EQ(text_at(model.at("deciding"), "metric"), "loss_per_token");
+  EXPECT_FALSE(model.at("deciding").at("higher_is_better").get<bool>());
+  const OrderedJson all = json("/api/models");
+  for (const OrderedJson& listed : all.at("models"))
+    if (text_at(listed, "name") == "texts") {
+      EXPECT_EQ(listed.at("newest").at("metric"), metric);
+    }
+  // A value that only a decision computed is one of the version.
+  Decision d;
+  d.model = "news", d.version = 2, d.verdict = "promote",
+  d.evidence = {{"metric", "chrf"}, {"value", 31.5}};
+  ASSERT_TRUE(registry_->record(d).ok());
+  EXPECT_EQ(json("/api/models/news").at("versions").at(1).at("metric"),
+            (OrderedJson{{"name", "eval_chrf"}, {"value", 31.5}}));
+}
+
 TEST_F(ModelsPage, TwoVersionsAreCompared) {
   const OrderedJson d = json("/api/models/news/compare?a=1&b=2");
   EXPECT_EQ(d.at("metrics").at("eval_rouge1"), OrderedJson::array({21.0, 22.0, 1.0}));
@@ -59,6 +83,35 @@ TEST_F(ModelsPage, TwoVersionsAreCompared) {
   EXPECT_EQ(text_at(json("/api/models/news/compare?a=1&b=two", 400), "code"), err::kWebView.id);
   EXPECT_EQ(text_at(json("/api/models/news/compare?a=1&b=9", 404), "code"), "H3135");
   EXPECT_EQ(json("/api/models/news/other", 404).at("code"), "H3135");
+}
+
+TEST_F(ModelsPage, CopiesOfAPipelineHaveTheNamesOfWhatTheyAreCopiesOf) {
+  for (int i = 1; i <= 2; ++i) {
+    const std::string run = fmt::format("runs/{}", i);
+    put(run + "/download/hone_origin.json", R"({"model": "org/t5", "dataset": "ferries"})");
+    put(run + "/download/data/train.jsonl", "{}\n");
+    ModelVersion v;
+    v.model = "copies", v.source = at("model"), v.hash = fmt::format("sha256:{}", i + 6);
+    v.task = "summarization", v.run_id = fmt::format("c{}", i);
+    v.parent = at(run + "/download/model");
+    RegisteredRun made;
+    made.id = v.run_id;
+    made.params = {{"model_name_or_path", run + "/download/model"},
+                   {"train_file", {run + "/download/data/train.jsonl"}},
+                   {"output_dir", run + "/train.part"},
+                   {"learning_rate", 0.1 * i}};
+    made.record = {{"folder", folder_.path},
+                   {"model", v.parent},
+                   {"model_name", "org/t5"},
+                   {"data", {{{"file", at(run + "/download/data")}, {"name", "ferries"}}}}};
+    ASSERT_TRUE(registry_->add_version(v, made).ok());
+  }
+  const OrderedJson d = json("/api/models/copies/compare?a=1&b=2");
+  EXPECT_EQ(d.at("settings"), (OrderedJson{{"learning_rate", OrderedJson::array({0.1, 0.2})}}));
+  EXPECT_EQ(text_at(d.at("b"), "parent_name"), "org/t5");
+  const OrderedJson version = json("/api/models/copies").at("versions").at(1);
+  EXPECT_EQ(text_at(version, "parent_name"), "org/t5");
+  EXPECT_EQ(text_at(version.at("lineage"), "data"), "ferries");
 }
 
 TEST_F(ModelsPage, EndpointsOfTheRegistryAreAskedWithTheKey) {

@@ -105,7 +105,7 @@ Result<std::vector<StepRow>> steps_of(PipelineState& state, const PipelineRunRow
 }
 
 // The metric by which the run decides, from the policy of its command; "" if it has none.
-std::string deciding_metric(const OrderedJson& graph) {
+std::string metric_of_policy(const OrderedJson& graph) {
   for (const OrderedJson& node : graph) {
     const OrderedJson& words = value_at(node, "command");
     for (size_t i = 0; words.is_array() && i + 1 < words.size(); ++i)
@@ -183,8 +183,10 @@ Result<WebAnswer> step_log_answer(const FoundPipeline& found, const std::string&
 // Adds the summary of a run's steps that a list shows.
 void add_summary(OrderedJson& run, const std::vector<StepRow>& steps) {
   int64_t done = 0;
+  OrderedJson skipped = OrderedJson::array();
   for (const StepRow& step : steps) {
-    done += step.status == "done" || step.status == "skipped" ? 1 : 0;
+    done += step.status == "done" ? 1 : 0;
+    if (step.status == "skipped") skipped.push_back(step.name);
     if (step.status == "failed") run["failed_step"] = step.name;
     if (step.status == "running") run["running_step"] = step.name;
     if (const std::string verdict = text_at(step.result, "verdict"); !verdict.empty()) {
@@ -193,6 +195,7 @@ void add_summary(OrderedJson& run, const std::vector<StepRow>& steps) {
     }
   }
   run["steps_done"] = done;
+  run["skipped_steps"] = std::move(skipped);
   run["steps"] = steps.size();
 }
 
@@ -220,7 +223,7 @@ Result<WebAnswer> PipelinesApi::one(const std::string& id) {
   const FoundPipeline found = HONE_TRY(find_pipeline(id, folder_));
   OrderedJson j = pipeline_run_json(found.run, found.root);
   const OrderedJson graph = graph_of(found.root, id);
-  const std::string metric = deciding_metric(graph);
+  const std::string metric = metric_of_policy(graph);
   const std::vector<StepRow> rows = HONE_TRY(steps_of(*found.state, found.run, graph));
   OrderedJson steps = OrderedJson::array();
   for (const StepRow& row : rows) {

@@ -75,6 +75,17 @@ TEST_F(PipelinesPage, StepsHaveTheirResults) {
   EXPECT_EQ(text_at(listed, "verdict"), "promote");
 }
 
+TEST_F(PipelinesPage, ASkippedStepIsNotDone) {
+  ASSERT_TRUE(state_->put(step("train", "done")).ok());
+  ASSERT_TRUE(state_->put(step("evaluate", "done")).ok());
+  ASSERT_TRUE(state_->put(step("decide", "skipped")).ok());
+  for (const OrderedJson& run :
+       {json("/api/pipelines/first"), json("/api/pipelines").at("pipelines").at(0)}) {
+    EXPECT_EQ(run.at("steps_done"), 2);
+    EXPECT_EQ(run.at("skipped_steps"), OrderedJson::array({"decide"}));
+  }
+}
+
 TEST_F(PipelinesPage, AFailedStepShowsItsErrorWhole) {
   StepRow failed = step("train", "failed");
   const Error cause = Error(err::kStepFailed, "there is no column 'txt'")

@@ -5,6 +5,9 @@
 #include "base/core/clock.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "operate/registry/deciding_metric.h"
+#include "operate/registry/policy.h"
+#include "operate/registry/run_names.h"
 
 namespace hone {
 namespace {
@@ -63,6 +66,31 @@ class LogPart {
   std::vector<OrderedJson> points_, progress_, usage_, saves_, lines_;
 };
 
+// The metrics of a run of which less is better. The run's own choice counts for its best checkpoint's metric.
+OrderedJson lower_is_better_json(const RunRow& row) {
+  const OrderedJson& best = value_at(row.run, "best_metric");
+  const OrderedJson results = results_of(row);
+  OrderedJson names = OrderedJson::array();
+  for (const auto& [name, value] : results.items()) {
+    const bool chosen = bare_metric(name) == bare_metric(text_at(best, "name"));
+    const OrderedJson& greater = value_at(best, "greater_is_better");
+    if (chosen && greater.is_boolean() ? !greater.get<bool>() : lower_is_better(bare_metric(name)))
+      names.push_back(name);
+  }
+  return names;
+}
+
+// The settings of a run that have other names than their paths.
+OrderedJson named_settings(const RunRow& row) {
+  const OrderedJson& settings = value_at(row.run, "settings");
+  const std::string folder = text_at(row.run, "folder");
+  OrderedJson named = OrderedJson::object();
+  if (!settings.is_object()) return named;
+  for (const auto& [key, value] : settings.items())
+    if (OrderedJson name = by_name(folder, value); name != value) named[key] = std::move(name);
+  return named;
+}
+
 }  // namespace
 
 OrderedJson run_summary(const RunRow& row) {
@@ -73,13 +101,15 @@ OrderedJson run_summary(const RunRow& row) {
           {"name", text_at(row.run, "name")},
           {"status", row.status(system_clock().wall_seconds())},
           {"task", text_at(row.run, "task")},
-          {"model", text_at(row.run, "model")},
+          {"model", model_of_run(row)},
           {"device", text_at(row.run, "device")},
           {"begun_s", value_at(row.run, "begun_s")},
           {"last_time", row.last_time},
           {"step", row.step},
           {"attempts", row.attempts},
           {"metrics", row.metrics},
+          {"metric", metric_json(metric_of_run(row))},
+          {"lower_is_better", lower_is_better_json(row)},
           {"best_metric", value_at(row.run, "best_metric")},
           {"best", row.best},
           {"progress", row.progress},
@@ -105,7 +135,10 @@ Result<OrderedJson> run_part(const RunRow& row, int64_t from) {
     text.clear();
   LogPart part(text_at(row.run, "id"));
   for (const std::string& line : split(text, '\n')) part.take(line);
-  if (from == 0) j["run"] = row.run;
+  if (from == 0) {
+    j["run"] = row.run;
+    j["names"] = named_settings(row);
+  }
   j["from"] = from;
   j["next"] = from + static_cast<int64_t>(text.size());
   j["more"] = most == kMostLogBytes;

@@ -38,6 +38,8 @@ class TaskView {
                                                       const OrderedJson& settings,
                                                       const PathRule& path);
   const Tokenizer* tokenizer() const { return model_.tokenizer ? &*model_.tokenizer : nullptr; }
+  // Whether the label of each token is the next token, where a row names no other.
+  bool learns_next_token() const { return model_.config.head == Head::causal_lm; }
   // Any number of threads may call it. Rows of more than 256 KiB are left out.
   SeenRows see(const std::vector<std::string>& columns, const std::vector<Row>& rows,
                const LabelNames& names) const;

@@ -116,6 +116,41 @@ TEST_F(WebUiTest, RunsAreListedAndFollowedByACursor) {
   EXPECT_EQ(text_at(replaced[0], "id"), "new");
 }
 
+TEST_F(WebUiTest, RunsHaveTheMetricOfTheTablesOfATerminal) {
+  const auto put_run = [&](const std::string& id, const std::string& metrics,
+                           const std::string& results) {
+    ASSERT_TRUE(file_store().make_dirs(folder_.path + "/below/" + id).ok());
+    put("below/" + id + "/hone_log.jsonl",
+        log_line(id,
+                 R"("event": "begin", "run": {"begun_s": 9, "task": "clm", "id": ")" + id + "\"}") +
+            log_line(id, R"("event": "log", "metrics": )" + metrics) +
+            log_line(id, R"("event": "end", "results": )" + results));
+  };
+  put_run("trained", R"({"loss": 3.0})", R"({"train_loss": 3.5})");
+  EXPECT_TRUE(json("/api/runs/trained").at("metric").is_null()) << "it has a column of its own";
+  put_run("evaluated", R"({"eval_loss": 2.0})", R"({"eval_loss_per_token": 2.5})");
+  EXPECT_EQ(json("/api/runs/evaluated").at("metric"),
+            (OrderedJson{{"name", "eval_loss_per_token"}, {"value", 2.5}}));
+}
+
+TEST_F(WebUiTest, CopiesOfAPipelineHaveTheNamesOfWhatTheyAreCopiesOf) {
+  put("below/runs/one/download/hone_origin.json", R"({"model": "org/t5", "dataset": "ferries"})");
+  const OrderedJson settings = {{"model_name_or_path", "runs/one/download/model"},
+                                {"train_file", {"runs/one/download/data/train.jsonl"}},
+                                {"source_prefix", "a/b"}};
+  put("below/copy/hone_log.jsonl",
+      log_line("copy", R"("event": "begin", "run": {"id": "copy", "begun_s": 9, "folder": ")" +
+                           at("below") + R"(", "model": "runs/one/download/model", "settings": )" +
+                           dump_json(settings) + "}") +
+          log_line("copy", R"("event": "end", "results": {"memory_bytes": 5, "eval_f1": 1})"));
+  const OrderedJson run = json("/api/runs/copy");
+  EXPECT_EQ(text_at(run, "model"), "org/t5");
+  EXPECT_EQ(run.at("names"),
+            (OrderedJson{{"model_name_or_path", "org/t5"}, {"train_file", {"ferries"}}}));
+  EXPECT_EQ(run.at("run").at("settings"), settings);
+  EXPECT_EQ(run.at("lower_is_better"), OrderedJson::array({"memory_bytes"}));
+}
+
 TEST_F(WebUiTest, RunsHaveTheirProgressBestValueAndTags) {
   const std::string begin =
       R"("event": "begin", "run": {"id": "best", "begun_s": 9, "best_metric": {"name": "eval_rouge1", "greater_is_better": true}})";

@@ -1,17 +1,12 @@
 // Curves as SVG. The charts of a board share the x axis, the crosshair, the zoom, smoothing and the scale.
 import {el, number, svg} from './common.js';
-import {compact, extent, logTicks, nearest, smoothed, thinned, ticks, withRoom} from './curves.js';
+import {compact, distinct, extent, logTicks, nearest, smoothed, thinned, ticks, withRoom} from './curves.js';
 
 const HEIGHT = 230, TALL = 400, LEAST_WIDTH = 220, RIGHT = 14, TOP = 10, BOTTOM = 26, LETTER = 7;
 const DOT = 4, COLORS = 10, FEW = 20, MOST_DOTS = 60, MOST_ROWS = 1000;
 export const colorOf = (k) => `c${k % COLORS}${k >= COLORS ? ' again' : ''}`;
 let clips = 0;
 
-// The texts of ticks, with more digits if two would be the same.
-function distinct(marks, tick) {
-  const texts = marks.map(tick);
-  return new Set(texts).size === texts.length ? texts : marks.map((y) => String(Number(y.toPrecision(8))));
-}
 export const swatch = (kind) => svg('svg', {viewBox: '0 0 22 10', class: 'swatch', 'aria-hidden': true},
   svg('line', {class: `line ${kind}`, x1: 0, x2: 22, y1: 5, y2: 5}));
 const glyph = (path) => svg('svg', {viewBox: '0 0 16 16', class: 'glyph', 'aria-hidden': true}, svg('path', {d: path}));

@@ -86,12 +86,12 @@ export function number(value) {
   const size = Math.abs(value);
   return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(3).replace(/\.?0+e/, 'e') : String(Number(value.toPrecision(5)));
 }
-export function bytes(value) {
+export function bytes(value, digits = 3) {
   if (typeof value !== 'number' || value < 0) return '';
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let i = 0;
   while (value >= 1024 && i < units.length - 1) value /= 1024, ++i;
-  return `${Number(value.toPrecision(3))} ${units[i]}`;
+  return `${Number(value.toPrecision(digits))} ${units[i]}`;
 }
 export function duration(seconds) {
   if (typeof seconds !== 'number' || !(seconds >= 0)) return '';

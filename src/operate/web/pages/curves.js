@@ -89,12 +89,18 @@ export function withRoom([low, high], log) {
 }
 
 // "12.3k": numbers of an axis, at most five characters where possible.
-export function compact(value) {
+export function compact(value, digits = 5) {
   const size = Math.abs(value);
   if (size >= 1e15 || (size > 0 && size < 1e-3)) return value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
   for (const [unit, name] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e4, 'k']])
-    if (size >= unit) return `${Number((value / (unit === 1e4 ? 1e3 : unit)).toPrecision(4))}${name}`;
-  return String(Number(value.toPrecision(5)));
+    if (size >= unit) return `${Number((value / (unit === 1e4 ? 1e3 : unit)).toPrecision(Math.max(4, digits - 1)))}${name}`;
+  return String(Number(value.toPrecision(digits)));
+}
+
+// The texts of ticks, with more digits if two would be the same; `tick` takes a value and the number of digits.
+export function distinct(marks, tick) {
+  const all = [undefined, 4, 5, 6, 7, 8].map((digits) => marks.map((mark) => tick(mark, digits)));
+  return all.find((texts) => new Set(texts).size === texts.length) || all.at(-1);
 }
 
 // Points of a rate (tokens a second) from sums of a process, at most about 300; a restarted process begins at 0 again.

@@ -1,4 +1,4 @@
-import {byId, el, get, number, parameter, say, table} from './common.js';
+import {byId, el, get, number, parameter, say} from './common.js';
 import {choicesHere, filled, linkTo, pathTo} from './parts.js';
 
 const content = byId('content');
@@ -23,14 +23,19 @@ function setRow(set) {
     runs.slice(0, 5).map((r) => el('div', null, linkTo('/runs', {id: r.id}, r.name || r.id), r.task ? ` (${r.task})` : '')).concat(runs.length > 5 ? el('div', {class: 'muted'}, `and ${runs.length - 5} more`) : [])];
 }
 
+// What hone eval --save_examples and the step evaluate of a pipeline write.
+const isEvaluation = (file) => file.split('/').pop() === 'eval_examples.jsonl';
 function showSets(lists) {
   byId('sets').replaceChildren(lists.sets.length
     ? el('div', {class: 'panel'}, filled('Data sets of the runs: choose a file to see its rows as the model sees them',
       [['Data set', 'name'], ['Kind'], ['Used for', 'text'], ['Files', 'text'], ['Runs', 'text']], lists.sets.map(setRow)))
     : el('div', {class: 'panel empty'}, `No runs below ${lists.folder} name a data set yet. Choose a file below.`));
-  content.replaceChildren(lists.files.length ? el('section', {class: 'panel', 'aria-label': 'Files'}, el('details', {open: !lists.sets.length}, el('summary', null, `All data files (${lists.files.length})`),
-    el('ul', {class: 'plain'}, lists.files.map((file) => el('li', null, linkTo('/data', {file}, file)))))) : '');
-  say(`${lists.sets.length} data sets of runs, ${lists.files.length} data files below ${lists.folder}`);
+  const evaluated = lists.files.filter(isEvaluation), own = lists.files.filter((file) => !isEvaluation(file));
+  const list = (title, files, open) => (files.length ? el('details', {open}, el('summary', null, `${title} (${files.length})`),
+    el('ul', {class: 'plain'}, files.map((file) => el('li', null, linkTo('/data', {file}, file))))) : null);
+  content.replaceChildren(lists.files.length ? el('section', {class: 'panel', 'aria-label': 'Files'}, list('Data files', own, !lists.sets.length),
+    list('Rows of evaluations, with predictions', evaluated, false)) : '');
+  say(`${lists.sets.length} data sets of runs, ${own.length} data files below ${lists.folder}`);
 }
 
 // --- rows ---------------------------------------------------------------------------------------
@@ -68,6 +73,8 @@ function cell(name, value, data) {
   const classes = data.classes[name];
   const text = shown(value);
   if (classes && Number.isInteger(value) && classes[value] !== undefined) return `${text} (${classes[value]})`;
+  if (data.evaluated && value && typeof value === 'object' && !Array.isArray(value)) return Object.entries(value).map(([k, v]) => `${k} ${number(v)}`).join(', ');
+  if (data.evaluated && typeof value === 'number') return number(value);
   return text.length > LONG_CELL ? el('div', {class: 'log', tabindex: 0, role: 'region', 'aria-label': `Cell ${name}`}, text) : text;
 }
 
@@ -78,6 +85,14 @@ function rowOf(row, data) {
     seen ? el('div', {class: 'side'}, seen) : null);
 }
 
+// Of an evaluation first what its reader looks for: the row, its label, the prediction and their probabilities.
+const FIRST = ['text', 'text_pair', 'image', 'reference', 'prediction', 'probability', 'reference_probability'];
+function columnsOf(data) {
+  if (!data.evaluated) return data.columns;
+  const first = FIRST.filter((c) => data.columns.includes(c));
+  return [...first, ...data.columns.filter((c) => !first.includes(c) && c !== 'id')];
+}
+
 // What the colours mean, as far as they are used.
 function legend(data) {
   const tokens = data.rows.flatMap((r) => (r.seen ? [...r.seen.tokens, ...(r.seen.source || [])] : []));
@@ -85,7 +100,7 @@ function legend(data) {
   return el('ul', {class: 'legend tokens-legend'}, tokens.some((t) => t.special) ? entry('special', 'special token') : null,
     tokens.some((t) => typeof t.label === 'string') ? entry('learnt', 'its label counts in the loss') : null,
     tokens.some((t) => t.label === null) ? entry('masked', 'masked: no loss (-100)') : null,
-    tokens.length && !data.rows.some((r) => r.seen && r.seen.source) && !tokens.some((t) => t.label !== undefined) && !data.rows.some((r) => r.seen && r.seen.label) ? el('li', null, 'the label of each token is the next one') : null);
+    data.learns_next && tokens.length && !tokens.some((t) => t.label !== undefined) ? el('li', null, 'the label of each token is the next one') : null);
 }
 
 async function show() {
@@ -104,7 +119,7 @@ async function show() {
   const asTable = !data.rows.some((r) => r.seen || r.left_out);
   content.replaceChildren(el('section', {class: 'panel', 'aria-label': 'Rows of the file'},
     data.notes.length ? el('details', null, el('summary', null, data.task ? `How ${data.task} reads these rows` : 'About these rows'), el('ul', {class: 'plain'}, data.notes.map((note) => el('li', null, note)))) : null,
-    asTable ? table('Rows', [['Row', 'number'], ...data.columns.map((c) => [c, 'text'])], data.rows.map((r) => [r.row, ...data.columns.map((c) => cell(c, r.cells[c], data))]))
+    asTable ? filled('Rows', [['Row', 'number'], ...columnsOf(data).map((c) => [c, 'text'])], data.rows.map((r) => [r.row, ...columnsOf(data).map((c) => cell(c, r.cells[c], data))]))
       : [legend(data), data.rows.map((row) => rowOf(row, data))], pages()));
 }
 

@@ -1,5 +1,5 @@
 import {badge, byId, el, facts, follow, get, number, panel, parameter, say, short, table, values} from './common.js';
-import {bare, comparison, decides, decidingValue, endpointBadge, filled, isDeciding, linkTo, longFacts, metricNames, otherNames, pathTo} from './parts.js';
+import {bare, comparison, decides, endpointBadge, filled, isDeciding, linkTo, longFacts, metricNames, otherNames, pathTo} from './parts.js';
 
 const content = byId('content');
 const LIST_SECONDS = 5, MOST_METRICS = 6;
@@ -11,11 +11,9 @@ const playground = (e) => linkTo('/playground', {endpoint: e.display_name}, e.di
 
 // --- all models ---------------------------------------------------------------------------------
 
-function metricCell(model, version) {
-  if (!version) return '';
-  const {metric} = model.deciding || {};
-  const value = metric ? decidingValue(version.metrics, metric) : undefined;
-  return value === undefined ? el('span', {class: 'muted'}, 'no evaluation') : `${metric} ${number(value)}`;
+function metricCell(version) {
+  const {metric} = version;
+  return metric ? `${bare(metric.name)} ${number(metric.value)}` : el('span', {class: 'muted'}, 'no evaluation');
 }
 
 async function showList() {
@@ -32,8 +30,8 @@ async function showList() {
   content.replaceChildren(
     el('div', {class: 'panel'}, filled('Models', [['Model', 'name'], ['Task'], ['Champion', 'text'], ['Newest', 'text'], ['Versions', 'number'], ['Last decision', 'text'], ['Endpoint', 'text'], ['Labels', 'text'], ['Description', 'text']],
       models.map((m) => [versionLink(m.name), m.task,
-        m.champion ? [versionLink(m.name, m.champion.version), el('br'), metricCell(m, m.champion)] : el('span', {class: 'muted'}, 'none'),
-        m.newest ? [versionLink(m.name, m.newest.version), el('br'), metricCell(m, m.newest)] : '', m.versions,
+        m.champion ? [versionLink(m.name, m.champion.version), el('br'), metricCell(m.champion)] : el('span', {class: 'muted'}, 'none'),
+        m.newest ? [versionLink(m.name, m.newest.version), el('br'), metricCell(m.newest)] : '', m.versions,
         m.last_decision ? [badge(m.last_decision.verdict), ` version ${m.last_decision.version}`] : '',
         endpoints.filter((e) => e.deployed.some((d) => d.name === m.name)).map((e) => [playground(e), ' ']), labels(m.labels), m.description]))),
     endpoints.length ? el('div', {class: 'panel'}, endpointTable(endpoints)) : '');
@@ -81,12 +79,12 @@ const parentLink = (parent) => (/^[\w.-]+:\d+$/.test(parent) ? versionLink(paren
 // From data and parent over the run to the version and where it answers.
 function lineage(model, v) {
   const run = v.lineage, params = (run && run.params) || {};
-  const data = [params.train_file, params.dataset_name].flat().filter(Boolean);
+  const data = (run && run.data) || '';
   const served = deployedAt(model.endpoints, model.name, v.version);
   const stop = (title, ...what) => el('li', null, el('span', {class: 'muted'}, title), el('div', null, what));
   return el('ol', {class: 'lineage'},
-    stop('Data', data.length ? data.map((d) => el('div', null, d)) : 'unknown', el('div', {class: 'mono muted'}, short(run && run.data_hash || v.data_hash))),
-    stop('Parent', v.parent ? parentLink(v.parent) : 'unknown', el('div', {class: 'mono muted'}, short(run && run.model_hash))),
+    stop('Data', data || 'unknown', el('div', {class: 'mono muted'}, short(run && run.data_hash || v.data_hash))),
+    stop('Parent', v.parent_name ? parentLink(v.parent_name) : 'unknown', el('div', {class: 'mono muted'}, short(run && run.model_hash))),
     stop('Run', run ? linkTo('/runs', {id: run.id}, run.name || run.id) : v.run || 'unknown', run && run.status ? [' ', badge(run.status)] : null, params.learning_rate !== undefined ? el('div', {class: 'muted'}, `learning rate ${number(params.learning_rate)}`) : null),
     stop('Version', `${model.name}:${v.version}`, el('div', {class: 'mono muted'}, short(v.hash))),
     stop('Endpoint', served.length ? served.map((d) => el('div', null, playground(d.endpoint), `: ${d.traffic} % `, endpointBadge(d.endpoint))) : 'not deployed'));
@@ -152,7 +150,7 @@ async function showCompared(name, a, b) {
     el('div', {class: 'panel'}, settings.length ? filled('Settings that differ', [['Setting', 'name'], ...versions.map((v) => [v, 'text'])],
       settings.map(([key, [x, y]]) => [key, values(x), values(y)])) : el('p', null, 'The runs have the same settings.')),
     el('div', {class: 'panel'}, filled('Origin', [['Fact', 'name'], ...versions.map((v) => [v, 'text'])],
-      [['Parent', (v) => (v.parent ? parentLink(v.parent) : '')], ['Data', (v) => short(v.data_hash)], ['Files', (v) => v.source], ['Hash', (v) => short(v.hash)], ['Created', (v) => when(v.created)],
+      [['Parent', (v) => (v.parent_name ? parentLink(v.parent_name) : '')], ['Data', (v) => short(v.data_hash)], ['Files', (v) => v.source], ['Hash', (v) => short(v.hash)], ['Created', (v) => when(v.created)],
         ['Run', (v) => (v.run ? linkTo('/runs', {id: v.run}, v.run) : '')]].map(([title, of]) => [title, of(d.a), of(d.b)]))));
 }
 

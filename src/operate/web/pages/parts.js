@@ -57,7 +57,7 @@ export const longFacts = (pairs) => {
 };
 
 // Numbers of a run rather than of its model.
-const OF_RUN = /runtime|per_second|per_step|per_token|_samples$|^epoch$|total_flos|_seconds$|_bytes$|predicted|^version$|^pid$|^rows$/;
+const OF_RUN = /runtime|per_second|per_step|_samples$|^epoch$|total_flos|_seconds$|_bytes$|predicted|^version$|^pid$|^rows$/;
 export const bare = (name) => name.replace(/^(eval|predict|test)_/, '');
 export const isDeciding = (name, metric) => Boolean(metric) && bare(name) === bare(metric);
 // Names of a model's metrics, the deciding one first.

@@ -5,7 +5,9 @@ import {StepGraph, lasted} from './step_graph.js';
 const content = byId('content');
 const SECONDS = 2;
 
-const progress = (p) => (typeof p.steps === 'number' ? `${p.steps_done} of ${p.steps}${p.failed_step ? `, ${p.failed_step} failed` : p.running_step ? `, ${p.running_step} runs` : ''}` : '');
+// "7 of 8, deploy skipped"; `count`: of all steps.
+const progress = (p, count) => [`${p.steps_done} of ${count}`, p.failed_step ? `${p.failed_step} failed` : p.running_step ? `${p.running_step} runs` : '',
+  p.skipped_steps.length ? `${p.skipped_steps.join(' and ')} skipped` : ''].filter(Boolean).join(', ');
 const verdictOf = (p) => (p.verdict ? [badge(p.verdict), ' ', p.reason] : '');
 
 async function showList() {
@@ -16,7 +18,7 @@ async function showList() {
   showList.shown = text;
   content.replaceChildren(pipelines.length ? el('div', {class: 'panel'}, filled('Runs of pipelines, the newest first',
     [['Run', 'name'], ['Status'], ['Steps done', 'text'], ['Verdict', 'text'], ['Pipeline', 'text'], ['Begun', 'nowrap'], ['Time', 'number']],
-    pipelines.map((p) => [linkTo('/pipelines', {id: p.id}, p.id), badge(p.status), progress(p), verdictOf(p), p.pipeline, moment(p.begun_s),
+    pipelines.map((p) => [linkTo('/pipelines', {id: p.id}, p.id), badge(p.status), typeof p.steps === 'number' ? progress(p, p.steps) : '', verdictOf(p), p.pipeline, moment(p.begun_s),
       p.status === 'running' || p.ended_s > 0 ? lasted(p) : ''])))
     : el('div', {class: 'panel empty'}, `No pipelines below ${folder} yet.`, el('br'), el('code', null, 'hone pipeline run --config FILE.json')));
   return true;
@@ -68,7 +70,7 @@ class PipelinePage {
     const run = await get(`/api/pipelines/${encodeURIComponent(this.id)}`);
     document.title = `${run.id} · hone`;
     document.querySelector('h1').textContent = run.id;
-    say(`${run.status}, ${run.steps_done} of ${run.steps.length} steps done`);
+    say(`${run.status}, steps done: ${progress(run, run.steps.length)}`);
     const text = JSON.stringify(run);
     if (text !== this.shown || run.status === 'running') {
       this.run = run;
@@ -94,7 +96,7 @@ class PipelinePage {
   show() {
     const run = this.run, failed = run.steps.find((s) => s.status === 'failed');
     const deployed = run.steps.map((s) => s.result).find((r) => r && r.url);
-    this.head.replaceChildren(el('div', {class: 'panel'}, facts([['Status', badge(run.status)], ['Steps done', `${run.steps_done} of ${run.steps.length}`],
+    this.head.replaceChildren(el('div', {class: 'panel'}, facts([['Status', badge(run.status)], ['Steps done', progress(run, run.steps.length)],
       ['Time', run.status === 'running' || run.ended_s > 0 ? lasted(run) : ''], ['Begun', moment(run.begun_s)], ['Pipeline', run.pipeline],
       ['Deciding metric', run.metric], ['Verdict', run.verdict ? badge(run.verdict) : ''], ['Endpoint', deployed ? deployed.url : '']]),
       run.reason ? el('p', {class: 'verdict'}, run.reason) : null, longFacts([['Folder', run.root]])));

@@ -1,12 +1,12 @@
-import {byId, duration, el, get, parameter, say, table, values} from './common.js';
+import {byId, duration, el, get, number, parameter, say, table, values} from './common.js';
 import {endpointBadge, keep, linkTo, shellLine} from './parts.js';
-import {COMPLETION_TOKENS, FORM_NAMES, curlLine, events, formsOf, refusal, requestOf, tokensOf} from './requests.js';
+import {COMPLETION_TOKENS, FORM_NAMES, cosine, curlLine, events, formsOf, refusal, requestOf, tokensOf} from './requests.js';
 
 const answer = byId('answer'), timing = byId('timing'), messages = byId('messages');
 const NUMBERS = ['max_tokens', 'temperature', 'top_p', 'top_k'];
 const PARTS = {system: ['chat'], pair: ['classify', 'ask'], max_tokens: ['chat', 'complete', 'rewrite'], temperature: ['chat', 'complete'], top_p: ['chat', 'complete'],
-  top_k: ['classify', 'fill', 'picture', 'ask'], picture: ['picture'], prompt: ['chat', 'complete', 'rewrite', 'classify', 'fill', 'label', 'ask'], probabilities: ['chat', 'complete']};
-const PROMPTS = {chat: 'Your message', complete: 'Text to continue', rewrite: 'Text', classify: 'Text', fill: 'Text with the mask token of the model, such as [MASK] or <mask>', ask: 'Question'};
+  top_k: ['classify', 'fill', 'picture', 'ask'], picture: ['picture'], prompt: ['chat', 'complete', 'rewrite', 'classify', 'fill', 'label', 'ask', 'embed'], probabilities: ['chat', 'complete']};
+const PROMPTS = {chat: 'Your message', complete: 'Text to continue', rewrite: 'Text', classify: 'Text', fill: 'Text with the mask token of the model, such as [MASK] or <mask>', ask: 'Question', embed: 'Texts, one a line; each is compared with the first'};
 const FLAG = '--endpoint_url';  // no endpoint of the registry has such a name
 const state = {picture: '', endpoints: [], models: [], earlier: [], stopping: null, needsKey: false, note: ''};
 
@@ -16,9 +16,9 @@ const endpoint = () => state.endpoints.find((e) => e.key === byId('endpoint').va
 const base = (e) => (e.key === FLAG ? '/api/endpoint' : `/api/endpoints/${encodeURIComponent(e.key)}`);
 
 function form() {
-  const number = (id) => (byId(id).value === '' ? undefined : Number(byId(id).value));
+  const numberOf = (id) => (byId(id).value === '' ? undefined : Number(byId(id).value));
   return {model: byId('model').value, system: byId('system').value.trim(), prompt: byId('prompt').value, pair: byId('pair').value.trim(), picture: state.picture,
-    probabilities: byId('probabilities').checked, ...Object.fromEntries(NUMBERS.map((id) => [id, number(id)]))};
+    probabilities: byId('probabilities').checked, ...Object.fromEntries(NUMBERS.map((id) => [id, numberOf(id)]))};
 }
 
 function showCurl() {
@@ -37,9 +37,10 @@ function fit() {
   byId('prompt').required = kind() !== 'picture', byId('file').required = kind() === 'picture';
   byId('prompt-label').textContent = PROMPTS[kind()] || 'Text';
   byId('pair-label').textContent = kind() === 'ask' ? 'Context' : 'Second text, for classifiers of pairs';
-  byId('pair').required = kind() === 'ask';
   const {example} = state.models.find((m) => m.id === byId('model').value) || {};
-  byId('prompt').placeholder = kind() === 'fill' && typeof example === 'string' ? example : '';
+  // A model that was trained on pairs has one as its example.
+  byId('pair').required = kind() === 'ask' || (kind() === 'classify' && Boolean(example && example.text_pair));
+  byId('prompt').placeholder = ['fill', 'embed'].includes(kind()) && typeof example === 'string' ? example : '';
   byId('talk').hidden = !chat || !messages.children.length;
   byId('answer-part').hidden = chat;
   byId('again').hidden = !chat;
@@ -111,6 +112,16 @@ function prediction(p) {
   if (list.every(Array.isArray)) return list.map(prediction);
   return values(p);
 }
+
+// Embeddings of texts: how near each is to the first, and how the vector begins.
+const BEGINNING = 4;
+function embeddings(texts, vectors) {
+  return table(`${vectors.length} embedding${vectors.length > 1 ? 's' : ''} of ${vectors[0].length} numbers`,
+    [['Text', 'text'], ...(vectors.length > 1 ? [['Similarity to the first (cosine)', 'number']] : []), ['The vector begins with', 'text mono']],
+    vectors.map((v, i) => [texts[i], ...(vectors.length > 1 ? [number(cosine(vectors[0], v))] : []), v.slice(0, BEGINNING).map(number).join(', ')]), 'scores');
+}
+// The content of an answer that comes at once: predictions, or embeddings of the texts that were sent.
+const shownAnswer = (got, request) => (got.data ? [embeddings(request.input, got.data.map((d) => d.embedding))] : (got.predictions || []).map(prediction).flat(9));
 
 function message(role, text) {
   const body = el('div', {class: 'text'}, text);
@@ -187,7 +198,7 @@ async function send() {
       done = await stream(got, chat ? message('assistant', '') : answer);
       if (chat) state.earlier.push({role: 'user', content: x.prompt}, {role: 'assistant', content: done.text});
     } else {
-      answer.replaceChildren(...((await got.json()).predictions || []).map(prediction).flat(9));
+      answer.replaceChildren(...shownAnswer(await got.json(), request));
     }
     const seconds = (performance.now() - begun) / 1000;
     timing.textContent = done.first ? `first text after ${Math.round(done.first - begun)} ms, ${done.pieces} pieces in ${duration(seconds)}` : duration(seconds);

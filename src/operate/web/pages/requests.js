@@ -6,9 +6,11 @@ export const COMPLETION_TOKENS = 64;  // OpenAI's own default is 16
 
 // The forms that fit what a model does, the best first; `task` and `chat` come from GET /v1/models.
 const FORMS = {'text2text-generation': ['rewrite'], 'text-classification': ['classify'], 'fill-mask': ['fill'], 'image-classification': ['picture'],
-  'token-classification': ['label'], 'question-answering': ['ask']};
+  'token-classification': ['label'], 'question-answering': ['ask'], 'feature-extraction': ['embed']};
 export const formsOf = (model) => FORMS[model.task] || (model.chat === false ? ['complete'] : model.chat === true ? ['chat', 'complete'] : ['complete', 'chat']);
-export const FORM_NAMES = {chat: 'Chat', complete: 'Complete a text', rewrite: 'Summarise, translate, rewrite', classify: 'Classify', fill: 'Fill the mask', picture: 'Classify an image', label: 'Find names', ask: 'Answer from a context'};
+export const FORM_NAMES = {chat: 'Chat', complete: 'Complete a text', rewrite: 'Summarise, translate, rewrite', classify: 'Classify', fill: 'Fill the mask', picture: 'Classify an image', label: 'Find names', ask: 'Answer from a context', embed: 'Embed and compare texts'};
+// The texts of a form that takes one a line.
+export const linesOf = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
 
 const given = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== ''));
 
@@ -21,6 +23,7 @@ export function requestOf(kind, x, earlier) {
   }
   if (kind === 'complete')
     return ['v1/completions', {model: x.model, prompt: x.prompt, stream: true, max_tokens: COMPLETION_TOKENS, ...sampling, ...(x.probabilities ? {logprobs: TOP} : {})}];
+  if (kind === 'embed') return ['v1/embeddings', {model: x.model, input: linesOf(x.prompt)}];
   // The settings of the model's task hold unless others are given.
   const parameters = kind === 'rewrite' ? given({max_new_tokens: x.max_tokens}) : kind === 'label' ? {} : {top_k: x.top_k};
   const instance = kind === 'picture' ? {b64: x.picture} : kind === 'ask' ? {question: x.prompt, context: x.pair} : kind === 'classify' && x.pair ? {text: x.prompt, text_pair: x.pair} : x.prompt;
@@ -31,6 +34,12 @@ export function curlLine(address, needsKey, route, body) {
   const key = needsKey ? ' -H "Authorization: Bearer $HONE_API_KEY"' : '';
   const plain = body.stream ? {...body, stream: undefined} : body;
   return `curl ${quoted(`${address}/${route}`)} -H 'Content-Type: application/json'${key} \\\n  -d ${quoted(JSON.stringify(plain))}`;
+}
+
+// The cosine of the angle between two embeddings.
+export function cosine(a, b) {
+  const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0), size = Math.sqrt(dot(a, a) * dot(b, b));
+  return size > 0 ? dot(a, b) / size : 0;
 }
 
 // What a server says instead of an answer.

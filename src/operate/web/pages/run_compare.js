@@ -2,11 +2,11 @@
 import {address, badge, byId, el, listParameter, number, panel, parameter, remember, say} from './common.js';
 import {Board} from './board.js';
 import {colorOf, swatch} from './chart.js';
-import {decided, lowerIsBetter, metricTitle, metricsOf, tokensPerSecond} from './run_facts.js';
+import {decided, lowerIsBetter, metricTitle, metricsOf, tokensPerSecond, withBest} from './run_facts.js';
 import {RunData, chartsOf, settingText} from './run_page.js';
 
-// Settings that differ between any two runs say the least, so they are last.
-const OWN = ['run_name', 'output_dir', 'logging_dir'];
+// The places of a run, which differ between any two.
+const PLACES = ['run_name', 'output_dir', 'logging_dir'];
 
 export class ComparePage {
   constructor(ids) {
@@ -22,7 +22,7 @@ export class ComparePage {
     document.title = `Compare ${ids.length} runs · hone`;
     byId('content').replaceChildren(el('p', {class: 'back'}, el('a', {href: `/runs?pick=${ids.map(encodeURIComponent).join(',')}`}, '← Choose other runs')),
       el('div', {class: 'panel'}, this.names), this.board.bar, this.board.node, panel('Final metrics', this.metrics),
-      panel('Settings', el('label', {class: 'check', for: 'every'}, every, 'Also settings that are equal'), this.settings));
+      panel('Settings', el('label', {class: 'check', for: 'every'}, every, 'Also settings that are equal, and the places of the runs'), this.settings));
   }
 
   async look() {
@@ -93,16 +93,13 @@ export class ComparePage {
     const of = (d) => ({...d.summary.metrics, ...(d.summary.end && d.summary.end.results)});
     const all = this.known.map(of), first = [...new Set(this.known.map((d) => decided(d.summary).name).filter(Boolean))];
     const names = [...new Set([...first, 'train_loss', ...metricsOf([...new Set(all.flatMap((m) => Object.keys(m)))])])];
-    const row = (name, values, lower) => {
-      const numbers = values.filter((v) => typeof v === 'number'), best = (lower ? Math.min : Math.max)(...numbers);
-      return [name, values.map((v) => number(v)), numbers.length > 1 && new Set(numbers).size > 1 && lower !== null ? values.indexOf(best) : -1];
-    };
+    const runs = this.known.map((d) => d.summary), row = (title, name, values, lower) => [title, ...withBest(name, values, lower)];
     const rows = names.filter((name) => all.some((m) => typeof m[name] === 'number'))
-      .map((name) => row(metricTitle(name), all.map((m) => m[name]), ['learning_rate', 'grad_norm'].includes(name) ? null : lowerIsBetter(name, this.known[0].summary)));
+      .map((name) => row(metricTitle(name), name, all.map((m) => m[name]), ['learning_rate', 'grad_norm'].includes(name) ? null : lowerIsBetter(name, runs)));
     for (const name of first)
       if (this.known.some((d) => d.summary.best && d.summary.best.name === name))
-        rows.unshift(row(`${metricTitle(name)}, best`, this.known.map((d) => (d.summary.best && d.summary.best.name === name ? d.summary.best.value : undefined)), lowerIsBetter(name, this.known[0].summary)));
-    rows.push(row('Steps', this.known.map((d) => d.summary.step), null), row('Tokens a second', this.known.map((d) => {
+        rows.unshift(row(`${metricTitle(name)}, best`, name, runs.map((run) => (run.best && run.best.name === name ? run.best.value : undefined)), lowerIsBetter(name, runs)));
+    rows.push(row('Steps', 'step', runs.map((run) => run.step), null), row('Tokens a second', 'tokens', this.known.map((d) => {
       const rate = tokensPerSecond(d.summary);
       return rate > 0 ? Math.round(rate) : undefined;
     }), false));
@@ -112,15 +109,15 @@ export class ComparePage {
   showSettings() {
     const every = parameter('all') === '1', of = (d, name) => {
       const run = d.run || {}, machine = run.machine || {};
-      return name === 'machine' ? machine.type || machine.cpu : (run.settings || {})[name];
+      return name === 'machine' ? machine.type || machine.cpu : d.named[name] ?? (run.settings || {})[name];
     };
     const names = [...new Set(this.known.flatMap((d) => Object.keys((d.run && d.run.settings) || {}))), 'machine'];
     const rows = names.map((name) => {
       const texts = this.known.map((d) => settingText(of(d, name)));
       return [name, texts, -1, new Set(texts).size > 1];
-    }).filter(([, , , differ]) => differ || every);
-    rows.sort(([a, , , p], [b, , , q]) => q - p || OWN.includes(a) - OWN.includes(b));
+    }).filter(([name, , , differ]) => every || (differ && !PLACES.includes(name)));
+    rows.sort(([a, , , p], [b, , , q]) => q - p || PLACES.includes(a) - PLACES.includes(b));
     this.settings.replaceChildren(rows.length ? this.table(every ? 'All settings' : 'Settings that differ', 'Setting', rows.map(([name, texts, best, differ]) => [name, texts, best, every && differ]))
-      : el('p', {class: 'muted'}, 'All settings are equal.'));
+      : el('p', {class: 'muted'}, 'All settings are equal, except the places of the runs.'));
   }
 }

@@ -1,34 +1,38 @@
 // Facts of runs that several pages show: names of metrics, the metric that decides, progress.
-import {duration, number} from './common.js';
+import {bytes, duration, number} from './common.js';
 
 const RECENT_SECONDS = 180;
 const DERIVED = /runtime|per_second|per_step|^epoch$|total_flos|_seconds$|_samples$|^train_|^step$/;
-const LOWER = /loss|perplexity|error|(^|_)(wer|cer|ter|mse|rmse|mae)$/;
 const NAMES = {loss: 'Training loss', grad_norm: 'Gradient norm', learning_rate: 'Learning rate', eval_loss: 'Evaluation loss', train_loss: 'Training loss, mean'};
 
+const isBytes = (name) => name.endsWith('_bytes');
+// The value of a metric as people read it.
+export const metricText = (name, value) => (isBytes(name) ? bytes(value) : number(value));
 export const metricsOf = (names) => names.filter((name) => !DERIVED.test(name));
 export function metricTitle(name) {
   if (NAMES[name]) return NAMES[name];
-  const words = name.replace(/^eval_/, '').replaceAll('_', ' ');
+  const words = name.replace(/^eval_/, '').replace(/_bytes$/, '').replaceAll('_', ' ');
   return name.startsWith('eval_') ? `Evaluation ${words}` : words[0].toUpperCase() + words.slice(1);
 }
-export const lowerIsBetter = (name, run = {}) =>
-  run.best_metric && run.best_metric.name && run.best_metric.name.replace(/^eval_/, '') === name.replace(/^eval_/, '')
-    ? !run.best_metric.greater_is_better : LOWER.test(name);
+// Whether less of a metric is better, which the server says of each run that has the metric.
+export const lowerIsBetter = (name, runs) => runs.some((run) => (run.lower_is_better || []).includes(name));
+// The values of a metric as texts, and the index of the best of them; -1: they look the same, or none is better (`lower` is null).
+export function withBest(name, values, lower) {
+  const texts = values.map((value) => metricText(name, value)), numbers = values.filter((v) => typeof v === 'number');
+  if (lower === null || new Set(texts.filter(Boolean)).size < 2) return [texts, -1];
+  return [texts, values.indexOf((lower ? Math.min : Math.max)(...numbers))];
+}
 
-// The metric by which the run's best checkpoint is chosen; else its first evaluation that is not a loss.
+// The metric of the first chart: that by which the run's best checkpoint is chosen, else that which decides.
 export function deciding(run, names) {
   const wanted = run.best_metric && run.best_metric.name, all = metricsOf(names);
-  const chosen = wanted && [wanted, wanted.replace(/^eval_/, '')].find((name) => all.includes(name));
-  return chosen || all.find((n) => n.startsWith('eval_') && n !== 'eval_loss' && n !== 'eval_loss_per_token') ||
-    ['eval_loss', 'loss'].find((name) => all.includes(name)) || '';
+  return [wanted, wanted && wanted.replace(/^eval_/, ''), run.metric && run.metric.name, 'eval_loss', 'loss'].find((name) => all.includes(name)) || '';
 }
-// Its name and value: the best so far if the run compares its evaluations, else the last.
+// The metric that decides, which the server chooses as for the tables of a terminal: its best value if the run compares it, else the last.
 export function decided(run) {
-  const metrics = run.metrics || {};
-  if (run.best && typeof run.best.value === 'number') return {name: run.best.name, value: run.best.value, step: run.best.step};
-  const name = deciding(run, Object.keys(metrics).filter((n) => typeof metrics[n] === 'number' && n !== 'loss'));
-  return {name, value: name ? metrics[name] : undefined};
+  const {metric, best} = run;
+  if (!metric) return {name: '', value: undefined};
+  return best && best.name === metric.name && typeof best.value === 'number' ? {name: best.name, value: best.value, step: best.step} : {name: metric.name, value: metric.value};
 }
 export const lossOf = (run) => (run.metrics ? run.metrics.train_loss ?? run.metrics.loss : undefined);
 

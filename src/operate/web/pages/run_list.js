@@ -74,7 +74,7 @@ export class RunList {
       const {name, value} = decided(run), key = `${run.task} ${name}`;
       if (typeof value !== 'number') continue;
       const group = groups.get(key) || groups.set(key, {count: 0, best: value}).get(key);
-      group.best = (lowerIsBetter(name, run) ? Math.min : Math.max)(group.best, value);
+      group.best = (lowerIsBetter(name, [run]) ? Math.min : Math.max)(group.best, value);
       ++group.count;
     }
     return groups;

@@ -2,10 +2,10 @@
 import {address, badge, byId, bytes, duration, el, explained, facts, get, kept, moment, number, panel, parameter, percent, remember, say} from './common.js';
 import {Board} from './board.js';
 import {byteTicks, rates} from './curves.js';
-import {decided, deciding, failureOf, lasted, metricTitle, metricsOf, progressOf, progressText} from './run_facts.js';
+import {decided, deciding, failureOf, lasted, metricText, metricTitle, metricsOf, progressOf, progressText} from './run_facts.js';
 
 const SAY_SECONDS = 15, MOST_LINES = 5000, LAST_LINES = 20;
-const share = (value) => `${Number(value.toFixed(1))} %`;
+const share = (value, digits = 3) => `${Number(value.toPrecision(digits))} %`;
 const perSecond = (value) => `${number(Math.round(value))} /s`;
 
 // What a run's log holds, in the order in which it came.
@@ -15,7 +15,7 @@ export class RunData {
     this.clear();
   }
   clear() {
-    Object.assign(this, {from: 0, points: [], progress: [], usage: [], lines: [], run: null, summary: null});
+    Object.assign(this, {from: 0, points: [], progress: [], usage: [], lines: [], run: null, named: {}, summary: null});
   }
   // Reads what is new; true if anything is.
   async read() {
@@ -23,7 +23,7 @@ export class RunData {
     do {
       part = await get(`/api/runs/${encodeURIComponent(this.id)}?from=${this.from}`);
       if (part.from !== this.from) this.clear(), news = true;
-      if (part.run) this.run = part.run;
+      if (part.run) this.run = part.run, this.named = part.names || {};
       news = news || part.next !== this.from || !this.summary || part.status !== this.summary.status;
       this.from = part.next;
       this.points.push(...part.points);
@@ -205,13 +205,13 @@ export class RunPage {
     board.bar.hidden = !shown, this.empty.hidden = shown;
     if (!this.tabs.charts.hidden) board.paint();
     const last = Object.entries({...run.metrics, ...(run.end && run.end.results)});
-    this.last.replaceChildren(last.length ? panel(run.end ? 'Final values' : 'Last values', facts(last.map(([name, value]) => [name, number(value)]), 'wide')) : '');
+    this.last.replaceChildren(last.length ? panel(run.end ? 'Final values' : 'Last values', facts(last.map(([name, value]) => [name, metricText(name, value)]), 'wide')) : '');
   }
 
   showSettings() {
     if (!this.data.run) return;
     const word = this.find.querySelector('input').value.trim().toLowerCase();
-    const rows = Object.entries(this.data.run.settings || {}).map(([name, value]) => [name, settingText(value)])
+    const rows = Object.entries(this.data.run.settings || {}).map(([name, value]) => [name, [settingText(value), name in this.data.named ? `(${settingText(this.data.named[name])})` : ''].filter(Boolean).join(' ')])
       .filter(([name, text]) => `${name} ${text}`.toLowerCase().includes(word));
     const text = JSON.stringify(rows);
     if (text === this.settings.dataset.shown) return;

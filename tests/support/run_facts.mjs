@@ -1,0 +1,36 @@
+// The metric that decides about a run, in node: node run_facts.mjs FOLDER-OF-PAGES
+import assert from 'node:assert/strict';
+import {pathToFileURL} from 'node:url';
+
+globalThis.document = {getElementById: () => null, querySelectorAll: () => []};
+const page = (name) => import(pathToFileURL(`${process.argv[2]}/${name}.js`).href);
+const {decided, deciding, lowerIsBetter, metricText, withBest} = await page('run_facts');
+const {bytes} = await page('common'), {byteTicks, distinct} = await page('curves');
+
+// The server chooses it. The best value is that of the same metric.
+const metric = {name: 'eval_loss_per_token', value: 2.5};
+assert.deepEqual(decided({metric, metrics: {eval_loss: 2}}), metric);
+assert.deepEqual(decided({metric, best: {name: 'eval_loss', value: 1, step: 3}}), metric);
+assert.deepEqual(decided({metric, best: {...metric, value: 1, step: 3}}), {name: metric.name, value: 1, step: 3});
+assert.deepEqual(decided({metric: null, metrics: {loss: 2}}), {name: '', value: undefined});
+
+// The first chart.
+assert.equal(deciding({metric, best_metric: {name: 'eval_loss'}}, ['loss', metric.name, 'eval_loss']), 'eval_loss');
+assert.equal(deciding({metric}, ['loss', 'eval_loss', metric.name]), metric.name);
+assert.equal(deciding({metric: null}, ['grad_norm', 'loss']), 'loss');
+assert.equal(deciding({metric: null}, ['grad_norm']), '');
+
+// The direction is the server's; values that look the same have no best one.
+const runs = [{lower_is_better: ['memory_measured_bytes']}, {}];
+assert.deepEqual([lowerIsBetter('memory_measured_bytes', runs), lowerIsBetter('eval_rouge1', runs)], [true, false]);
+assert.deepEqual(withBest('memory_measured_bytes', [600 << 20, 500 << 20], true), [['600 MiB', '500 MiB'], 1]);
+assert.deepEqual(withBest('memory_measured_bytes', [577650688, 577646592], true), [['551 MiB', '551 MiB'], -1]);
+assert.deepEqual(withBest('eval_rouge1', [1, undefined, 3], false), [['1', '', '3'], 2]);
+assert.deepEqual(withBest('eval_rouge1', [1, undefined], false), [['1', ''], -1]);
+assert.deepEqual(withBest('learning_rate', [1, 3], null), [['1', '3'], -1]);
+assert.equal(metricText('eval_loss', 2.5), '2.5');
+
+// Ticks of memory that differ little are still in its unit.
+assert.deepEqual(distinct([592.6, 592.7, 592.8].map((m) => m * 2 ** 20), bytes), ['592.6 MiB', '592.7 MiB', '592.8 MiB']);
+assert.ok(distinct(byteTicks(621386140, 621595850, 5), bytes).every((text) => /^[\d.]+ MiB$/.test(text)));
+console.log('facts of runs are right');
