@@ -60,6 +60,45 @@ class Load(threading.Thread):
                 self.wrong.append(e)
 
 
+def kill_server(hone, url):
+    os.kill(ask(url, "/healthz")["pid"], signal.SIGKILL)
+    while hone("endpoints", "show", "t5", "--json")["state"] != "no server":
+        time.sleep(0.02)
+
+
+def check_as_it_was(hone, endpoint, url):
+    """A name alone starts an endpoint without a server as it was, whatever the champion is; with a server it names the champion."""
+    def shares():
+        return [(d["version"], d["traffic"]) for d in hone("endpoints", "show", "t5", "--json")["deployed"]]
+
+    hone("models", "promote", "t5:1")
+    hone("deploy", "t5:1", "--traffic", "20", "--json")
+    assert shares() == [(2, 80), (1, 20)], shares()
+    kill_server(hone, url)
+    told = hone("deploy", "t5")
+    assert "t5:2 80%, t5:1 20%" in told and "hone deploy t5@champion" in told and "replaces" not in told, told
+    assert shares() == [(2, 80), (1, 20)], shares()
+    hone("endpoints", "stop", "t5")
+    again = hone("deploy", "t5", "--json")
+    assert (again["endpoint"], again["url"], again["version"], shares()) == (endpoint, url, 2, [(2, 80), (1, 20)]), (again, shares())
+    hone("deploy", "t5", "--json")
+    assert shares() == [(1, 100)], shares()
+    kill_server(hone, url)
+    hone("deploy", "t5@champion", "--json")
+    assert shares() == [(1, 100)], shares()
+
+
+def check_chat(hone):
+    """A model of chats is asked in a chat, which has its template."""
+    hone("models", "register", "--name", "talk", "--model", os.path.join(ROOT, "tests", "goldens", "sft", "model"), "--json")
+    printed = hone("deploy", "talk", "--serve_flags", "max_length=64", "threads=1")
+    asked = printed[printed.index("curl "):printed.index("\nstop ")]
+    assert "/v1/chat/completions" in asked, printed
+    if shutil.which("curl"):
+        answer = json.loads(subprocess.run(asked, shell=True, check=True, capture_output=True, env=dict(hone.environment, NO_PROXY="*")).stdout)
+        assert len(answer["choices"]) == 1, answer
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(ROOT, "build", "hone"))
@@ -124,6 +163,7 @@ def main():
         assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"
         again = hone("deploy", "t5:2", "--serve_flags", "batch_size=4", "max_length=64", "threads=1", "--json")
         assert again["endpoint"] == endpoint and ask(again["url"], "/readyz")["endpoint"] == endpoint
+        check_as_it_was(hone, endpoint, url)
         assert "stopped" in hone("endpoints", "stop", "t5")
         assert "t5 had none" in hone("endpoints", "stop", "t5")
         assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"
@@ -135,9 +175,14 @@ def main():
         assert len(ask(asked, "", {"instances": ["a text"]})["predictions"]) == 1
         assert "hone endpoints stop 'my t5'" in printed, printed
         hone("endpoints", "stop", "my t5")
-        # A server that cannot load: told with its log.
+        # A server that cannot load: told with its log and its own advice; the endpoint is what it was.
+        deployed = hone("endpoints", "show", "t5", "--json")["deployed"]
         assert "H3022" in hone("deploy", "t5:3", "--json", status=1)
+        assert hone("endpoints", "show", "t5", "--json")["deployed"] == deployed
+        told = hone("deploy", "t5", "--serve_flags", "tls_certificate=none.pem", status=1)
+        assert "H3022" in told and "H3302" in told and "do   name both PEM files, or none for plain HTTP" in told, told
         hone("endpoints", "delete", "t5")
+        check_chat(hone)
         print(f"deploy: {sum(len(c.versions) for c in clients)} requests while versions changed, none failed")
     finally:
         for line in subprocess.run([hone.program, "endpoints", "list", "--json"], env=hone.environment, capture_output=True,

@@ -274,7 +274,8 @@ def check_keys(hone, e):
         if not ends:
             os.kill(e.pid(), signal.SIGKILL)
     text = hone("deploy", "t5:1", status=1)
-    assert "asks for a key" in text, text
+    assert "H3021" in text and "asks for a key" in text and "set HONE_API_KEY, or name a file with keys" in text, text
+    assert "started" not in text, "a server was started that could only end"
     with open(os.path.join(hone.folder, "registry.db"), "rb") as f:
         assert b"word-of-the-test" not in f.read()
     hone("endpoints", "delete", "t5")

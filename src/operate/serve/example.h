@@ -18,4 +18,9 @@ inline constexpr const char* kExamplePrompt =
 // question with its context, or a very small image as {"b64": "..."}.
 Json example_instance(const ServedModel& model);
 
+// OpenAI's chats.
+inline constexpr const char* kChatRoute = "/v1/chat/completions";
+// The path at which the model answers as it was evaluated: that of chats, or its `:predict`.
+std::string example_route(const ServedModel& model);
+
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include "operate/serve/probabilities.h"
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/served_model.h"
+#include "operate/serve/text_instance.h"
 
 namespace hone {
 namespace {
@@ -71,6 +72,10 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
 Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDone on_done) {
   const auto watch = std::make_shared<AnswerWatch>(statistics_, latencies_, *clock_);
   const bool masks = task_ == ServedTask::fill_mask;
+  if (reads_pairs() && !query.pair && query.tokens.empty())
+    return Error(err::kServeRequest,
+                 fmt::format("'{}' reads pairs of texts, and a second text is missing", name_))
+        .todo("give an object such as " + pair_form(*this));
   const int64_t top_k = HONE_TRY(top_k_of(query.settings, masks ? 5 : 1));
   RowJob job;
   job.follows = query.follows;

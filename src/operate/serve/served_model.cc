@@ -306,6 +306,10 @@ double ServedModel::pair_score(double logit) const {
   return sigmoid_score_ ? 1 / (1 + std::exp(-logit)) : logit;
 }
 
+bool ServedModel::knows_chats() const {
+  return task_ == ServedTask::generation && hone::knows_chats(model_) && chat_template(false).ok();
+}
+
 Result<const ChatTemplate*> ServedModel::chat_template(bool tools) const {
   const auto& chat = tools && tool_chat_ ? tool_chat_ : chat_;
   if (!chat)

@@ -122,6 +122,12 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   ServedTask task() const { return task_; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   const std::vector<std::string>& trained_columns() const { return model_.trained.columns; }
+  // Whether a text is an instance only with a second one: the training read pairs.
+  bool reads_pairs() const {
+    return task_ == ServedTask::classification && trained_columns().size() == 2;
+  }
+  // Whether a chat asks the model as it was trained: it has a template, and learnt no plain prompts.
+  bool knows_chats() const;
   const std::string& trained_on() const { return model_.trained.task; }  // "sft"; "": unknown
   double loaded_at() const { return loaded_at_; }                        // seconds since 1970
   EngineLoad load() const { return engine_->load(); }

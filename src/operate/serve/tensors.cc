@@ -5,6 +5,7 @@
 
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
+#include "operate/serve/text_instance.h"
 #include "operate/serve/token_answers.h"
 
 namespace hone {
@@ -86,7 +87,9 @@ Result<std::vector<TextQuery>> queries_of(const ServedModel& model, const InferT
       queries.back().deadline = deadline;
       continue;
     }
-    queries.push_back({.text = images ? "" : t, .settings = shared, .deadline = deadline});
+    queries.push_back(images ? TextQuery{} : HONE_TRY(query_of_tensor(model, t)));
+    queries.back().settings = shared;
+    queries.back().deadline = deadline;
     if (images) queries.back().image = HONE_TRY(image_bytes_of(t));
   }
   return queries;

@@ -80,7 +80,8 @@ OrderedJson model_json(const ServedModel& m) {
           {"ready", true},
           {"task", name_of(m.task())},
           {"chat", m.chat_template(false).ok()},
-          {"example", example_instance(m)}};
+          {"example", example_instance(m)},
+          {"route", example_route(m)}};
 }
 
 void list_models(RouteCall& call) {

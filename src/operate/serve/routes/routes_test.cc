@@ -283,6 +283,7 @@ TEST_F(ServeRoutes, OpenAiChatsRunTheTemplateOfTheModel) {
                         R"({"model": "chat", "max_tokens": 4, "temperature": 0, )" + rest + "}"));
   };
   EXPECT_EQ(json_of(get("/v1/models/chat"))["chat"], true);
+  EXPECT_EQ(json_of(get("/v1/models/chat"))["route"], "/v1/chat/completions");
   const std::string said = "ineinehi S";  // after "Hello, world"
   const Json plain = ask(R"("messages": [{"role": "user", "content": "Hello, world"}])");
   EXPECT_EQ(plain["choices"][0]["message"]["content"], said) << plain;
@@ -293,6 +294,65 @@ TEST_F(ServeRoutes, OpenAiChatsRunTheTemplateOfTheModel) {
   EXPECT_EQ(refused["error"]["type"], "invalid_request_error");
   EXPECT_EQ(refused["error"]["code"], "H2912");
   EXPECT_TRUE(context_->models.remove("chat").ok());
+}
+
+// A template alone says little: a training on plain texts did not use it.
+TEST_F(ServeRoutes, NamesTheRouteOfTheTraining) {
+  namespace fs = std::filesystem;
+  for (const auto& [trained, route] :
+       {std::pair{R"({"task": "sft", "settings": {}})", "/v1/chat/completions"},
+        {R"({"task": "sft", "settings": {}, "columns": ["prompt", "completion"]})",
+         "/v1/models/tuned:predict"},
+        {R"({"task": "clm", "settings": {}})", "/v1/models/tuned:predict"}}) {
+    const fs::path folder = fs::temp_directory_path() / fmt::format("hone_tuned_{}", getpid());
+    fs::remove_all(folder);
+    fs::copy(kGoldens + "tiny_text_gpt2", folder);
+    std::ofstream(folder / "chat_template.jinja") << "{{ messages[0].content }}";
+    std::ofstream(folder / "hone_task.json") << trained;
+    context_->models.add(
+        ServedModel::load("tuned", "1", folder.string(), {.threads = 1, .max_length = 48}).value());
+    fs::remove_all(folder);
+    EXPECT_EQ(json_of(get("/v1/models/tuned"))["route"], route) << trained;
+    EXPECT_TRUE(context_->models.remove("tuned").ok());
+  }
+}
+
+// A single text would get a label that means nothing.
+TEST_F(ServeRoutes, TakesPairsInTheWordsOfTheTraining) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_pairs_{}", getpid());
+  fs::remove_all(folder);
+  fs::copy(kGoldens + "classification/bert", folder);
+  std::ofstream(folder / "hone_task.json")
+      << R"({"task": "classification", "settings": {}, "columns": ["question", "sentence"]})";
+  context_->models.add(
+      ServedModel::load("nli", "1", folder.string(), {.threads = 1, .max_length = 48}).value());
+  fs::remove_all(folder);
+  const auto predict = [&](const std::string& instance) {
+    return post("/v1/models/nli:predict", R"({"instances": [)" + instance + "]}");
+  };
+  const auto infer = [&](const std::string& model, const Json& text) {
+    return post(
+        "/v2/models/" + model + "/infer",
+        R"({"inputs": [{"name": "text_input", "datatype": "BYTES", "shape": [1], "data": [)" +
+            text.dump() + "]}]}");
+  };
+  const std::string named = R"({"question": "a b", "sentence": "c"})",
+                    plain = R"({"text": "a b", "text_pair": "c"})";
+  const HttpResponse answer = predict(plain);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(predict(named).body, answer.body);
+  EXPECT_EQ(infer("nli", named).status, 200);
+  EXPECT_EQ(json_of(infer("nli", named))["outputs"], json_of(infer("nli", plain))["outputs"]);
+  EXPECT_EQ(json_of(infer("nli", plain))["outputs"][0],
+            json_of(infer("bert", plain))["outputs"][0]);
+  for (const HttpResponse& r :
+       {predict(R"("a b")"), predict(R"({"text": "a b"})"), predict(R"({"sentence": "c"})"),
+        infer("nli", "a b"), infer("nli", R"({"text": "a b"})")}) {
+    EXPECT_EQ(r.status, 400) << r.body;
+    EXPECT_NE(r.body.find("sentence"), std::string::npos) << r.body;
+  }
+  EXPECT_TRUE(context_->models.remove("nli").ok());
 }
 
 TEST_F(ServeRoutes, OpenInferenceTakesTensorsAsJsonAndAsBytes) {

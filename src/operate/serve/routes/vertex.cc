@@ -10,40 +10,17 @@
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
 #include "operate/serve/route.h"
+#include "operate/serve/text_instance.h"
 #include "operate/serve/token_answers.h"
 
 namespace hone {
 namespace {
 
-// Keys of an instance that hold its text, in Vertex's and Hugging Face's names.
-constexpr const char* kTextKeys[] = {"text",   "prompt",     "content",
-                                     "inputs", "text_input", "instance"};
-
-Error bad_instance(size_t i, const std::string& what) {
-  return Error(err::kServeRequest, what)
-      .at(fmt::format("instances[{}]", i))
-      .todo("give a text, or an object such as {\"text\": \"...\"}");
-}
-
-Result<TextQuery> query_of(const Json& instance, size_t i) {
-  TextQuery q;
-  if (instance.is_string()) {
-    q.text = instance.get<std::string>();
-    return q;
-  }
-  if (!instance.is_object()) return bad_instance(i, "an instance is neither a text nor an object");
-  if (const auto question = instance.find("question"); question != instance.end())
-    return question_of(instance);
-  for (const char* key : kTextKeys)
-    if (const auto it = instance.find(key); it != instance.end() && it->is_string()) {
-      q.text = it->get<std::string>();
-      if (const auto pair = instance.find("text_pair"); pair != instance.end()) {
-        if (!pair->is_string()) return bad_instance(i, "text_pair is not a text");
-        q.pair = pair->get<std::string>();
-      }
-      return q;
-    }
-  return bad_instance(i, "the instance has no text");
+// With its place among the instances.
+Result<TextQuery> query_of(const ServedModel& model, const Json& instance, size_t i) {
+  Result<TextQuery> q = query_of_instance(model, instance);
+  if (!q.ok()) return std::move(q.error()).at(fmt::format("instances[{}]", i));
+  return q;
 }
 
 // Keys of an instance that hold an image: TensorFlow Serving's and Vertex's names.
@@ -152,7 +129,7 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
   for (size_t i = 0; i < instances->size(); ++i) {
     queries.push_back(HONE_TRY(model->task() == ServedTask::image_classification
                                    ? image_query_of((*instances)[i], i)
-                                   : query_of((*instances)[i], i)));
+                                   : query_of(*model, (*instances)[i], i)));
     queries.back().settings = settings;
     queries.back().deadline = call.server.deadline();
   }
