@@ -89,7 +89,7 @@ void StepDisplay::set(const std::string& step, const std::string& status, const 
 void StepDisplay::tell(const std::string& step, const std::string& output) {
   Row& row = rows_[step];
   const std::string line = without_label(step, output);
-  if (line.empty() || line == row.detail) return;
+  if (line.empty() || line == row.detail || !says_what_is_done(step, output)) return;
   if (terminal_) {
     row.detail = line;
   } else if (clock_.seconds() - row.said >= kPlainSeconds) {
@@ -140,6 +140,14 @@ void StepDisplay::finish() {
 std::string without_label(const std::string& step, const std::string& line) {
   const std::string label = fmt::format("{:<11} ", step);
   return line.starts_with(label) ? std::string(trim(line.substr(label.size()))) : line;
+}
+
+bool says_what_is_done(const std::string& step, const std::string& line) {
+  constexpr size_t kLabel = 11;
+  const std::string word = line.substr(0, line.find(' ')), rest = line.substr(word.size());
+  if (word.starts_with("***") || trim(rest).starts_with("= ")) return false;
+  const bool is_label = rest.starts_with("  ") || (word.size() == kLabel && !rest.empty());
+  return !is_label || word == step || word.ends_with("ing");
 }
 
 std::string last_line_of(std::string_view text) {

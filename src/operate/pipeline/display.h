@@ -22,7 +22,7 @@ class StepDisplay {
   // what the step found out. "waiting" with details: the step is repeated later.
   void set(const std::string& step, const std::string& status, const std::string& detail,
            const std::vector<std::string>& results = {});
-  // Shows the last output of a running step; plain lines do so every 30 seconds.
+  // Shows the last output of a running step that says what it does; plain lines do so every 30 seconds.
   void tell(const std::string& step, const std::string& output);
   void redraw();  // a few times a second
   void finish();
@@ -51,6 +51,10 @@ std::string wrapped_text(std::string_view begin, std::string_view text, size_t i
 
 // A line of a step's output, without its label if that is the name of the step, which is before it already.
 std::string without_label(const std::string& step, const std::string& line);
+
+// Whether a line of a step's output says what the step does now. A label with a fact, such as the memory that is
+// planned, does not, nor do rows of tables and their titles.
+bool says_what_is_done(const std::string& step, const std::string& line);
 
 // The last line of a text as a terminal shows it: after "\r", and without escapes.
 std::string last_line_of(std::string_view text);

@@ -27,7 +27,8 @@ OrderedJson PipelineOutcome::json() const {
                                            {"url", true},
                                            {"endpoint_name", true},
                                            {"model", true},
-                                           {"example", true}})
+                                           {"example", true},
+                                           {"route", true}})
       if (s.result.contains(key) && (deployed || !of_endpoint)) j[key] = s.result.at(key);
   }
   j["steps"] = list;

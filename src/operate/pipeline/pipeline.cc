@@ -173,9 +173,11 @@ double parse_duration(const std::string& text) {
 Error unknown_key(const std::string& key, const std::vector<std::string>& known,
                   const std::string& place) {
   const std::string near = nearest_name(key, known);
+  std::vector<std::string> sorted = known;
+  std::sort(sorted.begin(), sorted.end());
   return Error(err::kPipelineKey, fmt::format("there is no key '{}' here", key))
       .at(place)
-      .todo(near.empty() ? "the keys are " + join(known, ", ")
+      .todo(near.empty() ? "the keys are " + join(sorted, ", ")
                          : fmt::format("did you mean {}?", near));
 }
 

@@ -397,6 +397,16 @@ TEST(Display, TheLastLineIsWhatATerminalShows) {
   EXPECT_EQ(last_line_of("\033[31mred\033[0m\n\n"), "red");
 }
 
+TEST(Display, FactsAreNotWhatAStepDoes) {
+  for (const char* line : {"train       step 1/20", "training 16/20 80%", "evaluating  n:1 again",
+                           "downloading model.safetensors", "two words"})
+    EXPECT_TRUE(says_what_is_done("train", line)) << line;
+  for (const char* line : {"memory_runtime_bytes     = 14958592", "train_runtime = 2.5",
+                           "***** train metrics *****", "micro-batch 8 rows of at most 64 tokens",
+                           "memory      96.0 MiB planned", "task      sft     (--task)"})
+    EXPECT_FALSE(says_what_is_done("train", line)) << line;
+}
+
 TEST(Outcome, OnlyWhatMayEndOtherwiseIsRepeated) {
   const std::vector<std::string> hone = {"hone", "train"}, other = {"sh", "-c", "x"};
   const Error away(err::kNetwork, "cannot read"), mistake(err::kPipelineFile, "no column");

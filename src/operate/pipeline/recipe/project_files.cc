@@ -33,8 +33,7 @@ constexpr const char* kReadme = R"(# {name}
 
 `pipeline.json` says what is trained on what. Put your rows in the place of those in `data/`, and in the place of
 `model` the name of a model on the hub, such as `{hub}`: the one here is tiny and knows nothing.
-A flag of `hone train` is a key of the block `train`: `"train": {"ignore_mismatched_sizes": true}`, say, lets a model
-whose labels are not those of your rows learn yours.
+{flag}
 
 `Containerfile` makes an image that holds this project and hone; `cloudbuild.yaml` builds it on Google Cloud, and
 `.github/workflows/pipeline.yml` runs the pipeline on every push.
@@ -79,9 +78,18 @@ jobs:
 std::string filled(std::string text, const ProjectOf& p) {
   const std::string goal = p.is_served ? "data/ and model/ to an endpoint; prints endpoint=..."
                                        : "data/ and model/ to a registered version";
+  const std::string flag =
+      p.has_labels
+          ? "A flag of `hone train` is a key of the block `train`: `\"train\": "
+            "{\"ignore_mismatched_sizes\": true}`, say, lets a model\nwhose labels are not those "
+            "of "
+            "your rows learn yours."
+          : "A flag of `hone train` is a key of the block `train`: `\"train\": {\"warmup_ratio\": "
+            "0.1}`, say.";
   for (const auto& [what, value] : {std::pair<std::string, std::string>("{name}", p.name),
                                     {"{hub}", p.hub_model},
-                                    {"{goal}", goal}})
+                                    {"{goal}", goal},
+                                    {"{flag}", flag}})
     for (size_t at; (at = text.find(what)) != std::string::npos;)
       text.replace(at, what.size(), value);
   return text;

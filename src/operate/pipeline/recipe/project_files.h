@@ -15,6 +15,7 @@ struct ProjectOf {
   OrderedJson (*row)(int i) = nullptr;           // of the data
   std::map<std::string, std::string> data = {};  // in place of `row`: path below data/ -> bytes
   OrderedJson keys, flags;                       // of the recipe, and of its object `train`
+  bool has_labels = false;                       // the model has a head for the labels of the rows
   bool is_served = true;  // the pipeline ends with an endpoint, else with a decision
 };
 // Path below the project's folder -> text. The model of the pipeline is in "model".

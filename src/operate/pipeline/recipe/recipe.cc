@@ -109,18 +109,31 @@ bool keeps_rows_apart(const RecipeTask& task, const Words& rows) {
   return flag != rows.end() && (flag + 1 == rows.end() || *(flag + 1) != "false");
 }
 
+// Compares models if the policy names no metric.
+std::string usual_metric(const RecipeParts& parts) {
+  const Recipe& r = parts.recipe;
+  if (!parts.task.metric_of_rows || is_url(r.dataset) || !has_content(r.dataset))
+    return parts.task.metric;
+  Words flags = {"--model_name_or_path", r.model_checkpoint, "--dataset_name", r.dataset};
+  if (!r.dataset_subset.empty()) append(flags, {"--dataset_config_name", r.dataset_subset});
+  append(flags, parts.flags.rows);
+  append(flags, parts.flags.reading);
+  const std::string metric = parts.task.metric_of_rows(flags);
+  return metric.empty() ? parts.task.metric : metric;
+}
+
 // The policy, or that of the task; what its evaluation cannot give is refused here.
 Status read_policy(const ConfigTree& tree, RecipeParts& parts, Words& notes) {
   OrderedJson& policy = parts.recipe.policy;
   const RecipeTask& task = parts.task;
   if (policy.is_null()) policy = OrderedJson::object();
   const bool has_policy = !policy.empty();
-  if (!policy.contains("metric")) policy["metric"] = task.metric;
+  if (!policy.contains("metric")) policy["metric"] = usual_metric(parts);
   if (!has_policy)
     notes.push_back(
         fmt::format("{:<11} {} must be better than the champion's; a block \"policy\" sets "
                     "another metric, a floor and more",
-                    "policy", task.metric));
+                    "policy", policy["metric"].get<std::string>()));
   parts.policy = HONE_TRY(task.policy(dump_json(policy), tree.place("/policy")));
   const std::string& metric = parts.policy.metric;
   if (std::find(task.metrics.begin(), task.metrics.end(), metric) == task.metrics.end()) {

@@ -18,10 +18,12 @@ struct RecipePolicy {
 
 struct RecipeTask {
   using Flags = std::map<std::string, std::string>;  // by spelling, the name of the setting
-  Flags rows = {};                        // hone prepare, train and eval must agree on them
-  Flags reading = {};                     // how files are read: hone prepare alone needs them
-  Flags answers = {};                     // the others that hone train and eval must agree on
-  std::string metric = "loss";            // compares models if the file has no policy
+  Flags rows = {};              // hone prepare, train and eval must agree on them
+  Flags reading = {};           // how files are read: hone prepare alone needs them
+  Flags answers = {};           // the others that hone train and eval must agree on
+  std::string metric = "loss";  // compares models if the file has no policy
+  // That of the rows of a data set on this machine, which flags name and read; "": unknown. Null: `metric` of all rows.
+  std::function<std::string(const std::vector<std::string>& flags)> metric_of_rows = {};
   std::vector<std::string> metrics = {};  // those that can compare models
   // The switch without which an evaluated row is not a row of the file and lacks its columns; "": each is one.
   std::string apart = {};
