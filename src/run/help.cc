@@ -59,7 +59,7 @@ bool is_about_models(const std::vector<std::string>& words) {
 }
 
 bool is_about_metrics(const std::vector<std::string>& words) {
-  return words == std::vector<std::string>{"metrics"};
+  return !words.empty() && words[0] == "metrics";
 }
 
 // The page of an error: hone help H2406.
@@ -186,6 +186,11 @@ Result<int> help_without_command(const std::vector<Command>& commands,
     return kExitDone;
   }
   if (is_about_metrics(words)) {
+    if (words.size() > 1)
+      return Error(err::kUnknownCommand,
+                   fmt::format("the help topic 'metrics' takes no second word, and '{}' is one",
+                               words[1]))
+          .todo("'hone help metrics' has the metrics of all tasks");
     print_out(metric_table());
     return kExitDone;
   }

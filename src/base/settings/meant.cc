@@ -87,6 +87,7 @@ const std::vector<Meaning>& meanings() {
       {"patience", {"early_stopping_patience"}},
       {"max_tokens", {"max_new_tokens"}},
       {"num_tokens", {"max_new_tokens"}},
+      {"max_new_tokens", {"generation_max_length"}},
       {"beams", {"num_beams"}},
       {"beam_size", {"num_beams"}},
       {"temp", {"temperature"}},

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/store/new_folders.h"
 #include "base/store/unpack.h"
 #include "learn/check/fix_text.h"
 #include "learn/data/rows/files.h"
@@ -22,6 +23,7 @@ Result<int> fix_files(const Task& task, const std::string& folder, bool json) {
   const Charset encoding = HONE_TRY(encoding_of(s.encoding));
   RowOptions options;
   options.format = task.file_format(files);
+  const NewFolders made(folder);
   HONE_TRY(file_store().make_dirs(folder));
   OrderedJson list = OrderedJson::array();
   std::string text;

@@ -14,13 +14,15 @@ Status check_metric(const Task& task, const RowsReport& rows, const std::string&
   const std::vector<std::string> names = rows.metrics.empty() ? task.metrics() : rows.metrics;
   if (std::find(names.begin(), names.end(), metric) != names.end()) return Ok{};
   const std::string near = nearest_name(metric, names);
+  const bool has_usual = std::find(names.begin(), names.end(), task.metric) != names.end();
+  const std::string& usual = has_usual ? task.metric : names[0] == "loss" ? names.back() : names[0];
   return Error(err::kNoScore,
                fmt::format("the evaluation of these rows has no metric '{}'", metric))
       .at("--policy_metric")
       .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
             "decide by one of " + join(names, ", ") +
             fmt::format("; in a pipeline's file: \"policy\": {{\"metric\": \"{}\"}}",
-                        near.empty() ? names.back() : near));
+                        near.empty() ? usual : near));
 }
 
 // An interval of a few rows says little, and all of them may be of one class.

@@ -6,6 +6,7 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/store/new_folders.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/torch/torch_file.h"
 #include "learn/pretrained/pretrained.h"
@@ -129,6 +130,7 @@ Result<int> run_convert(const std::vector<std::string>& args) {
   options.need_tokenizer = false;
   Pretrained model = HONE_TRY(open_pretrained(s.input, options));
   HONE_TRY(merge_adapter(model));
+  const NewFolders made(s.output);
   const int64_t bytes = HONE_TRY(write(s, model));
   if (dtype_asked(s.dtype) == DType::f16 && !family_of(model.config).safe_in_f16)
     log_warning(

@@ -1,18 +1,17 @@
 // hone deploy NAME: a version of a registered model answers at an endpoint. A server that runs takes it without
 // losing a request; without one a server is started.
 
-#include "base/core/child.h"
-#include "base/core/clock.h"
+#include <algorithm>
+
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
-#include "base/store/store.h"
-#include "operate/pipeline/runner.h"
 #include "operate/serve/model_set.h"
 #include "run/commands/endpoint_server.h"
 #include "run/commands/errors.h"
 #include "run/commands/serve_settings.h"
+#include "run/commands/start_server.h"
 #include "run/commands/step_results.h"
 
 namespace hone {
@@ -65,51 +64,6 @@ Status check_same(const Endpoint& e, const OrderedJson& given) {
   return Ok{};
 }
 
-Result<Child> start_server(const DeploySettings& s, Registry& registry, const Endpoint& e) {
-  std::vector<std::string> argv{own_program(), "serve", "--endpoint", e.id};
-  if (s.take_over) argv.push_back("--take_over");
-  // The address of the registry may have a password, which a list of processes must not show.
-  ::setenv("HONE_REGISTRY", registry.whole_address().c_str(), 1);
-  const std::string log = server_log(e);
-  if (const size_t slash = log.rfind('/'); slash != log.npos)
-    HONE_TRY(file_store().make_dirs(log.substr(0, slash)));
-  const ChildStream to_log = {ChildStream::kAppend, log, 0600};
-  Child server = HONE_TRY(spawn({.command = argv,
-                                 .environment = {{kAwaitedVariable, e.server.awaited}},
-                                 .in = {ChildStream::kNull},
-                                 .out = to_log,
-                                 .err = to_log,
-                                 .group = ChildSpec::kOwnSession,
-                                 .closes_files = true}));
-  log_info("{:<11} a server, its log is {}", "started", log);
-  return server;
-}
-
-Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
-                                  const std::string& id, const Child& server) {
-  const double end = system_clock().seconds() + s.wait;
-  while (system_clock().seconds() < end) {
-    const Endpoint e = HONE_TRY(registry.endpoint(id));
-    const ServerFacts facts = look_at_server(e);
-    if (facts.ready && (!s.take_over || facts.pid == server.pid)) return e;
-    if (child_ended(server.pid)) {
-      const auto log = read_file(server_log(e));
-      const std::vector<std::string> said = lines_of_failure(server.error(), log.ok() ? *log : "");
-      return Error(err::kDeployNotReady,
-                   fmt::format("the server of the endpoint ended: {}", said.empty() ? "" : said[0]))
-          .at(server_log(e))
-          .todo(fmt::format("see its log and deploy again; to remove it: hone endpoints delete {}",
-                            shell_word(e.display_name)));
-    }
-    if (stop_requested()) break;
-    system_clock().sleep(0.1);
-  }
-  return Error(err::kDeployNotReady,
-               fmt::format("the server of the endpoint is not ready after {} s", s.wait))
-      .at(server_log(HONE_TRY(registry.endpoint(id))))
-      .todo("see its log; if the model is only slow to load, give more time with --wait");
-}
-
 // The registry's endpoint of this name or id, or a new one.
 Endpoint endpoint_of(Registry& registry, const std::string& name, const std::string& model) {
   if (Result<Endpoint> there = registry.endpoint(name); there.ok()) return std::move(*there);
@@ -123,10 +77,41 @@ Result<int> check_endpoint(const DeploySettings& s, const Schema& schema) {
   Registry registry = HONE_TRY(Registry::open(s.registry));
   const std::string model = s.name.substr(0, s.name.find_first_of(":@")), own = s.endpoint_name;
   const Endpoint e = endpoint_of(registry, own.empty() ? model : own, model);
+  const OrderedJson given = HONE_TRY(given_serving(s, schema));
   const bool runs = look_at_server(e).alive && !s.take_over;
-  if (runs) HONE_TRY(check_same(e, HONE_TRY(given_serving(s, schema))));
-  HONE_TRY(check_key(e, runs));
+  if (runs) HONE_TRY(check_same(e, given));
+  HONE_TRY(check_key(e, given, runs));
   return kExitDone;
+}
+
+// Whether a name alone starts the endpoint as it was: it has no server, and had one with versions of this model. The
+// first server of an endpoint may never have answered; its version is not kept.
+bool starts_again(const Endpoint& e, const std::string& model) {
+  const bool was_served = e.server.pid != 0 || e.server.awaited.empty();
+  return was_served && !e.deployed.empty() &&
+         std::ranges::all_of(e.deployed, [&](const DeployedModel& d) { return d.model == model; });
+}
+
+// The version with the largest share.
+const DeployedModel& largest(const Endpoint& e) {
+  return *std::ranges::max_element(e.deployed, {}, &DeployedModel::traffic);
+}
+
+void tell_deployed(const DeploySettings& s, const Endpoint& e, const DeployedModel& own,
+                   const OrderedJson& replaced) {
+  OrderedJson j{{"endpoint", e.id},        {"endpoint_name", e.display_name},
+                {"url", e.address},        {"model", own.model},
+                {"version", own.version},  {"traffic", own.traffic},
+                {"deployed_model", own.id}};
+  if (!replaced.empty()) j["replaced"] = replaced;
+  const Json described = description_of_model(e, own.model);
+  for (const char* key : {"example", "route"})
+    if (described.contains(key)) j[key] = OrderedJson(described[key]);
+  if (s.json) return print_out(dump_json(j) + "\n");
+  for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
+  if (e.deployed.size() > 1) log_info("{:<11} {}", "traffic", deployed_text(e));
+  for (const OrderedJson& gone : replaced)
+    log_info("{:<11} {}, which no longer answers", "replaces", gone.get<std::string>());
 }
 
 Result<int> run_deploy(const std::vector<std::string>& args) {
@@ -144,21 +129,26 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
   Registry registry = HONE_TRY(Registry::open(s.registry));
   const ModelVersion v = HONE_TRY(s.version > 0 ? registry.version(s.name, s.version)
                                                 : resolve_model(registry, s.name));
+  const bool by_name = s.version == 0 && s.name == v.model;
   const std::string wanted = s.endpoint_name.empty() ? v.model : s.endpoint_name;
   Endpoint e = endpoint_of(registry, wanted, v.model);
   const OrderedJson given = HONE_TRY(given_serving(s, schema));
-  bool has_server = look_at_server(e).alive;
-  if (has_server && !s.take_over) HONE_TRY(check_same(e, given));
-  if (has_server && s.take_over) has_server = check_same(e, given).ok();
+  const bool runs = look_at_server(e).alive;
+  if (runs && !s.take_over) HONE_TRY(check_same(e, given));
+  const bool has_server = runs && (!s.take_over || check_same(e, given).ok());
   const std::string id = new_numeric_id();
   // A server that runs has the last word: the registry says what it serves.
-  if (has_server) HONE_TRY(ask_to_load(e, with_version(e, v, s.traffic, id).deployed.back()));
-  OrderedJson replaced = OrderedJson::array();
+  if (has_server)
+    HONE_TRY(ask_to_load(e, with_version(e, v, s.traffic, id).deployed.back()));
+  else
+    HONE_TRY(check_key(e, given, false));
+  Endpoint before;
+  bool again = false;
   // Loading takes time, in which another deployment may have ended.
   HONE_TRY(registry.database().write([&]() -> Status {
-    const Endpoint before = endpoint_of(registry, wanted, v.model);
-    e = with_version(before, v, s.traffic, id);
-    replaced = versions_gone(before, e);
+    before = endpoint_of(registry, wanted, v.model);
+    again = by_name && !runs && !schema.given("traffic") && starts_again(before, v.model);
+    e = again ? before : with_version(before, v, s.traffic, id);
     e.serving.update(given);
     if (!e.serving.contains("port")) e.serving["port"] = s.port;
     if (!has_server) e.server.awaited = id;
@@ -166,25 +156,17 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
     return Ok{};
   }));
   if (!has_server)
-    e = HONE_TRY(wait_until_ready(s, registry, e.id, HONE_TRY(start_server(s, registry, e))));
-  const DeployedModel& own = e.deployed.back();
-  OrderedJson j{{"endpoint", e.id},        {"endpoint_name", e.display_name},
-                {"url", e.address},        {"model", v.model},
-                {"version", v.number},     {"traffic", own.traffic},
-                {"deployed_model", own.id}};
-  if (!replaced.empty()) j["replaced"] = replaced;
-  if (const Json example = example_of_model(e, v.model); !example.is_null())
-    j["example"] = OrderedJson(example);
-  if (s.json) {
-    print_out(dump_json(j) + "\n");
-    return kExitDone;
-  }
-  for (const std::string& line : endpoint_lines(j)) log_info("{}", line);
-  if (e.deployed.size() > 1) log_info("{:<11} {}", "traffic", deployed_text(e));
-  for (const OrderedJson& gone : replaced)
-    log_info("{:<11} {}, which no longer answers", "replaces", gone.get<std::string>());
-  tell_other_versions(registry, v, s.version == 0 && s.name == v.model);
-  print_out(fmt::format("{}:{} answers at {}\nendpoint={}\n", v.model, v.number, e.address, e.id));
+    e = HONE_TRY(start_server(registry, before, e, {.take_over = s.take_over, .wait = s.wait}));
+  const DeployedModel own = again ? largest(e) : e.deployed.back();
+  tell_deployed(s, e, own, versions_gone(before, e));
+  if (s.json) return kExitDone;
+  if (again)
+    log_info("{:<11} with the versions that it had; for the champion: hone deploy {}", "restarted",
+             shell_word(v.model + "@" + kChampion));
+  else
+    tell_other_versions(registry, v, by_name);
+  print_out(
+      fmt::format("{}:{} answers at {}\nendpoint={}\n", own.model, own.version, e.address, e.id));
   return kExitDone;
 }
 

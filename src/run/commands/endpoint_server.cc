@@ -81,19 +81,30 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
                 "again");
 }
 
-Status check_key(const Endpoint& endpoint, bool runs) {
-  const bool refused = runs ? HONE_TRY(ask_about(endpoint, endpoint.model)).status == 401
-                            : endpoint.serving.value(kNeedsKey, false) &&
-                                  environment("HONE_API_KEY").empty() &&
-                                  !endpoint.serving.contains("api_key_file");
-  return refused ? Status(key_refused(endpoint)) : Ok{};
+Status check_key(const Endpoint& endpoint, const OrderedJson& given, bool runs) {
+  if (runs) {
+    const bool refused = HONE_TRY(ask_about(endpoint, endpoint.model)).status == 401;
+    return refused ? Status(key_refused(endpoint)) : Ok{};
+  }
+  const auto has_file = [](const OrderedJson& serving) { return serving.contains("api_key_file"); };
+  if (!endpoint.serving.value(kNeedsKey, false) || !environment("HONE_API_KEY").empty() ||
+      has_file(endpoint.serving) || has_file(given))
+    return Ok{};
+  return Error(err::kDeployRefused,
+               fmt::format("the endpoint '{}' asks for a key, and none is given",
+                           endpoint.display_name))
+      .at("HONE_API_KEY")
+      .todo(fmt::format("set HONE_API_KEY, or name a file with keys: --serve_flags "
+                        "api_key_file=FILE; for a server without keys: hone endpoints delete {}, "
+                        "then deploy again",
+                        shell_word(endpoint.display_name)));
 }
 
-Json example_of_model(const Endpoint& endpoint, const std::string& model) {
+Json description_of_model(const Endpoint& endpoint, const std::string& model) {
   const auto answer = ask_about(endpoint, model);
   if (!answer.ok() || answer->status != 200) return nullptr;
-  const auto described = parse_json(answer->body, "the answer");
-  return described.ok() ? value_at(*described, "example") : Json();
+  Result<Json> described = parse_json(answer->body, "the answer");
+  return described.ok() ? std::move(*described) : Json();
 }
 
 void tell_other_versions(Registry& registry, const ModelVersion& deployed, bool by_name) {
@@ -110,10 +121,6 @@ void tell_other_versions(Registry& registry, const ModelVersion& deployed, bool 
         "{:<11} {}:{} is not deployed, as {}:{} is the champion; to serve it: hone deploy {}:{}",
         "newer", deployed.model, newest, deployed.model, deployed.number,
         shell_word(deployed.model), newest);
-}
-
-std::string server_log(const Endpoint& endpoint) {
-  return user_state_folder() + "/endpoints/" + endpoint.id + ".log";
 }
 
 }  // namespace hone

@@ -12,11 +12,11 @@ OrderedJson versions_gone(const Endpoint& before, const Endpoint& after);
 // Makes the server load a version. HONE_API_KEY is the access key, if the server needs one. H3021
 // quotes the server's answer.
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
-// H3021: the server, or one that is started (`runs`: false), asks for a key, and HONE_API_KEY is not it. Errors of the
-// connection.
-Status check_key(const Endpoint& endpoint, bool runs);
-// An instance that the endpoint's server answers with this model; null if the server gives none.
-Json example_of_model(const Endpoint& endpoint, const std::string& model);
+// H3021: the server asks for a key, and HONE_API_KEY is not it; or (`runs`: false) the endpoint does, and neither the
+// environment nor the settings `given` for a server name one. Errors of the connection.
+Status check_key(const Endpoint& endpoint, const OrderedJson& given, bool runs);
+// The description of a model by the endpoint's server, with its example and route; null if it gives none.
+Json description_of_model(const Endpoint& endpoint, const std::string& model);
 // Logs what else the registry has of the model of a deployed version: another champion, or a newer version if none was
 // named (`by_name`).
 void tell_other_versions(Registry& registry, const ModelVersion& deployed, bool by_name);
@@ -24,7 +24,5 @@ void tell_other_versions(Registry& registry, const ModelVersion& deployed, bool 
 inline constexpr const char* kAwaitedVariable = "HONE_AWAITED_SERVER";
 // Among the settings that an endpoint keeps: whether its server asks for a key. No setting, and no key.
 inline constexpr const char* kNeedsKey = "needs_key";
-// The log file of a server that is started.
-std::string server_log(const Endpoint& endpoint);
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // hone eval --task T: metrics of a model on a file.
 #include "base/core/log.h"
 #include "base/core/signals.h"
+#include "base/store/new_folders.h"
 #include "run/commands/command.h"
 #include "run/commands/data_paths.h"
 #include "run/commands/in_flags.h"
@@ -35,6 +36,7 @@ Result<int> evaluate(ChosenTask& chosen, const EvalOnly& only) {
     log_warning("--validation_split_percentage has no effect beside --validation_file");
   if (only.save_examples) s.example_scores = std::make_shared<ExampleScores>();
   if (only.save_examples) HONE_TRY(find_evaluated_columns(*chosen.task, only.slice_columns));
+  const NewFolders made(s.output_dir);
   if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   const auto run = HONE_TRY(open_run(*chosen.task));

@@ -127,6 +127,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   const std::vector<Prompt> prompts = HONE_TRY(generator_prompts(rows, config, model.config));
   HONE_TRY(check_sources(prompts, model.config));
   HONE_TRY(check_prompts(prompts, config, model.config.vocab, model.config.max_positions));
+  if (texts && !as_script) tell_chats(model);
   tell_idle_flags(s, config);
   tell_length(s, config, prompts, model.config.max_positions, origin);
 

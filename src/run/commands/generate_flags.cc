@@ -5,6 +5,7 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "learn/generate/errors.h"
+#include "learn/generate/prompts.h"
 
 namespace hone {
 namespace {
@@ -120,6 +121,14 @@ void tell_length(const GenerateSettings& s, const GenerationConfig& c,
              origin);
   else
     log_info("at most 20 new tokens, as in Transformers; --max_new_tokens asks for another length");
+}
+
+void tell_chats(const Pretrained& model) {
+  if (knows_chats(model))
+    log_info(
+        "{:<11} continued as it is, without the chat template; hone serve has the template, in "
+        "/v1/chat/completions",
+        "prompt");
 }
 
 void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c) {

@@ -26,6 +26,8 @@ Result<GenerationConfig> generation_from(const GenerateSettings& s,
 // Logs the maximum length of sequences.
 void tell_length(const GenerateSettings& s, const GenerationConfig& c,
                  std::span<const Prompt> prompts, int64_t positions, std::string origin);
+// Logs that the prompts of a model of chats do not pass through its template.
+void tell_chats(const Pretrained& model);
 // Logs flags that change nothing.
 void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c);
 

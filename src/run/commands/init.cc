@@ -1,6 +1,8 @@
 // hone init TASK: writes a project that runs unchanged.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
@@ -38,6 +40,11 @@ std::string project_name(const std::string& folder) {
   }
   while (name.ends_with('-')) name.pop_back();
   return name;
+}
+
+bool has_setting(const Task& task, const std::string& name) {
+  const Schema schema = described(task);
+  return std::ranges::any_of(schema.all(), [&](const Setting& s) { return s.name == name; });
 }
 
 std::map<std::string, std::string> sample_data(const SampleProject& sample) {
@@ -99,6 +106,7 @@ Result<int> run_init(const std::vector<std::string>& args) {
                               .data = sample_data(sample),
                               .keys = sample.keys,
                               .flags = sample.flags,
+                              .has_labels = has_setting(task, "ignore_mismatched_sizes"),
                               .is_served = is_served_task(task)});
   for (auto& [path, text] : tiny_model_files(sample.model))
     files["model/" + path] = std::move(text);

@@ -4,15 +4,15 @@
 #include <set>
 
 #include "base/core/log.h"
-#include "base/core/url.h"
+#include "base/core/process.h"
 #include "base/settings/value.h"
-#include "learn/tasks/tasks.h"
-#include "operate/monitor/origin.h"
 #include "operate/registry/compare_versions.h"
 #include "operate/registry/policy.h"
+#include "operate/registry/run_names.h"
 #include "run/commands/command.h"
-#include "run/commands/deciding_metric.h"
 #include "run/commands/lineage.h"
+#include "run/commands/metric_columns.h"
+#include "run/commands/models_decide.h"
 
 namespace hone {
 namespace {
@@ -79,19 +79,6 @@ std::vector<ComparedLine> metric_lines(const VersionDifference& d, const std::st
   return lines;
 }
 
-// Paths by the names that people know them by: runs of a pipeline have copies of their own.
-OrderedJson by_name(const RegisteredRun& run, OrderedJson value) {
-  if (value.is_array())
-    for (OrderedJson& one : value) one = by_name(run, std::move(one));
-  if (!value.is_string()) return value;
-  const std::string given = value.get<std::string>(), folder = text_at(run.record, "folder");
-  if (given.find('/') == std::string::npos || is_url(given)) return value;
-  const std::string place = given.starts_with('/') || folder.empty() ? given : folder + "/" + given;
-  const std::string model = model_name_of(place), data = data_name_of(place);
-  if (model != place) return model;
-  return data != place ? OrderedJson(data) : value;
-}
-
 // Texts that a column would cut to the same text begin shortly before their first difference.
 void show_difference(std::string& a, std::string& b, int width) {
   constexpr size_t kBefore = 4;
@@ -104,18 +91,6 @@ void show_difference(std::string& a, std::string& b, int width) {
   if (at == 0) return;
   a = "…" + a.substr(at);
   b = "…" + b.substr(at);
-}
-
-// The settings of a task that are about output alone.
-std::set<std::string> output_settings(const std::string& name) {
-  std::set<std::string> found;
-  for (const Task& task : all_task()) {
-    if (task.name != name) continue;
-    const Schema schema = described(task);
-    for (const Setting& setting : schema.all())
-      if (setting.decides.empty()) found.insert(setting.name);
-  }
-  return found;
 }
 
 // The origin of both, and the settings of their runs, where they differ.
@@ -140,6 +115,26 @@ std::vector<ComparedLine> setting_lines(const ComparedVersion& a, const Compared
   return lines;
 }
 
+// Tells why nothing has a mark, and what to do; "": the metrics are of the same rows.
+std::string rows_text(const VersionDifference& d, const std::string& metric) {
+  if (d.rows.empty()) return "";
+  std::string advice;
+  for (const ModelVersion* v : {&d.a, &d.b})
+    if (v->evaluation.empty())
+      advice += fmt::format("{} {}: {}", advice.empty() ? ". To save the rows of" : "; of",
+                            v->reference(), commands_for_rows(*v));
+  if (d.rows_unknown)
+    return fmt::format("hone cannot tell whether the metrics are of the same rows ({}){}", d.rows,
+                       advice);
+  return fmt::format(
+      "the metrics are of different rows ({}): they say nothing of which is better. hone models "
+      "decide {} --policy {} compares on the same rows{}",
+      d.rows, shell_word(d.b.reference()),
+      metric.empty() ? "FILE.json"
+                     : shell_word(dump_json(OrderedJson{{"metric", bare_metric(metric)}})),
+      advice);
+}
+
 }  // namespace
 
 Result<int> compare_models(Registry& registry, const std::string& reference,
@@ -151,10 +146,8 @@ Result<int> compare_models(Registry& registry, const std::string& reference,
     print_json(d.json());
     return kExitDone;
   }
-  std::string decides;
-  for (const Decision& decision : a.decisions)
-    if (decides.empty()) decides = text_at(decision.evidence, "metric");
-  const auto first = deciding_metric(a.version.metrics, a.version.task, a.run.params, decides);
+  const auto first =
+      deciding_metric(a.version.metrics, a.version.task, a.run.params, decided_by(a.decisions));
   const bool text = how.form.format == "text";
   const auto metrics = metric_lines(d, first ? first->name : "", !text || how.form.wide);
   const auto settings = setting_lines(a, b, d, !text || how.form.wide);
@@ -180,11 +173,8 @@ Result<int> compare_models(Registry& registry, const std::string& reference,
     }
   }
   print_tables({numbers, texts}, how.form);
-  if (!d.rows.empty())
-    log_info(
-        "{:<11} the metrics are of different rows ({}): they say nothing of which is better. "
-        "hone models decide compares on the same rows",
-        "rows", d.rows);
+  if (const std::string told = rows_text(d, first ? first->name : ""); !told.empty())
+    log_info("{:<11} {}", "rows", told);
   return kExitDone;
 }
 

@@ -1,6 +1,7 @@
 #include "run/commands/models_decide.h"
 
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/registry/decide.h"
@@ -17,10 +18,7 @@ namespace {
 
 Error without_rows(const ModelVersion& v) {
   return Error(err::kExamples, fmt::format("{} has no saved rows of an evaluation", v.reference()))
-      .todo(fmt::format(
-          "evaluate it: hone eval ... --model_name_or_path {} --save_examples --output_dir E; then "
-          "hone models register --name {} --model {} --evaluation E",
-          v.source, v.model, v.source));
+      .todo("evaluate it: " + commands_for_rows(v));
 }
 
 // The registered files against what their evaluation recorded.
@@ -100,6 +98,14 @@ Result<ChampionRows> rows_of_champion(const ModelVersion& champion, const ModelV
 
 }  // namespace
 
+std::string commands_for_rows(const ModelVersion& v) {
+  const std::string model = shell_word(v.source);
+  return fmt::format(
+      "hone eval ... --model_name_or_path {} --save_examples --output_dir E; then hone models "
+      "register --name {} --model {} --evaluation E",
+      model, shell_word(v.model), model);
+}
+
 bool is_typed_policy(const std::string& text) { return trim(text).starts_with('{'); }
 
 Result<DecisionPolicy> read_policy(const std::string& text) {
@@ -142,6 +148,9 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
     print_out(dump_json(decision_json(decision)) + "\n");
   else
     log_info("{:<11} {}: {}", decision.verdict, v.reference(), decision.reason);
+  if (!q.json)
+    for (const std::string& line : worse_slices(decision.evidence))
+      log_info("{:<11} {}", "slice", line);
   // Servers do not follow an alias by themselves.
   if (!q.json && decision.verdict == "promote" && q.alias == kChampion)
     HONE_TRY(follow_alias(registry, v, {}));

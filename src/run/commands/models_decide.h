@@ -15,6 +15,9 @@ struct DecideRequest {
   bool json = false;
 };
 
+// The commands after which a version has saved rows of an evaluation.
+std::string commands_for_rows(const ModelVersion& v);
+
 // A policy as it is typed: the JSON object itself, or the path of its file. Errors: H3143, those of the store.
 bool is_typed_policy(const std::string& text);
 Result<DecisionPolicy> read_policy(const std::string& text);

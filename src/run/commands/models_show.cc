@@ -5,9 +5,10 @@
 #include "operate/registry/compare_versions.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/registry_json.h"
+#include "operate/registry/run_names.h"
 #include "run/commands/command.h"
-#include "run/commands/deciding_metric.h"
 #include "run/commands/lineage.h"
+#include "run/commands/metric_columns.h"
 
 namespace hone {
 namespace {
@@ -32,19 +33,6 @@ Result<RegisteredRun> run_of(Registry& registry, const ModelVersion& v) {
   Result<RegisteredRun> run = registry.run(v.run_id);
   return !run.ok() && run.error().is(err::kNotRegistered) ? Result<RegisteredRun>(RegisteredRun())
                                                           : std::move(run);
-}
-
-// A model of the registry as it is named there, else by the name that people know.
-std::string parent_of(const ModelVersion& v, const RegisteredRun& run) {
-  if (v.parent.empty() || v.parent == text_at(run.record, "model")) return initial_model_of(run);
-  return v.parent;
-}
-
-// The metric of the last decision that names one; "": none does.
-std::string decided_by(const std::vector<Decision>& decisions) {
-  for (const Decision& d : decisions)
-    if (std::string metric = text_at(d.evidence, "metric"); !metric.empty()) return metric;
-  return "";
 }
 
 Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& versions,

@@ -12,6 +12,7 @@
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/runner.h"
+#include "operate/registry/decide.h"
 #include "run/commands/command.h"
 #include "run/commands/step_results.h"
 
@@ -37,9 +38,22 @@ std::string result_text(const StepRow& step) {
   std::string text = text_at(step.result, "verdict");
   if (const std::string reason = text_at(step.result, "reason"); !text.empty() && !reason.empty())
     text += ": " + reason;
+  for (const std::string& line : worse_slices(value_at(step.result, "evidence")))
+    text += "; " + line;
   if (const std::string url = text_at(step.result, "url"); !url.empty()) text = url;
   if (step.reused_from.empty()) return text;
   return (text.empty() ? "" : text + "; ") + "taken from " + step.reused_from;
+}
+
+// The same without the reason of the decision that skipped the step: the row of that step has it.
+std::string short_result_text(const StepRow& step, const std::vector<StepRow>& all) {
+  std::string text = result_text(step);
+  if (step.status != "skipped") return text;
+  for (const StepRow& other : all)
+    if (const std::string reason = text_at(other.result, "reason");
+        !reason.empty() && text.ends_with(": " + reason))
+      text.resize(text.size() - reason.size() - 2);
+  return text;
 }
 
 // The number of each step in its pipeline; empty if the run's graph cannot be read.
@@ -113,7 +127,8 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
   for (const StepRow& r : steps)
     table.add({r.name, status_of_step(run, r),
                r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "",
-               r.attempts > 1 ? std::to_string(r.attempts) : "", result_text(r)});
+               r.attempts > 1 ? std::to_string(r.attempts) : "",
+               how.form.format == "text" ? short_result_text(r, steps) : result_text(r)});
   print_table(table, how.form);
   if (how.form.format == "text")
     for (const StepRow& r : steps)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operate/pipeline/state.h"
-#include "run/commands/deciding_metric.h"
+#include "run/commands/metric_columns.h"
 
 namespace hone {
 

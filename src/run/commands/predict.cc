@@ -4,6 +4,7 @@
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
+#include "base/store/new_folders.h"
 #include "base/store/store.h"
 #include "run/commands/command.h"
 #include "run/commands/data_paths.h"
@@ -45,6 +46,7 @@ Result<int> predict(ChosenTask& chosen, const PredictOnly& only) {
     HONE_TRY(
         check_data_files(chosen.schema.at("test_file").value().get<std::vector<std::string>>()));
   HONE_TRY(use_trained_settings(chosen));
+  const NewFolders made(s.output_dir);
   HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   const auto run = HONE_TRY(open_run(*chosen.task));

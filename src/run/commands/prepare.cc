@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
+#include "base/store/new_folders.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/shards/shards.h"
@@ -35,8 +36,9 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   options.settings = HONE_TRY(rows.shard_settings(model));
   options.settings["max_shard_size"] = s.max_shard_size.bytes;
   const LabelSources sources = HONE_TRY(rows.sources());
-  show_notes(sources.notes);
+  show_notes(task, sources.notes);
   const std::vector<PreparedFiles> splits = HONE_TRY(split_files(sources));
+  const NewFolders made(options.folder);
   const RunLock lock = HONE_TRY(lock_folder(s, options.folder, splits));
   HONE_TRY(find_slice_columns(task, sources, s.slice_columns));
   bool by_file = false;
@@ -48,7 +50,7 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   const auto read = [&]() -> Result<std::vector<RowSplit>> {
     std::vector<std::string> notes;
     auto made = rows.splits(model, sources, pool, notes);
-    show_notes(notes);
+    show_notes(task, notes);
     return made;
   };
   Prepared done =

@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
+#include "base/store/new_folders.h"
 #include "learn/data/imagenet/imagenet.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/train/run_lock.h"
@@ -40,6 +41,7 @@ Result<int> run_prepare_imagenet(const std::vector<std::string>& args) {
     return kExitDone;
   const std::string folder = without_end_slash(s.output_dir);
   install_stop_handlers();
+  const NewFolders made(folder);
   const RunLock lock = HONE_TRY(RunLock::take(folder));
   const ImageNetRequest request{
       .train_tar = s.train_tar,

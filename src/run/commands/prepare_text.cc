@@ -5,6 +5,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
+#include "base/store/new_folders.h"
 #include "base/store/store.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
@@ -160,6 +161,8 @@ Result<Prepared> prepare_text(const PrepareOnly& s, const std::vector<std::strin
   const LabelSources sources = HONE_TRY(sources_of(files));
   HONE_TRY(find_slice_columns(task, sources, s.slice_columns));
   const Tokenize tokenize = rows.tokenize(model, &pool);
+  // Workers of several hosts make the folder, and each may still need it when one ends.
+  const NewFolders made(s.workers > 0 ? "" : options.folder);
   std::optional<RunLock> lock;
   if (s.workers > 0) {
     HONE_TRY(check_parts(parts));

@@ -5,6 +5,7 @@
 #include "base/settings/flag_names.h"
 #include "base/store/errors.h"
 #include "base/store/hub.h"
+#include "base/store/new_folders.h"
 #include "base/store/places/transfer.h"
 #include "base/store/store.h"
 #include "learn/datasets/dataset.h"
@@ -39,6 +40,7 @@ Status appear(const std::string& folder, const std::function<Status(const std::s
   Store& store = file_store();
   const std::string part = folder + ".part";
   HONE_TRY(store.remove_all(part));
+  const NewFolders made(part);
   HONE_TRY(store.make_dirs(part));
   HONE_TRY(fill(part));
   HONE_TRY(store.remove_all(folder));
@@ -152,6 +154,7 @@ Result<int> run_pull(const std::vector<std::string>& given) {
         .at(flags[0])
         .todo("add --prepare TASK");
   const std::string to = without_end_slash(s.to);
+  const NewFolders made(to);
   HONE_TRY(file_store().make_dirs(to));
   HONE_TRY(pull_model(s, to + "/model"));
   std::map<std::string, std::string> own_files;

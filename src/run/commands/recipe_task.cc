@@ -12,6 +12,16 @@
 namespace hone {
 namespace {
 
+// "" if the rows cannot be read: the step check says why.
+std::string metric_of_flags(const std::string& task_name, const std::vector<std::string>& flags) {
+  const Task task = find_task(task_name);
+  Schema schema = described(task);
+  if (!schema.parse(flags, {}).ok()) return "";
+  task.settings->do_train = task.settings->do_eval = true;
+  const Result<std::string> metric = task.metric_of_rows();
+  return metric.ok() ? *metric : "";
+}
+
 RecipeTask recipe_task_of(const Task& task) {
   RecipeTask out;
   const Schema schema = described(task);
@@ -29,6 +39,10 @@ RecipeTask recipe_task_of(const Task& task) {
   }
   out.metric = task.metric;
   out.metrics = task.metrics();
+  if (task.metric_of_rows)
+    out.metric_of_rows = [name = task.name](const std::vector<std::string>& flags) {
+      return metric_of_flags(name, flags);
+    };
   if (task.text) out.apart = task.text->apart;
   out.policy = [](const std::string& text, const std::string& place) -> Result<RecipePolicy> {
     DecisionPolicy policy = HONE_TRY(parse_policy(text, place));

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/store/store.h"
+#include "base/store/temporary_folder.h"
 #include "learn/tasks/tasks.h"
 #include "learn/train/ledger.h"
 #include "operate/pipeline/errors.h"
@@ -77,6 +79,23 @@ TEST(RecipeTask, TheMetricOfATaskIsOneThatItsRowsGive) {
     ASSERT_TRUE(p.ok()) << p.error().text();
     EXPECT_EQ(p->metric, task.metric);
   }
+}
+
+// The rows of a data set on this machine decide, where their form does.
+TEST(RecipeTask, TheUsualMetricIsOneThatTheRowsGive) {
+  const TemporaryFolder folder;
+  const auto metric = [&](const std::string& task, const std::string& row) {
+    EXPECT_TRUE(file_store().write(folder.path + "/rows.jsonl", row + "\n").ok());
+    const OrderedJson recipe = {
+        {"dataset", folder.path + "/rows.jsonl"}, {"model_checkpoint", "model"}, {"task", task}};
+    const auto p = read_pipeline(dump_json(recipe), "recipe.json", task_recipe);
+    return p.ok() ? p->metric : p.error().text();
+  };
+  EXPECT_EQ(metric("embedding", R"({"anchor": "a", "positive": "b"})"), "cosine_ndcg@10");
+  EXPECT_EQ(metric("embedding", R"({"a": "a", "b": "b", "score": 0.5})"), "spearman_cosine");
+  EXPECT_EQ(metric("embedding", R"({"a": "a", "b": "b", "c": "c"})"), "cosine_accuracy");
+  EXPECT_EQ(metric("rerank", R"({"query": "a", "text": "b", "label": 1})"), "average_precision");
+  EXPECT_EQ(metric("rerank", R"({"query": "a", "text": "b", "score": 0.5})"), "pearson");
 }
 
 TEST(RecipeTask, ModelsOfEveryTaskAreServedAndDeployed) {

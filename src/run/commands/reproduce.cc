@@ -10,10 +10,10 @@
 #include "operate/registry/errors.h"
 #include "operate/registry/model_hash.h"
 #include "operate/registry/registry_json.h"
+#include "operate/registry/run_names.h"
 #include "operate/reporters/run_info.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
-#include "run/commands/lineage.h"
 #include "run/commands/print_table.h"
 #include "run/commands/training_command.h"
 

@@ -1,4 +1,5 @@
 // hone runs VERB ...: the runs that have a log in their output folder, and those of the registry.
+#include <algorithm>
 #include <set>
 
 #include "base/core/clock.h"
@@ -9,9 +10,9 @@
 #include "base/store/store.h"
 #include "operate/monitor/run_list.h"
 #include "run/commands/command.h"
-#include "run/commands/deciding_metric.h"
 #include "run/commands/errors.h"
 #include "run/commands/lineage.h"
+#include "run/commands/metric_columns.h"
 #include "run/commands/print_table.h"
 #include "run/commands/runs_export.h"
 #include "run/commands/runs_logs.h"
@@ -44,15 +45,9 @@ OrderedJson row_json(const RunRow& row) {
           {"log", row.log}};
 }
 
-// The loss of training has a column of its own.
-std::optional<DecidingMetric> metric_of_run(const RunRow& row) {
-  auto metric =
-      deciding_metric(results_of(row), text_at(row.run, "task"), value_at(row.run, "settings"));
-  return metric && metric->name == "train_loss" ? std::nullopt : metric;
-}
-
-// The name of the run, what decides, then its facts.
-TextTable table_of_runs(const std::vector<RunRow>& rows) {
+// The name of the run, what decides, then its facts. A text that is fitted has the reasons in a table of their own:
+// one of them would leave no room for the numbers of all runs.
+std::vector<TextTable> tables_of_runs(const std::vector<RunRow>& rows, const TableForm& form) {
   std::vector<MeasuredRow> measured;
   for (const RunRow& row : rows)
     measured.push_back({metric_of_run(row), results_of(row), evaluated_by(row)});
@@ -61,19 +56,28 @@ TextTable table_of_runs(const std::vector<RunRow>& rows) {
   // Only the id tells runs of one name apart.
   std::set<std::string> names;
   for (const RunRow& row : rows) names.insert(text_at(row.run, "name"));
-  if (names.size() < rows.size())
-    for (Column& column : columns)
-      if (column.name == "id") column.priority = 0;
+  const bool by_id = names.size() < rows.size();
+  for (Column& column : columns)
+    if (by_id && column.name == "id") column.priority = 0;
+  const bool apart = form.format == "text" && !form.wide;
+  const auto reason = std::find_if(columns.begin(), columns.end(),
+                                   [](const Column& c) { return c.name == "reason"; }) -
+                      columns.begin();
+  TextTable reasons({{.name = by_id ? "id" : "run", .kind = Column::kName}, columns[reason]});
+  if (apart) columns.erase(columns.begin() + reason);
   columns.insert(columns.begin() + 1, metrics.columns.begin(), metrics.columns.end());
   TextTable table(columns);
   table.set_note(metrics.note);
   const double now_s = system_clock().wall_seconds();
   for (size_t i = 0; i < rows.size(); ++i) {
     std::vector<std::string> cells = run_cells(rows[i], now_s);
+    if (apart && !cells[reason].empty())
+      reasons.add({by_id ? cells.back() : cells.front(), cells[reason]});
+    if (apart) cells.erase(cells.begin() + reason);
     cells.insert(cells.begin() + 1, metrics.cells[i].begin(), metrics.cells[i].end());
     table.add(std::move(cells));
   }
-  return table;
+  return {table, reasons};
 }
 
 Result<int> list_runs(const RunsSettings& s) {
@@ -89,7 +93,11 @@ Result<int> list_runs(const RunsSettings& s) {
     log_info("no runs below '{}'", s.folder);
     return kExitDone;
   }
-  print_table(table_of_runs(rows), table_form(s));
+  const std::vector<TextTable> tables = tables_of_runs(rows, table_form(s));
+  if (rows.empty())
+    print_table(tables[0], table_form(s));
+  else
+    print_tables(tables, table_form(s));
   return kExitDone;
 }
 

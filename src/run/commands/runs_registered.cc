@@ -7,9 +7,10 @@
 #include "base/core/text.h"
 #include "operate/registry/compare_versions.h"
 #include "operate/registry/registry_json.h"
+#include "operate/registry/run_names.h"
 #include "run/commands/command.h"
-#include "run/commands/deciding_metric.h"
 #include "run/commands/lineage.h"
+#include "run/commands/metric_columns.h"
 
 namespace hone {
 namespace {
@@ -37,9 +38,9 @@ TextTable table_of_registered(const std::vector<RegisteredRun>& runs,
   columns.insert(columns.end(), metrics.columns.begin(), metrics.columns.end());
   for (Column c : {Column{.name = "lr", .kind = Column::kNumber, .priority = 1},
                    Column{.name = "from", .kind = Column::kName, .priority = 1},
-                   Column{.name = "models", .kind = Column::kName, .priority = 1},
-                   Column{.name = "status", .priority = 2}, Column{.name = "task", .priority = 4},
-                   Column{.name = "started", .priority = 3}, Column{.name = "ended", .priority = 5},
+                   Column{.name = "models", .priority = 2}, Column{.name = "status", .priority = 3},
+                   Column{.name = "task", .priority = 4}, Column{.name = "started", .priority = 3},
+                   Column{.name = "ended", .priority = 5},
                    Column{.name = "data", .kind = Column::kName, .priority = 3},
                    Column{.name = "data hash", .kind = Column::kHash, .priority = 6},
                    Column{.name = "model hash", .kind = Column::kHash, .priority = 6}})

@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/store/http.h"
 #include "base/store/store.h"
+#include "operate/registry/decide.h"
 #include "operate/registry/metric_interval.h"
 #include "operate/registry/policy.h"
 #include "operate/serve/example.h"
@@ -13,6 +14,7 @@ namespace hone {
 namespace {
 
 constexpr int kShortDigits = 4;
+constexpr int kExampleTokens = 64;
 std::string short_number(double x) { return fmt::format("{:.{}g}", x, kShortDigits); }
 
 std::optional<double> number_at(const OrderedJson& from, const std::string& key) {
@@ -102,6 +104,7 @@ std::vector<std::string> results_of_decision(const OrderedJson& decision) {
   if (version && against && reason.find(" against ") == std::string::npos)
     lines.push_back(fmt::format("{} {} against {}", text_at(evidence, "metric"),
                                 short_number(*version), short_number(*against)));
+  for (std::string& line : worse_slices(evidence)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -117,6 +120,21 @@ std::vector<std::string> lines_without_endpoint(const OrderedJson& outcome) {
                         dump_json(result.at("version")))};
   }
   return {};
+}
+
+// A request that the model answers as it was evaluated: the most probable tokens, in a chat if it learnt chats.
+std::pair<std::string, OrderedJson> example_request(const OrderedJson& outcome,
+                                                    const std::string& model) {
+  const OrderedJson example = outcome.value("example", OrderedJson(kExampleText));
+  if (text_at(outcome, "route") == kChatRoute) {
+    const OrderedJson message{{"role", "user"}, {"content", example}};
+    return {kChatRoute, OrderedJson{{"model", model},
+                                    {"messages", OrderedJson::array({message})},
+                                    {"temperature", 0},
+                                    {"max_tokens", kExampleTokens}}};
+  }
+  return {fmt::format("/v1/models/{}:predict", url_encoded(model)),
+          OrderedJson{{"instances", OrderedJson::array({example})}}};
 }
 
 }  // namespace
@@ -165,11 +183,9 @@ std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
     const std::string key = environment("HONE_API_KEY").empty()
                                 ? ""
                                 : " \\\n  -H \"Authorization: Bearer $HONE_API_KEY\"";
-    OrderedJson instances = OrderedJson::array();
-    instances.push_back(outcome.value("example", OrderedJson(kExampleText)));
-    lines.push_back(fmt::format("{:<11} curl {}/v1/models/{}:predict{} \\\n  -d {}", "ask", url,
-                                url_encoded(model), key,
-                                shell_word(dump_json(OrderedJson{{"instances", instances}}))));
+    const auto [route, body] = example_request(outcome, model);
+    lines.push_back(fmt::format("{:<11} curl {}{}{} \\\n  -d {}", "ask", url, route, key,
+                                shell_word(dump_json(body))));
   }
   if (!name.empty())
     lines.push_back(fmt::format("{:<11} hone endpoints stop {}", "stop", shell_word(name)));

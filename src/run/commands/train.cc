@@ -5,7 +5,7 @@
 #include "base/core/held_stop.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
-#include "base/core/text.h"
+#include "base/store/new_folders.h"
 #include "learn/train/errors.h"
 #include "operate/monitor/monitor.h"
 #include "run/commands/command.h"
@@ -119,6 +119,7 @@ Result<int> train_on_rank(ChosenTask& chosen, double begin_s) {
   const Schema& schema = chosen.schema;
   HONE_TRY(check_data_named(chosen));
   if (!s.do_train) HONE_TRY(use_trained_settings(chosen));
+  const NewFolders made(s.ranks->leads() ? s.output_dir : "");
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
   s.begin_from(start);
   std::unique_ptr<Monitor> monitor;

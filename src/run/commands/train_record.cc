@@ -6,6 +6,7 @@
 #include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/ranks/world.h"
+#include "base/store/new_folders.h"
 #include "learn/train/run_ranks.h"
 #include "operate/monitor/monitor.h"
 #include "run/commands/training.h"
@@ -37,6 +38,7 @@ RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& sc
 void record_refusal(const ChosenTask& chosen, const Error& error) {
   const TaskSettings& s = *chosen.task->settings;
   const Result<World> world = read_world();
+  const NewFolders made(s.output_dir);
   if (!world.ok() || !world->leads() || !check_output_dir(s.output_dir).ok()) return;
   RunInfo info = info_of(s, chosen.task->name, chosen.schema);
   info.devices = world->ranks;

@@ -1,0 +1,32 @@
+// Columns of a table for the metrics that decide which of its rows is the best.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/json.h"
+#include "base/core/table.h"
+#include "operate/registry/deciding_metric.h"
+
+namespace hone {
+
+// A row of a table: the metric that decides, all of its metrics, and what decides the rows that they are of.
+struct MeasuredRow {
+  std::optional<DecidingMetric> metric = {};
+  OrderedJson metrics = {};
+  OrderedJson evaluated = {};
+};
+
+// Columns for the metrics that decide, the most frequent first. The best value is marked if all were measured on the
+// same rows.
+struct MetricColumns {
+  std::vector<Column> columns = {};
+  std::vector<std::vector<std::string>> cells = {};  // of each row
+  std::string note = {};  // for the table: why a column has no mark; "": each that could has one
+};
+MetricColumns metric_columns(const std::vector<MeasuredRow>& rows);
+
+std::string metric_text(double value);  // five digits, large numbers whole
+
+}  // namespace hone
