@@ -25,6 +25,7 @@ TOKENIZER = os.path.join(SOURCE, "tests", "goldens", "tiny_text_gpt2")
 HEADERS = 66
 SHORT, LONG = 4, 24  # steps
 BOUND = 0.01
+TRIES = 10
 RANKS = 2
 ROWS = 8  # of a rank; Gloo's own header of a message is then small beside what is sent along the axis tensor
 GROUPS = "groups of 2"
@@ -45,8 +46,8 @@ def missing():
 
 
 class Namespace:
-    """A context: a network with a loopback interface alone. It loses nothing, but on a busy machine TCP takes an
-    acknowledgement for lost that is only late, and sends its bytes again: it waits longer here."""
+    """A context: a network with a loopback interface alone. It loses nothing, but packets change their order between
+    processors and acknowledgements come late, which TCP may take for a loss: it sends bytes again, here seldom."""
 
     def __init__(self):
         self.name = f"hone{os.getpid()}traffic"
@@ -57,7 +58,8 @@ class Namespace:
         for own in ("127.0.0.0/8", "127.0.0.1"):
             route = ["local", own, "dev", "lo", "proto", "kernel", "scope", "host", "src", "127.0.0.1", "rto_min", "60s"]
             subprocess.run(["ip", "-n", self.name, "route", "change", "table", "local", *route], check=True)
-        self.run(["sysctl", "-qw", "net.ipv4.tcp_early_retrans=0"], "/")
+        for patience in ("early_retrans=0", "sack=0", "recovery=0", "max_reordering=10000", "reordering=10000"):
+            self.run(["sysctl", "-qw", "net.ipv4.tcp_" + patience], "/")
         return self
 
     def __exit__(self, *_):
@@ -102,14 +104,19 @@ def counted(network, hone, folder, mesh, ranks, stage):
     all_sent, memory = {}, 0
     for steps in (SHORT, LONG):
         output = f"{mesh}stage{stage}_{steps}"
-        before = network.sent()
-        done = network.run([hone, "launch", "--num_processes", str(ranks), "--", "train", *flags(steps, mesh, stage, output)],
-                           folder)
-        demand(done.returncode == 0, f"stage {stage} ended with status {done.returncode}:\n{done.stderr}")
-        all_sent[steps] = network.sent() - before
+        for _ in range(TRIES):
+            shutil.rmtree(os.path.join(folder, output), ignore_errors=True)  # a second run starts again
+            before, sent_again = network.sent(), network.sent_again()
+            done = network.run([hone, "launch", "--num_processes", str(ranks), "--", "train", *flags(steps, mesh, stage, output)],
+                               folder)
+            demand(done.returncode == 0, f"stage {stage} ended with status {done.returncode}:\n{done.stderr}")
+            all_sent[steps] = network.sent() - before
+            if network.sent_again() == sent_again:
+                break
+        else:
+            raise Fault(f"TCP sent bytes again in each of {TRIES} runs of {steps} steps")
         with open(os.path.join(folder, output, "train_results.json"), encoding="utf-8") as file:
             memory = json.load(file)["memory_planned_bytes"]
-        shutil.rmtree(os.path.join(folder, output))  # a second run starts again
     return (all_sent[LONG] - all_sent[SHORT]) / (LONG - SHORT), memory
 
 
@@ -136,7 +143,7 @@ def main():
                 if sent > planned * (1 + BOUND):  # heartbeats of steps that took long
                     sent, memory = counted(network, hone, folder, mesh, ranks, stage)
                 demand(abs(sent / planned - 1) <= BOUND,
-                       f"{sent:.0f} bytes a step, {planned:.0f} planned; TCP sent {network.sent_again()} segments again so far")
+                       f"{sent:.0f} bytes a step, {planned:.0f} planned")
                 demand(memory == plan["peak_bytes"]["device"],
                        f"the run has {memory} bytes, {plan['peak_bytes']['device']} are planned")
                 axes = f", {ranks * plan['sent_along_tensor_bytes']:.0f} along tensor" if "tensor" in mesh else ""
