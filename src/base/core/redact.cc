@@ -54,6 +54,7 @@ bool names_a_secret(const std::string& name) {
       "credentials", "authorization", "sig",    "signature", "accesskey", "bearer",
       "pwd",         "passphrase",    "jwt",    "auth",      "sessionid"};
   const std::vector<std::string> words = words_of(name);
+  if (words.back() == "file") return false;  // the name of a file that holds one
   bool secret = false;
   for (size_t i = 0; i < words.size(); ++i) {
     if (is_among(kText, words[i])) return false;
@@ -132,9 +133,10 @@ size_t end_of_quoted(const std::string& text, size_t begin) {
   return std::min(end, text.size());
 }
 
-// $HONE_API_KEY: a shell fills in the secret, so a line to paste keeps it. Only names of secrets in capitals:
-// a password may begin with '$' too.
+// $HONE_API_KEY, $(head -n 1 FILE): a shell fills in the secret, so a line to paste keeps it. Only names of secrets in
+// capitals: a password may begin with '$' too.
 bool is_variable_of_a_secret(const std::string& word) {
+  if (word == "$(head") return true;
   constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   return word.size() > 1 && word[0] == '$' && word.find_first_not_of(kName, 1) == word.npos &&
          names_a_secret(word.substr(1));

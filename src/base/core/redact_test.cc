@@ -53,11 +53,13 @@ TEST(Redact, KnowsTheNamesOfCredentials) {
         "passphrase", "AWSAccessKeyId", "X-Amz-Signature", "apikey"})
     EXPECT_TRUE(names_a_secret(name)) << name;
   for (const char* name : {"pad_token", "eostoken", "max_tokens", "key", "code", "author",
-                           "session", "stop_token", "return_token_type_ids"})
+                           "session", "stop_token", "return_token_type_ids", "api_key_file"})
     EXPECT_FALSE(names_a_secret(name)) << name;
   EXPECT_EQ(redact_text("https://h/x?key=AIzaSy1&code=2&alt=media&X-Amz-Signature=3"),
             "https://h/x?key=***&code=***&alt=media&X-Amz-Signature=***");
   EXPECT_EQ(redact_text("label=AIzaSyABCDEFGHIJKLMNOP"), "label=***");
+  const std::string pasted = R"x(-H "Authorization: Bearer $(head -n 1 'my keys')")x";
+  EXPECT_EQ(redact_text(pasted), pasted);
 }
 
 TEST(Redact, ManyMembersKeepTheirOrder) {
