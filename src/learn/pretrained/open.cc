@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/core/log.h"
+#include "base/core/url.h"
 #include "base/settings/errors.h"
 #include "base/store/hub.h"
 #include "base/store/store.h"
@@ -368,6 +369,14 @@ Status settle_vocabulary(Pretrained& p, const OpenOptions& options) {
   return Ok{};
 }
 
+// A relative path of an adapter's model, which was typed in another folder: looked for from the adapter's folder upwards.
+std::string found_above(const std::string& folder, const std::string& base) {
+  if (path_exists(base) || is_url(base) || fs::path(base).is_absolute()) return base;
+  for (fs::path at = fs::absolute(folder); at != at.parent_path(); at = at.parent_path())
+    if (path_exists(at / base)) return (at / base).string();
+  return base;
+}
+
 // The folder of an adapter, named as a model: PEFT's file says which model it belongs to.
 Result<std::string> base_of_adapter(const std::string& folder) {
   const fs::path file = fs::path(folder) / kAdapterConfigFile;
@@ -376,7 +385,7 @@ Result<std::string> base_of_adapter(const std::string& folder) {
   const nlohmann::json config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
   const auto base = config.find("base_model_name_or_path");
   if (base != config.end() && base->is_string() && !base->get<std::string>().empty())
-    return base->get<std::string>();
+    return found_above(folder, base->get<std::string>());
   return Error(err::kBadAdapter, "the adapter does not say which model it belongs to")
       .at(file.string())
       .todo("name the model by --model_name_or_path and this folder by --adapter_name_or_path");
@@ -389,7 +398,9 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
     OpenOptions with = options;
     with.adapter_name = name;
     if (with.tokenizer_name.empty() && has_tokenizer(name)) with.tokenizer_name = name;
-    return open_pretrained(base, with);
+    Result<Pretrained> opened = open_pretrained(base, with);
+    if (!opened.ok()) opened.error().at("the model of the adapter in " + name);
+    return opened;
   }
   Pretrained p = HONE_TRY(open_model(name, options));
   p.config.quantization = HONE_TRY(quantization_of_config(p.config));
