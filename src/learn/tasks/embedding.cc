@@ -439,6 +439,24 @@ Result<Examples> embedding_examples(const SettingsPtr& s, const StatePtr& state,
   return x;
 }
 
+// The first row to train on; one of the loss's form for a plan without data.
+Result<TableOfTexts> first_row(const EmbeddingSettings& s) {
+  if (s.train_file.empty() && s.dataset_name.empty()) {
+    const TextLoss* loss = s.loss.empty() ? nullptr : find_text_loss(s.loss);
+    TableOfTexts usual;
+    usual.columns = {"anchor", "positive"};
+    if (loss != nullptr && loss->least_columns > 2) usual.columns.emplace_back("negative");
+    if (loss != nullptr && loss->labels) usual.label_column = "label", usual.labels_of_row = 1;
+    usual.texts.resize(usual.columns.size());
+    usual.lists.resize(usual.columns.size());
+    return usual;
+  }
+  const LabelSources sources = HONE_TRY(embedding_sources(s));
+  if (is_shard_folder(sources.train[0])) return peek_text_shards(sources.train[0], "train");
+  return peek_text_table(HONE_TRY(expand_files(sources.train, "train")), HONE_TRY(s.row_options()),
+                         s.table_options());
+}
+
 // The head of the body alone, and what the settings say of its embeddings before a file is read.
 Status choose_embedding_head(const EmbeddingSettings& s, EmbeddingState& state,
                              ModelConfig& config) {
@@ -452,12 +470,7 @@ Status choose_embedding_head(const EmbeddingSettings& s, EmbeddingState& state,
   HONE_TRY(s.matryoshka(form->width(config.hidden)));
   config.embedding = std::move(form);
   if (!s.do_train) return Ok{};
-  const LabelSources sources = HONE_TRY(embedding_sources(s));
-  const TableOfTexts first =
-      HONE_TRY(is_shard_folder(sources.train[0])
-                   ? peek_text_shards(sources.train[0], "train")
-                   : peek_text_table(HONE_TRY(expand_files(sources.train, "train")),
-                                     HONE_TRY(s.row_options()), s.table_options()));
+  const TableOfTexts first = HONE_TRY(first_row(s));
   state.loss = HONE_TRY(s.loss_of(first));
   state.texts = std::ssize(first.columns);
   return Ok{};

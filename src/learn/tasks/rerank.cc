@@ -485,6 +485,11 @@ Status choose_rerank_head(const RerankSettings& s, RerankState& state, ModelConf
         .todo("leave --streaming out");
   HONE_TRY(set_rerank_head(config, rerank_labels(s, config, nullptr)));
   if (!s.do_train) return Ok{};
+  if (s.train_file.empty() && s.dataset_name.empty()) {  // a plan without data
+    const bool margins = s.loss == "MarginMSELoss";
+    state.texts = state.labels = margins ? 2 : 1;
+    return Ok{};
+  }
   const LabelSources sources = HONE_TRY(rerank_sources(s));
   const TableOfTexts first =
       HONE_TRY(is_shard_folder(sources.train[0])
