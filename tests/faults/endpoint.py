@@ -275,7 +275,12 @@ def check_keys(hone, e):
             os.kill(e.pid(), signal.SIGKILL)
     text = hone("deploy", "t5:1", status=1)
     assert "H3021" in text and "asks for a key" in text and "set HONE_API_KEY, or name a file with keys" in text, text
+    assert "--serve_flags api_key_file=FILE; for a server without keys" in text, text
     assert "started" not in text, "a server was started that could only end"
+    with open(os.path.join(hone.folder, "my keys"), "w") as f:
+        f.write("word-of-the-test\n")
+    text = hone("deploy", "t5:1", "--serve_flags", "api_key_file=" + os.path.join(hone.folder, "my keys"))
+    assert '-H "Authorization: Bearer $(head -n 1 \'' in text, text
     with open(os.path.join(hone.folder, "registry.db"), "rb") as f:
         assert b"word-of-the-test" not in f.read()
     hone("endpoints", "delete", "t5")

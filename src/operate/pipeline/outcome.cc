@@ -28,7 +28,8 @@ OrderedJson PipelineOutcome::json() const {
                                            {"endpoint_name", true},
                                            {"model", true},
                                            {"example", true},
-                                           {"route", true}})
+                                           {"route", true},
+                                           {"key_file", true}})
       if (s.result.contains(key) && (deployed || !of_endpoint)) j[key] = s.result.at(key);
   }
   j["steps"] = list;

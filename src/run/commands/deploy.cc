@@ -105,6 +105,8 @@ void tell_deployed(const DeploySettings& s, const Endpoint& e, const DeployedMod
                 {"deployed_model", own.id}};
   if (!replaced.empty()) j["replaced"] = replaced;
   const Json described = description_of_model(e, own.model);
+  if (const std::string file = text_at(e.serving, "api_key_file"); !file.empty())
+    j["key_file"] = file;
   for (const char* key : {"example", "route"})
     if (described.contains(key)) j[key] = OrderedJson(described[key]);
   if (s.json) return print_out(dump_json(j) + "\n");

@@ -180,9 +180,12 @@ std::vector<std::string> endpoint_lines(const OrderedJson& outcome) {
   lines.push_back(fmt::format("{:<11} {}", "url", url));
   if (!model.empty()) {
     // The shell fills in the key; a body that curl sends is a POST.
-    const std::string key = environment("HONE_API_KEY").empty()
-                                ? ""
-                                : " \\\n  -H \"Authorization: Bearer $HONE_API_KEY\"";
+    const std::string file = text_at(outcome, "key_file");
+    const std::string value = !environment("HONE_API_KEY").empty() ? "$HONE_API_KEY"
+                              : file.empty()                       ? ""
+                                             : fmt::format("$(head -n 1 {})", shell_word(file));
+    const std::string key =
+        value.empty() ? "" : fmt::format(" \\\n  -H \"Authorization: Bearer {}\"", value);
     const auto [route, body] = example_request(outcome, model);
     lines.push_back(fmt::format("{:<11} curl {}{}{} \\\n  -d {}", "ask", url, route, key,
                                 shell_word(dump_json(body))));
