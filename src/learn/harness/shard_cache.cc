@@ -39,7 +39,7 @@ Result<PreparedPart> cached_part(const std::string& cache, const Task& task,
       HONE_TRY(prepare_rows({{split, {file}}}, own, [&]() -> Result<std::vector<RowSplit>> {
         std::vector<std::string> notes;
         auto read = task.prepared->splits(model, sources, pool, notes);
-        show_notes(task, notes);
+        show_notes(described(task), notes);
         return read;
       }));
   if (made.stopped) return PreparedPart{split, ""};
@@ -86,13 +86,6 @@ Result<Prepared> prepare_by_file(const std::string& cache, const Task& task,
       return stopped;
     }
   return merge_shards(splits, parts, options);
-}
-
-void show_notes(const Task& task, const std::vector<std::string>& notes) {
-  Schema schema("", "");
-  task.settings->bind(schema);
-  task.bind(schema);
-  show_notes(schema, notes);
 }
 
 }  // namespace hone

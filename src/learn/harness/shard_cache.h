@@ -21,7 +21,4 @@ Result<Prepared> prepare_by_file(const std::string& cache, const Task& task,
                                  const PrepareOptions& options,
                                  const std::vector<PreparedFiles>& splits);
 
-// Prints the notes on the data with the flags of the task.
-void show_notes(const Task& task, const std::vector<std::string>& notes);
-
 }  // namespace hone

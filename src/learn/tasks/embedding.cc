@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <unordered_map>
 
 #include "base/core/log.h"
@@ -537,12 +536,7 @@ Status check_evaluated_texts(const EmbeddingSettings& s, const CheckRequest& req
   const EvalSequences sequences =
       HONE_TRY(eval_sequences(s, modules, tokenizer, request.pool, most, *tables.eval));
   to.counts.tokens_read = sequences.rows.rows.tokens();
-  std::vector<int32_t> cut;
-  auto next = sequences.rows.cut.begin();
-  for (const int64_t texts : sequences.of_row) {
-    cut.push_back(std::accumulate(next, next + texts, 0));
-    next += texts;
-  }
+  const std::vector<int32_t> cut = sums_of_runs(sequences.rows.cut, sequences.of_row);
   tell_cut_rows("validation", cut, tables.eval->places, most, to, findings);
   return Ok{};
 }

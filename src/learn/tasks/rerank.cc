@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
@@ -528,13 +527,8 @@ Status check_evaluated_pairs(const RerankSettings& s, const CheckRequest& reques
   report.metrics = metrics_of_pairs(s, pairs);
   report.eval.rows = report.eval.sequences = table.rows();
   report.eval.counts.tokens_read = rows.rows.tokens();
-  std::vector<int32_t> cut;
-  auto next = rows.cut.begin();
-  for (const int64_t texts : pairs.of_row) {
-    if (rows.cut.empty()) break;  // prepared
-    cut.push_back(std::accumulate(next, next + texts, 0));
-    next += texts;
-  }
+  std::vector<int32_t> cut;  // prepared rows do not know it
+  if (!rows.cut.empty()) cut = sums_of_runs(rows.cut, pairs.of_row);
   tell_cut_rows("validation", cut, table.places, most, report.eval, findings);
   return Ok{};
 }

@@ -321,6 +321,17 @@ Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, con
   return finish_tokens(config, to);
 }
 
+std::vector<int32_t> sums_of_runs(std::span<const int32_t> values,
+                                  std::span<const int64_t> lengths) {
+  std::vector<int32_t> sums;
+  auto next = values.begin();
+  for (const int64_t length : lengths) {
+    sums.push_back(std::accumulate(next, next + length, 0));
+    next += length;
+  }
+  return sums;
+}
+
 void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,
                    std::span<const std::string> places, int64_t max_length, SplitReport& report,
                    Findings& findings) {

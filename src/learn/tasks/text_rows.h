@@ -91,6 +91,9 @@ Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, 
 Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, const TextRows& data,
                          const BatchRows& rows, Batch& to);
 
+// The sum of the first lengths[0] values, of the next lengths[1] ones, and so on.
+std::vector<int32_t> sums_of_runs(std::span<const int32_t> values,
+                                  std::span<const int64_t> lengths);
 // For hone check: tells how many rows of a split are cut, and fills rows_cut. `cut`: sequences of each row. `places`:
 // of the rows; empty: not known.
 void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,

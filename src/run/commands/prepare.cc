@@ -36,7 +36,7 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   options.settings = HONE_TRY(rows.shard_settings(model));
   options.settings["max_shard_size"] = s.max_shard_size.bytes;
   const LabelSources sources = HONE_TRY(rows.sources());
-  show_notes(task, sources.notes);
+  show_notes(described(task), sources.notes);
   const std::vector<PreparedFiles> splits = HONE_TRY(split_files(sources));
   const NewFolders made(options.folder);
   const RunLock lock = HONE_TRY(lock_folder(s, options.folder, splits));
@@ -50,7 +50,7 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   const auto read = [&]() -> Result<std::vector<RowSplit>> {
     std::vector<std::string> notes;
     auto made = rows.splits(model, sources, pool, notes);
-    show_notes(task, notes);
+    show_notes(described(task), notes);
     return made;
   };
   Prepared done =
