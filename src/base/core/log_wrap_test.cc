@@ -22,5 +22,24 @@ TEST(LogWrap, LinesFitATerminal) {
     EXPECT_EQ(wrap_line(other, 40), other);
 }
 
+TEST(LogWrap, WordsPartWhereCommasAreFar) {
+  EXPECT_EQ(wrap_line("policy      the run's metric decides after the last step of all", 40),
+            "policy      the run's metric decides\n"
+            "            after the last step of all");
+  EXPECT_EQ(wrap_line("a, b        cd, and a long text that has no other comma", 40),
+            "a, b        cd, and a long text that has\n"
+            "            no other comma");
+  EXPECT_EQ(wrap_line("left out    status, reason: see them with --wide, --csv or --json", 40),
+            "left out    status, reason: see them\n"
+            "            with --wide, --csv or --json");
+  EXPECT_EQ(wrap_line("read        the rows of 'a folder with blanks, and commas' today", 40),
+            "read        the rows of\n"
+            "            'a folder with blanks, and commas'\n"
+            "            today");
+  EXPECT_EQ(wrap_line("stop        it again with hone endpoints stop news --registry a.db", 40),
+            "stop        it again with\n"
+            "            hone endpoints stop news --registry a.db");
+}
+
 }  // namespace
 }  // namespace hone

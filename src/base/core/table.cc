@@ -256,6 +256,9 @@ std::vector<std::string> TextTable::left_out(int width) const {
   for (const size_t c : all.shown)
     if (std::find(some.shown.begin(), some.shown.end(), c) == some.shown.end())
       names.push_back(columns_[c].name);
+  for (const size_t c : some.shown)
+    if (columns_[c].kind == Column::kName && some.widths[c] < all.widths[c])
+      names.push_back("the middle of " + columns_[c].name);
   return names;
 }
 

@@ -36,7 +36,8 @@ class TextTable {
   // Lines are at most `width` terminal columns wide, unless the columns of priority 0 need more.
   // `width` 0: all columns, uncut. Columns without any value are left out.
   std::string text(int width) const;
-  // The names of the columns with values that text(width) leaves out.
+  // The names of the columns with values that text(width) leaves out, and "the middle of NAME" for those
+  // with a cell that loses it.
   std::vector<std::string> left_out(int width) const;
   std::string csv() const;       // all columns, uncut
   std::string markdown() const;  // all columns, uncut

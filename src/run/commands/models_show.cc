@@ -88,10 +88,12 @@ TextTable table_of(const std::vector<Decision>& decisions) {
                    {.name = "verdict"},
                    {.name = "time", .priority = 1},
                    {.name = "reason", .kind = C::kSentence}});
-  for (const Decision& d : decisions)
+  for (const Decision& d : decisions) {
+    const bool compared = d.against > 0 && d.against != d.version;
     table.add({std::to_string(d.id), std::to_string(d.version),
-               d.against > 0 ? std::to_string(d.against) : "", d.verdict, d.time.substr(0, 19),
+               compared ? std::to_string(d.against) : "", d.verdict, d.time.substr(0, 19),
                d.reason});
+  }
   return table;
 }
 

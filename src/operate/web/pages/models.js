@@ -99,10 +99,16 @@ function versionPanel(model, v) {
     v.lineage ? el('details', null, el('summary', null, `Settings of the run of version ${v.version}`), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Settings of version ${v.version}`}, values(v.lineage.params || {}))) : null);
 }
 
+// What a version was compared with. One that has the alias already is not compared; the reason says so.
+function comparedWith(d) {
+  if (!d.against) return ', nothing was deployed';
+  return d.against === d.version ? '' : ` against version ${d.against}`;
+}
+
 function decisionPanel(d) {
   const both = comparison(d);
   return el('article', {class: 'row'},
-    el('h3', null, badge(d.verdict), ` version ${d.version}${d.against ? ` against version ${d.against}` : ', nothing was deployed'}`),
+    el('h3', null, badge(d.verdict), ` version ${d.version}${comparedWith(d)}`),
     el('p', null, d.reason), both ? facts(both) : null, el('p', {class: 'muted'}, when(d.time)),
     Object.keys(d.evidence || {}).length ? el('details', null, el('summary', null, `Evidence of decision ${d.id}`), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Evidence of decision ${d.id}`}, values(d.evidence))) : null);
 }
