@@ -8,6 +8,7 @@
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/budget/errors.h"
 #include "learn/models/family.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 
@@ -29,12 +30,23 @@ std::vector<const StateSlot*> saved_states(const TrainSettings& s, const RunPlan
   return states;
 }
 
+namespace {
+
+// Bytes of a state, with those parts of its tensor that other ranks have: they are saved too.
+int64_t bytes_of_all_ranks(const StateSlot& state) {
+  const int64_t held = state.shard.held_rows().count(), rows = state.shard.rows;
+  return state.shard.whole() || held == 0 ? state.type.bytes() : state.type.bytes() * rows / held;
+}
+
+}  // namespace
+
 DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
                    const std::vector<std::string>& weights, int64_t steps, double epochs) {
   DiskNeed need;
   for (const StateSlot* state : saved_states(s, plan, weights)) {  // wherever they are in the run
-    need.checkpoint_bytes += state->type.bytes();
-    if (state->role == Role::param) need.model_bytes += state->type.bytes();
+    const int64_t bytes = bytes_of_all_ranks(*state);
+    need.checkpoint_bytes += bytes;
+    if (state->role == Role::param) need.model_bytes += bytes;
   }
   if (s.save_strategy == "steps" && s.save_steps > 0) {
     const auto all = static_cast<double>(steps);
@@ -48,7 +60,7 @@ DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
   need.written = need.checkpoints;
   if (s.save_total_limit && *s.save_total_limit > 0)
     need.checkpoints = std::min(need.checkpoints, *s.save_total_limit + 1);
-  if (s.offload_optimizer_nvme_path.empty()) need.offload_bytes = plan.arena_bytes(Space::disk);
+  if (s.offload_optimizer_nvme_path.empty()) need.offload_bytes = plan.arena_bytes(Space::disk) * s.ranks->local_ranks();
   return need;
 }
 

@@ -1,4 +1,4 @@
-// Disk space of a run, known before its first step.
+// Disk space of a run, known before its first step: of all its ranks, whose files are in one folder.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ std::vector<std::string> saved_weights(const ModelConfig& config);
 std::vector<const StateSlot*> saved_states(const TrainSettings& s, const RunPlan& plan,
                                            const std::vector<std::string>& weights);
 
-// `weights`: saved ones. `steps`: of the whole run. `epochs`: their number.
+// `plan`: of one rank. `weights`: saved ones. `steps`: of the whole run. `epochs`: their number.
 DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
                    const std::vector<std::string>& weights, int64_t steps, double epochs);
 

@@ -47,6 +47,26 @@ TEST(DiskNeed, CountsWhatIsThereAtATime) {
   EXPECT_EQ(disk_need(s, offloads, {"w"}, 1, 1).offload_bytes, 0);
 }
 
+TEST(DiskNeed, CountsThePartsOfOtherRanks) {
+  TrainSettings s;
+  s.save_steps = 100;
+  RunPlan plan = small_plan();
+  plan.states[0] = {.name = "w", .type = {DType::f32, {512, 512}}, .role = Role::param};
+  // A quarter of each moment is here, of one in two states.
+  const auto part = [](const char* name, const char* tensor, int64_t begin, int64_t rows) {
+    return StateSlot{.name = name,
+                     .type = {DType::f32, {rows, 512}},
+                     .role = Role::moment,
+                     .shard = {tensor, begin, 512, {384, 512}}};
+  };
+  plan.states[1] = part("m[384:512]", "m", 384, 128);
+  plan.states[2] = part("v[384:448]", "v", 384, 64);
+  plan.states.push_back(part("v[448:512]", "v", 448, 64));
+  const DiskNeed need = disk_need(s, plan, {"w"}, 1000, 3);
+  EXPECT_EQ(need.model_bytes, kMiB);
+  EXPECT_EQ(need.checkpoint_bytes, 3 * kMiB);
+}
+
 TEST(DiskNeed, LeavesOutWeightsThatAreNotSaved) {
   RunPlan adapted = small_plan();
   adapted.states.push_back({"base", {DType::f32, {4096, 4096}}, Role::param});

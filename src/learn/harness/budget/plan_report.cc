@@ -71,7 +71,7 @@ Status predict(const PlacementSearch& run, PlanData* data, PlanReport& r) {
     r.seconds = mean_step_seconds(times, micro_batches);
   }
   r.time = HONE_TRY(plan_time(m, length, r.fit.plan, r.seconds,
-                              evaluation_seconds(times, shapes.eval, length.eval_rows), r.device));
+                              evaluation_seconds(s, times, shapes.eval, length.eval_rows), r.device));
   return Ok{};
 }
 

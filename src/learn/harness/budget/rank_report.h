@@ -29,7 +29,7 @@ struct RankReport : PlanSubject {
   std::vector<AheadMemory> compiled;  // the programs of a rank, if asked for
   std::vector<std::string> warnings;
 
-  bool fits() const { return layouts.best.has_value(); }
+  bool fits() const { return layouts.best.has_value() && !layouts.shown().time.too_long; }
   // The rows of a step of all ranks in the layout that is shown.
   int64_t step_rows() const {
     return data_ranks(cluster, layouts.shown().layout) * settings->per_device_train_batch_size *

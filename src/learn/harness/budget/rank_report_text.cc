@@ -188,6 +188,7 @@ OrderedJson RankReport::json() const {
   if (tiles) j["tiles"] = {{"state_bytes", tiles->bytes}, {"tiled_bytes", tiles->tiled}};
   if (!compiled.empty()) j["compiled"] = OrderedJson::array();
   for (const AheadMemory& m : compiled) j["compiled"].push_back(compiled_json(m));
+  if (layouts.best) j["time"] = time_json(*settings, shown.time);
   j["warnings"] = warnings;
   return j;
 }
@@ -202,7 +203,7 @@ std::string RankReport::text() const {
   text += purposes_text(*this);
   if (tiles) text += tiles_text(*tiles);
   for (const AheadMemory& m : compiled) text += compiled_text(m);
-  if (fits()) {
+  if (layouts.best) {
     text += traffic_text(*this);
     text += scales_text(*this);
     text += fmt::format(
@@ -223,6 +224,7 @@ std::string RankReport::text() const {
                         runs ? fmt::format("--mesh {} plans its programs", p.layout.mesh(cluster))
                              : "hone train does not run it");
   }
+  if (layouts.best) text += time_text(*settings, shown.time);
   for (const std::string& warning : warnings) text += "warning: " + warning + "\n";
   return text;
 }

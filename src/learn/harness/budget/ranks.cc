@@ -162,7 +162,28 @@ class RankPlanner {
     plan_.step_rows =
         static_cast<double>(data_ranks(x_.cluster, layout_) * s.per_device_train_batch_size *
                             s.gradient_accumulation_steps);
-    if (layout_.divided_by_formula() > 1) add_divided(of_run);
+    if (layout_.divided_by_formula() > 1)
+      add_divided(of_run);
+    else
+      HONE_TRY(predict_run(programs, of_run, speeds, links));
+    return Ok{};
+  }
+
+  Status predict_run(std::span<const Program> programs, const RunShapes& of_run,
+                     const Speeds& speeds, const LinkSpeeds& links) {
+    const TaskSettings& s = settings();
+    DeviceSpec device = x_.cluster.device;
+    static_cast<Speeds&>(device) = speeds;
+    const StepTimes times = step_times(programs, of_run, speeds, links);
+    double step = plan_.seconds;  // of the longest rows
+    RunLength length = length_without_data(s, x_.row_tokens);
+    if (feed_) {
+      step = HONE_TRY(mean_step_seconds(times, of_run.train, *feed_, micro_batches_));
+      length = length_of(*feed_, *x_.data);
+    }
+    plan_.time =
+        HONE_TRY(plan_time(model_, length, plan_.fit.plan, step,
+                           evaluation_seconds(s, times, of_run.eval, length.eval_rows), device));
     return Ok{};
   }
 

@@ -16,6 +16,7 @@
 
 #include "learn/harness/budget/links.h"
 #include "learn/harness/budget/placement.h"
+#include "learn/harness/budget/plan_time.h"
 
 namespace hone {
 
@@ -48,6 +49,7 @@ struct RankPlan {
   double alone = 0;         // of a step without any traffic
   double flops = 0;         // of one rank in a step
   double step_rows = 0;     // of all ranks
+  PlannedTime time = {};    // of the run; by formula it is not predicted
   std::string why;          // reason why it does not fit
 
   bool fits() const { return fit.rows > 0; }

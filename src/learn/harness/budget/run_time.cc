@@ -11,6 +11,7 @@
 #include "base/settings/errors.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/budget/errors.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 namespace {
@@ -48,11 +49,11 @@ int64_t times_in(double interval, int64_t steps) {
 }  // namespace
 
 StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
-                     const Speeds& speeds) {
+                     const Speeds& speeds, const LinkSpeeds& links) {
   StepTimes times;
   const auto seconds_of_program = [&](const std::string& name) {
     for (const Program& p : programs)
-      if (p.name == name) return run_seconds(p, speeds);
+      if (p.name == name) return run_seconds(p, speeds, links);
     return 0.0;
   };
   for (const BatchShape& shape : shapes.train.shapes) {
@@ -98,10 +99,11 @@ Result<double> mean_step_seconds(const StepTimes& times, const BatchGrid& grid, 
   return looked > 0 ? all / static_cast<double>(looked) : 0.0;
 }
 
-double evaluation_seconds(const StepTimes& times, const BatchGrid& grid, int64_t rows) {
+double evaluation_seconds(const TrainSettings& s, const StepTimes& times, const BatchGrid& grid,
+                          int64_t rows) {
   if (grid.empty()) return 0;
-  return times.evaluation *
-         std::ceil(static_cast<double>(rows) / static_cast<double>(grid.max_rows));
+  const int64_t at_once = grid.max_rows * s.ranks->data().ranks;
+  return times.evaluation * std::ceil(static_cast<double>(rows) / static_cast<double>(at_once));
 }
 
 RunLength length_without_data(const TaskSettings& s, int64_t row_tokens) {

@@ -1,6 +1,7 @@
 // Predicts time and price of a run before its first step.
 #pragma once
 
+#include "engine/plan/link_time.h"
 #include "learn/harness/budget/disk_need.h"
 #include "learn/harness/budget/programs.h"
 #include "learn/harness/feed.h"
@@ -13,16 +14,18 @@ struct StepTimes {
   double update = 0;                // 0: it is part of the first
   double evaluation = 0;            // of the largest micro-batch of an evaluation
 };
+// `links`: of its collectives, if there are ranks.
 StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
-                     const Speeds& speeds);
+                     const Speeds& speeds, const LinkSpeeds& links = {});
 
 // Mean seconds of an optimizer step: over some steps of the feed, cut into micro-batches as in the
 // run. If data stream or are not read, seconds of `micro_batches` of the largest shape.
 double mean_step_seconds(const StepTimes& times, double micro_batches);
 Result<double> mean_step_seconds(const StepTimes& times, const BatchGrid& grid, RowFeed& feed,
                                  double micro_batches);
-// Seconds of an evaluation of this number of rows; 0 if the grid is empty.
-double evaluation_seconds(const StepTimes& times, const BatchGrid& grid, int64_t rows);
+// Seconds of an evaluation of this number of rows, which all ranks of the run share; 0 if the grid is empty.
+double evaluation_seconds(const TrainSettings& s, const StepTimes& times, const BatchGrid& grid,
+                          int64_t rows);
 
 // The length of a run, as far as known. 0: unknown.
 struct RunLength {

@@ -209,7 +209,7 @@ Status TaskRun::predict_time(const RunPlan& plan, std::span<const Program> progr
         0,
         step_of_checkpoint_name(s_.continued_from.substr(s_.continued_from.find_last_of('/') + 1)));
   time_ = run_time(s_, length, disk_need_of(plan), step,
-                   evaluation_seconds(times, shapes_.eval, length.eval_rows), speeds);
+                   evaluation_seconds(s_, times, shapes_.eval, length.eval_rows), speeds);
   log_info("{:<11} {}, predicted", "time", time_->text(s_.price_per_hour));
   return check_time(s_, *time_);
 }
