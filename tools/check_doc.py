@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from run_tests import matches  # noqa: E402
+from transcript import matches  # noqa: E402
 
 
 def blocks(path):
