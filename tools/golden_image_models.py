@@ -32,6 +32,7 @@ import torch
 import torchvision
 import transformers
 from golden_models import write_json
+from image_models import pixels, torchvision_model
 from safetensors.torch import load_file, save_file
 from timm.optim import param_groups_layer_decay
 from timm.utils import ModelEmaV3
@@ -96,27 +97,6 @@ MODELS = {
         model_type="swin", patch_size=2, embed_dim=4, depths=[2, 2, 2], num_heads=[1, 2, 4], window_size=3, mlp_ratio=2.0,
         drop_path_rate=0.0, layer_norm_eps=1e-5), (19, 28)),
 }
-
-
-def torchvision_model(keys):
-    of = torchvision.models
-    if keys["model_type"] == "vit":
-        return of.VisionTransformer(keys["image_size"], keys["patch_size"], keys["num_hidden_layers"],
-                                    keys["num_attention_heads"], keys["hidden_size"], keys["intermediate_size"], num_classes=3)
-    if keys["model_type"] == "convnext":
-        sizes = keys["hidden_sizes"] + [None]
-        blocks = [of.convnext.CNBlockConfig(sizes[i], sizes[i + 1], depth) for i, depth in enumerate(keys["depths"])]
-        return of.ConvNeXt(blocks, layer_scale=keys["layer_scale_init_value"], num_classes=3)
-    return of.SwinTransformer([keys["patch_size"]] * 2, keys["embed_dim"], keys["depths"], keys["num_heads"],
-                              [keys["window_size"]] * 2, keys["mlp_ratio"], stochastic_depth_prob=0.0, num_classes=3)
-
-
-def pixels(rows, height, width, channels):
-    """[images,channels,height,width] of these images."""
-    count = height * width * channels
-    i = torch.arange(count, dtype=torch.int64)
-    images = [(((r * 131 + i + 1) * 7919 % 65521).double() / 65521 * 4 - 2).float() for r in rows]
-    return torch.stack(images).view(len(rows), height, width, channels).permute(0, 3, 1, 2).contiguous()
 
 
 def arguments(keys):

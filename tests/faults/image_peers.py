@@ -12,28 +12,21 @@ import sys
 from encoder_peers import compare
 from kill_resume import SOURCE
 
-PEER = """
-import json, os, sys
-import timm, torch, torchvision.models as of, transformers
+TOOLS = os.path.join(SOURCE, "tools")
+
+PEER = f"import sys\nsys.path.insert(0, {TOOLS!r})\n" + """
+import json, os
+import timm, torch, transformers
+from image_models import pixels, torchvision_model
 from safetensors.torch import load_file
 transformers.logging.set_verbosity_error()
-
-def from_torchvision(c):
-    if c["model_type"] == "vit":
-        return of.VisionTransformer(c["image_size"], c["patch_size"], c["num_hidden_layers"], c["num_attention_heads"],
-                                    c["hidden_size"], c["intermediate_size"], num_classes=3)
-    if c["model_type"] == "convnext":
-        sizes = c["hidden_sizes"] + [None]
-        return of.ConvNeXt([of.convnext.CNBlockConfig(*sizes[i:i + 2], depth) for i, depth in enumerate(c["depths"])], num_classes=3)
-    return of.SwinTransformer([c["patch_size"]] * 2, c["embed_dim"], c["depths"], c["num_heads"], [c["window_size"]] * 2,
-                              c["mlp_ratio"], num_classes=3)
 
 def opened(folder):
     config = json.load(open(os.path.join(folder, "config.json")))
     if "architecture" in config:  # refuses tensors that are missing or not known
         return timm.create_model("local-dir:" + folder, pretrained=True), 3
     if os.path.basename(folder).startswith("torchvision"):
-        model = from_torchvision(config)
+        model = torchvision_model(config)
         model.load_state_dict(load_file(os.path.join(folder, "model.safetensors")))  # every tensor
         return model, 3
     kind = getattr(transformers, config["architectures"][0])
@@ -42,18 +35,13 @@ def opened(folder):
         print(folder, "does not fit:", {k: sorted(map(str, v)) for k, v in info.items() if v})
     return model, config.get("num_channels", 3)
 
-def pixels(rows, height, width, channels):  # the formula of tools/golden_image_models.py
-    i = torch.arange(height * width * channels, dtype=torch.int64)
-    images = [(((r * 131 + i + 1) * 7919 % 65521).double() / 65521 * 4 - 2).float() for r in range(rows)]
-    return torch.stack(images).view(rows, height, width, channels).permute(0, 3, 1, 2)
-
 for name in sys.argv[3:]:
     golden = os.path.join(sys.argv[2], name)
     facts, want = json.load(open(os.path.join(golden, "golden.json"))), load_file(os.path.join(golden, "golden.safetensors"))
     model, channels = opened(os.path.join(sys.argv[1], name))
     more = dict(interpolate_pos_encoding=True) if getattr(model, "base_model_prefix", "") == "deit" else {}
     with torch.no_grad():
-        got = model.eval()(pixels(len(facts["labels"]), *facts["image"], channels), **more)
+        got = model.eval()(pixels(range(len(facts["labels"])), *facts["image"], channels), **more)
     apart = ((got if torch.is_tensor(got) else got.logits) - want["logits"]).abs().max().item()
     if apart > 1e-5 * max(1, want["logits"].abs().max().item()):
         print(name, "logits differ by", apart)
