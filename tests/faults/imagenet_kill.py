@@ -24,6 +24,8 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from bucket import start_bucket  # noqa: E402
 from folders import differences  # noqa: E402
+from kills import run_with_kills  # noqa: E402
+
 IDS = [f"n0144{i:04}" for i in range(8)]
 
 
@@ -51,23 +53,6 @@ def miniature(folder):
     archive(os.path.join(folder, "val.tar"), [(n + ".JPEG", image()) for n in names])
     xml = "<annotation><object><name>{}</name></object></annotation>"
     archive(os.path.join(folder, "boxes.tgz"), [(f"val/{n}.xml", xml.format(rng.choice(IDS)).encode()) for n in names], "w:gz")
-
-
-def killed(start, rng, seconds, most):
-    """Starts the program until it ends by itself, and kills it before at most `most` times: the number, and what went wrong."""
-    kills = 0
-    while True:
-        run = start()
-        soft = rng.random() < 0.33
-        try:
-            _, log = run.communicate(timeout=rng.random() * seconds if kills < most else 120)
-        except subprocess.TimeoutExpired:
-            run.send_signal(signal.SIGTERM if soft else signal.SIGKILL)
-            _, log = run.communicate()
-            kills += 1
-            if run.returncode == (128 + signal.SIGTERM if soft else -signal.SIGKILL) or run.returncode == -signal.SIGTERM:
-                continue
-        return kills, "" if run.returncode == 0 else f"status {run.returncode}: {log[-2000:]}"
 
 
 def main():
@@ -98,7 +83,8 @@ def main():
         seconds, kills, runs = time.monotonic() - began, 0, 0
         while kills < options.kills:
             out, runs = f"killed_{form}_{runs}", runs + 1
-            more, wrong = killed(lambda: start(place + out, form), rng, seconds, options.kills - kills)
+            more, wrong = run_with_kills(lambda: start(place + out, form), options.kills - kills, lambda: rng.random() * seconds,
+                                         lambda: signal.SIGTERM if rng.random() < 0.33 else signal.SIGKILL)
             kills += more
             if not wrong and place:
                 subprocess.run([hone, "store", "cp", "-r", place + out, "."], cwd=folder, check=True, stderr=subprocess.DEVNULL)

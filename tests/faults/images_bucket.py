@@ -12,7 +12,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
@@ -22,6 +21,8 @@ import urllib.request
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from bucket import start_bucket  # noqa: E402
+from kills import run_with_kills  # noqa: E402
+
 GOLDENS = os.path.join(SOURCE, "tests", "goldens")
 DATA = os.environ.get("HONE_DATA", os.path.join(SOURCE, "..", "shared", "data"))
 STEPS = 12
@@ -48,22 +49,15 @@ def run(words, folder):
 
 
 def killed(hone, folder, address, rng, kills, faulty, data):
-    """Runs until the run ends by itself, with faults of requests whose path has `faulty`; returns what went wrong."""
-    done = 0
-    while True:
+    """Runs until the run ends by itself, with faults of requests whose path has `faulty`; returns the kills and what went wrong."""
+    def start():
         if rng.random() < 0.5:
             kind = rng.choice(["status", "reset", "cut", "short"])
             after = "&after=100" if kind in ("cut", "short") else ""
             urllib.request.urlopen(f"{address}/_fault?kind={kind}&match={faulty}&method=GET&count={rng.randint(1, 2)}{after}").read()
-        process = subprocess.Popen(command(hone, "killed", *data), cwd=folder, stderr=subprocess.PIPE, text=True)
-        try:
-            _, log = process.communicate(timeout=rng.uniform(0.05, 0.9) if done < kills else 120)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            done += 1
-            continue
-        return done, "" if process.returncode == 0 else f"status {process.returncode}: {log[-2000:]}"
+        return subprocess.Popen(command(hone, "killed", *data), cwd=folder, stderr=subprocess.PIPE, text=True)
+
+    return run_with_kills(start, kills, lambda: rng.uniform(0.05, 0.9))
 
 
 def check(hone, folder, address, options):
