@@ -7,17 +7,14 @@ and PROJECTOR.
 
 TensorBoard lives where the peers of reporter_peers.py do. Without it the test is skipped.
 """
-import argparse
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 
-from reporter_peers import bin_of, have_peers, run_peer
-from store_peers import Server, free_port
+from kill_resume import SOURCE
+from reporter_peers import run_peer
+from tensorboard_peers import in_folder, tensorboard
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOLDENS = os.path.join(SOURCE, "tests", "goldens")
 FLAGS = ["--task", "image_classification", "--model_name_or_path", os.path.join(GOLDENS, "image_models", "vit"), "--dataset_name",
          os.path.join(GOLDENS, "image_folder"), "--do_train", "--do_eval", "--per_device_train_batch_size", "4", "--max_steps", "4",
@@ -82,30 +79,15 @@ print("server: images, text, projector")
 '''
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
-    parser.add_argument("--install", action="store_true")
-    options = parser.parse_args()
-    if not have_peers(options.install):
-        return 77
-    environment = {**os.environ, "no_proxy": "127.0.0.1,localhost"}
-    folder = tempfile.mkdtemp(prefix="hone_tensorboard_")
-
-    try:
-        done = subprocess.run([os.path.abspath(options.hone), "train", *FLAGS, "--output_dir", "out", "--logging_dir", "logs/run"],
-                              cwd=folder, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            sys.exit(f"hone train ended with {done.returncode}\n{done.stderr[-4000:]}")
-        run_peer(EVENTS, folder, environment, "logs/run")
-        port = free_port()
-        with Server([bin_of("tensorboard"), "--logdir", os.path.join(folder, "logs"), "--host", "127.0.0.1", "--port", str(port),
-                     "--load_fast=false", "--reload_multifile=true"], port, environment):
-            run_peer(SERVER, folder, environment, str(port))
-        return 0
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def check(hone, folder, environment):
+    done = subprocess.run([hone, "train", *FLAGS, "--output_dir", "out", "--logging_dir", "logs/run"],
+                          cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f"hone train ended with {done.returncode}\n{done.stderr[-4000:]}")
+    run_peer(EVENTS, folder, environment, "logs/run")
+    with tensorboard(folder, environment) as port:
+        run_peer(SERVER, folder, environment, str(port))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(in_folder(__doc__, check))

@@ -8,6 +8,7 @@ the dashboards SCALARS, HISTOGRAMS, GRAPHS and HPARAMS, and XProf's PROFILE.
 They live where those of reporter_peers.py do. Without them the test is skipped.
 """
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
@@ -171,8 +172,9 @@ print(f"xprof: {', '.join(tools)}")
 '''
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+def in_folder(about, check):
+    """The flags of a test with TensorBoard, and check(hone, folder, environment) in a new folder: the exit status."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
     parser.add_argument("--install", action="store_true")
     options = parser.parse_args()
@@ -180,28 +182,37 @@ def main():
         return 77
     environment = {**os.environ, "no_proxy": "127.0.0.1,localhost"}
     folder = tempfile.mkdtemp(prefix="hone_tensorboard_")
-
     try:
-        prepare(folder)
-        for name, (more, ends) in RUNS.items():
-            done = subprocess.run([os.path.abspath(options.hone), "train", *FLAGS, *more, "--output_dir", name, "--logging_dir",
-                                   f"logs/{name}"], cwd=folder, capture_output=True, text=True, timeout=300)
-            if (done.returncode != 0) != bool(ends):
-                sys.exit(f"{name}: hone train ended with {done.returncode}\n{done.stderr[-4000:]}")
-            if done.stderr.count("\ntensorboard ") != 1:
-                sys.exit(f"{name}: the log does not name the event file once\n{done.stderr[-4000:]}")
-        for name, (_, ends) in RUNS.items():
-            if not ends:
-                run_peer(EVENTS, folder, environment, name, f"logs/{name}")
-        port = free_port()
-        # It answers when it has read the event files once.
-        with Server([bin_of("tensorboard"), "--logdir", os.path.join(folder, "logs"), "--host", "127.0.0.1", "--port", str(port),
-                     "--load_fast=false", "--reload_multifile=true"], port, environment):
-            wait_for_runs(port, bin_of("python"), environment)
-            run_peer(SERVER, folder, environment, str(port))
+        check(os.path.abspath(options.hone), folder, environment)
         return 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def tensorboard(folder, environment):
+    """A context with TensorBoard over the folder's logs: its port. It answers when it has read the event files once."""
+    port = free_port()
+    with Server([bin_of("tensorboard"), "--logdir", os.path.join(folder, "logs"), "--host", "127.0.0.1", "--port", str(port),
+                 "--load_fast=false", "--reload_multifile=true"], port, environment):
+        yield port
+
+
+def check(hone, folder, environment):
+    prepare(folder)
+    for name, (more, ends) in RUNS.items():
+        done = subprocess.run([hone, "train", *FLAGS, *more, "--output_dir", name, "--logging_dir", f"logs/{name}"],
+                              cwd=folder, capture_output=True, text=True, timeout=300)
+        if (done.returncode != 0) != bool(ends):
+            sys.exit(f"{name}: hone train ended with {done.returncode}\n{done.stderr[-4000:]}")
+        if done.stderr.count("\ntensorboard ") != 1:
+            sys.exit(f"{name}: the log does not name the event file once\n{done.stderr[-4000:]}")
+    for name, (_, ends) in RUNS.items():
+        if not ends:
+            run_peer(EVENTS, folder, environment, name, f"logs/{name}")
+    with tensorboard(folder, environment) as port:
+        wait_for_runs(port, bin_of("python"), environment)
+        run_peer(SERVER, folder, environment, str(port))
 
 
 def wait_for_runs(port, python, environment):
@@ -223,4 +234,4 @@ sys.exit("the server does not list the runs: %s" % runs)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(in_folder(__doc__, check))
