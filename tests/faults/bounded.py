@@ -30,6 +30,7 @@ import sys
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 import limited_run  # noqa: E402
+from checks import disk_folder  # noqa: E402
 
 GOLDENS = os.path.join(SOURCE, "tests", "goldens")
 MIB = 1 << 20
@@ -368,7 +369,7 @@ def main():
     parser.add_argument("--keep", action="store_true", help="do not stop at the first that is wrong, and keep the last folder")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    folder = limited_run.disk_folder("hone_bounded_")
+    folder = disk_folder("hone_bounded_")
     wrong = 0
     try:
         data(folder)

@@ -21,7 +21,8 @@ import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
-from limited_run import disk_folder, held  # noqa: E402
+from checks import disk_folder  # noqa: E402
+from limited_run import held  # noqa: E402
 
 BUDGET = 192 << 20
 VOCAB = 2000

@@ -1,25 +1,14 @@
 """Compares a model with the average that timm's ModelEmaV3 makes of the models of FOLDER's checkpoints: the first, then
 DECAY average + (1 - DECAY) model for floats; integers and counts of batches are the last model's.
 average_of_checkpoints.py FOLDER STEPS DECAY AVERAGED"""
-import array
-import json
-import struct
 import sys
 
+from weights import numbers
 
-def tensors(folder):
-    with open(folder + "/model.safetensors", "rb") as f:
-        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-        data = f.read()
-    header.pop("__metadata__", None)
-    kinds = {"F32": "f", "I64": "q"}
-    return {n: array.array(kinds[t["dtype"]], data[slice(*t["data_offsets"])]) for n, t in header.items()}
-
-
-folder, steps, decay, averaged = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), tensors(sys.argv[4])
+folder, steps, decay, averaged = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), numbers(sys.argv[4] + "/model.safetensors")
 average = None
 for step in range(1, steps + 1):
-    model = tensors(f"{folder}/checkpoint-{step}")
+    model = numbers(f"{folder}/checkpoint-{step}/model.safetensors")
     if average is None:
         average = {n: list(v) for n, v in model.items()}
         continue

@@ -1,15 +1,8 @@
 # Prints how many tensors of a safetensors file, outside those whose names begin with PREFIX, have the same bytes in
 # another, and how many of those with it have not:  equal_tensors.py FIRST SECOND PREFIX
-import json, struct, sys
+import sys
 
-
-def tensors(path):
-    with open(path, "rb") as f:
-        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-        data = f.read()
-    header.pop("__metadata__", None)
-    return {name: (t["dtype"], t["shape"], data[slice(*t["data_offsets"])]) for name, t in header.items()}
-
+from weights import tensors
 
 first, second = tensors(sys.argv[1]), tensors(sys.argv[2])
 if first.keys() != second.keys():

@@ -13,11 +13,6 @@ import tempfile
 import time
 
 
-def disk_folder(prefix):
-    """A new folder whose files are not in memory, where they would count as held by the run that writes them."""
-    return tempfile.mkdtemp(prefix=prefix, dir="/var/tmp")
-
-
 class Done:
     def __init__(self, status, text, most_bytes, group, killed, pid):
         self.status, self.text, self.most_bytes = status, text, most_bytes

@@ -3,10 +3,10 @@ import json
 import struct
 import sys
 
+from weights import read
+
 source, target, *pairs = sys.argv[1:]
-with open(f"{source}/model.safetensors", "rb") as f:
-    header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-    data = f.read()
+header, data = read(f"{source}/model.safetensors")
 for old, new in zip(pairs[::2], pairs[1::2]):
     header = {name.replace(old, new): value for name, value in header.items()}
 text = json.dumps(header).encode()

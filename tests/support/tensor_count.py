@@ -1,5 +1,6 @@
 # Prints how many tensors a safetensors file holds.
-import json, struct, sys
-with open(sys.argv[1], "rb") as f:
-    header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-print(len([name for name in header if name != "__metadata__"]))
+import sys
+
+from weights import tensors
+
+print(len(tensors(sys.argv[1])))
