@@ -1,11 +1,12 @@
-"""seq2seq_qa_same.py GOLDENS MODEL FOLDER BEAMS PREFIX: compares a run with tests/goldens/qa/seq2seq.json: its losses if it
-has any, the loss of its evaluation, its texts if it predicted, and exact matches and F1 by SQuAD 2.0's rules."""
+"""seq2seq_qa_same.py GOLDENS MODEL FOLDER BEAMS PREFIX: compares a run with tests/goldens/qa/seq2seq.json: its losses, the
+loss of its evaluation, its texts if it predicted, and exact matches and F1 by SQuAD 2.0's rules."""
 import collections
 import json
-import os
 import re
 import string
 import sys
+
+from losses import compare_losses
 
 goldens, name, folder, beams, prefix = sys.argv[1:6]
 golden = json.load(open(goldens + "/seq2seq.json"))[name]
@@ -31,10 +32,7 @@ def score(text, references):
 
 
 results = json.load(open(folder + "/all_results.json"))
-log = json.load(open(folder + "/trainer_state.json"))["log_history"] if os.path.exists(folder + "/trainer_state.json") else []
-losses = [e["loss"] for e in log if "loss" in e]
-for got, want in zip(losses, golden["losses"], strict=True):
-    assert abs(got - want) <= 1e-4 * max(1, want), (losses, golden["losses"])
+compare_losses(folder, golden["losses"], lambda loss: 1e-4 * max(1, loss))
 assert abs(results[prefix + "_loss"] - golden["eval_loss"]) <= 1e-4 * golden["eval_loss"], results
 answers = golden[f"beams_{beams}"]
 if prefix == "predict":
