@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from transformers import T5Tokenizer
 
 from golden_tokenizers import PARTS, TEXTS, added, fnv_rows, out, pipeline_hashes, random_texts, root, template, write
+from protobuf_fields import fields
 
 SPACE = "\u2581"
 TEXTS = TEXTS + ["a  b", " x", "\u2581a \u2581\u2581", "  lead and trail  ", "x<sep>y <sep> z", "\ufb01\u0301 \u2167\u0132 \uff21\u212b",
@@ -41,26 +42,6 @@ def train(data, **options):
 
 def charsmap_of(model):
     """Field 2 of field 3 of the protobuf."""
-    def fields(b):
-        at = 0
-
-        def varint():
-            nonlocal at
-            value = shift = 0
-            while True:
-                byte = b[at]
-                at += 1
-                value |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    return value
-        while at < len(b):
-            tag = varint()
-            size = {1: 8, 5: 4}.get(tag & 7) or (varint() if tag & 7 else 0)
-            if tag & 7 == 0:
-                varint()
-            yield tag >> 3, b[at:at + size]
-            at += size
     spec = next(value for number, value in fields(model) if number == 3)
     return next(value for number, value in fields(spec) if number == 2)
 
