@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/core/log.h"
 #include "base/core/text.h"
-#include "base/store/store.h"
 #include "learn/data/batches/labelled_batch.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
@@ -15,6 +13,7 @@
 #include "learn/tasks/classification_data.h"
 #include "learn/tasks/classification_metrics.h"
 #include "learn/tasks/classification_parts.h"
+#include "learn/tasks/prediction_file.h"
 
 namespace hone {
 namespace {
@@ -338,18 +337,11 @@ Result<OrderedJson> predict_classification(
   if (HONE_TRY(run.evaluate_rows(begin, begin + all, evaluation)) < 0)
     return OrderedJson::object();  // stopped
   if (!run.ranks().leads()) return OrderedJson::object();
-  const auto write = [&](const std::string& task, int64_t first, int64_t end) {
-    std::string text = "index\tprediction\n";
-    for (int64_t i = first; i < end; ++i)
-      text += fmt::format("{}\t{}\n", i - first, predictions.texts[static_cast<size_t>(i)]);
-    const std::string file =
-        fmt::format("{}/predict_results{}.txt", folder, task.empty() ? "" : "_" + task);
-    log_info("{:<11} {}", "predicted", file);
-    return file_store().write(file, text);
-  };
   const std::string& task = labels->s->task_name;
-  HONE_TRY(write(task, 0, test));
-  if (all > test) HONE_TRY(write(task + "-mm", test, all));
+  const std::span<const std::string> texts = predictions.texts;
+  HONE_TRY(write_predictions(folder, task, texts.first(static_cast<size_t>(test))));
+  if (all > test)
+    HONE_TRY(write_predictions(folder, task + "-mm", texts.subspan(static_cast<size_t>(test))));
   return OrderedJson::object();
 }
 

@@ -16,6 +16,7 @@
 #include "learn/tasks/preference_data.h"
 #include "learn/tasks/preference_parts.h"
 #include "learn/tasks/reference_model.h"
+#include "learn/tasks/row_outputs.h"
 
 namespace hone {
 namespace {
@@ -313,7 +314,7 @@ class DpoEvaluation final : public EvalMetrics {
 // --- the task -------------------------------------------------------------------------------
 
 RowOutputs policy_of(const DpoRows& rows) {
-  return {{"chosen_logps", "rejected_logps"}, std::ssize(rows.chosen)};
+  return {{"chosen_logps", "rejected_logps"}, {.rows = std::ssize(rows.chosen)}};
 }
 
 Status find_reference(DpoRows& rows, TaskRun& run) {

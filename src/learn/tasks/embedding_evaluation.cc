@@ -10,7 +10,7 @@
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/columns.h"
 #include "learn/data/rows/errors.h"
-#include "learn/data/rows/files.h"
+#include "learn/tasks/text_tables.h"
 
 namespace hone {
 namespace {
@@ -309,7 +309,7 @@ Result<EmbeddingEvalSet> retrieval_set(const EmbeddingSettings& s,
   EmbeddingEvalSet set;
   set.kind = EmbeddingEvalSet::Kind::retrieval;
   TextNumbers numbers(set.texts);
-  const RowOptions options = HONE_TRY(s.row_options());
+  const RowOptions options = HONE_TRY(text_table_flags(s).row_options());
   const std::string query_prompt = HONE_TRY(prompt_of("query")),
                     text_prompt = HONE_TRY(prompt_of("document"));
   std::map<std::string, int32_t> places, query_places;

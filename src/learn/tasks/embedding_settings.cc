@@ -5,7 +5,6 @@
 
 #include "base/core/text.h"
 #include "base/settings/errors.h"
-#include "learn/data/formats/encoding.h"
 
 namespace hone {
 namespace {
@@ -47,18 +46,6 @@ int64_t EmbeddingSettings::text_tokens(const SentenceModules& modules,
                                        const ModelConfig& config) const {
   return modules.max_seq_length > 0 ? std::min(modules.max_seq_length, config.max_positions)
                                     : config.max_positions;
-}
-
-TableOfTextsOptions EmbeddingSettings::table_options() const {
-  return {.text_columns = text_column_names, .label_column = label_column_name};
-}
-
-Result<RowOptions> EmbeddingSettings::row_options() const {
-  RowOptions options;
-  options.format = data_format;
-  options.column_names = column_names;
-  options.encoding = HONE_TRY(encoding_of(encoding));
-  return options;
 }
 
 Result<const TextLoss*> EmbeddingSettings::loss_of(const TableOfTexts& table) const {

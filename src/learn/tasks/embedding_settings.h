@@ -22,8 +22,6 @@ struct EmbeddingSettings : TaskSettings {
   Result<SentenceModules> modules_of(const std::string& folder) const;
   // Tokens of a text, at most.
   int64_t text_tokens(const SentenceModules& modules, const ModelConfig& config) const;
-  TableOfTextsOptions table_options() const;
-  Result<RowOptions> row_options() const;
   // The loss of rows with these columns. Errors: H0210 it needs other columns.
   Result<const TextLoss*> loss_of(const TableOfTexts& table) const;
   TextLossOptions loss_options(const TextLoss& loss) const;

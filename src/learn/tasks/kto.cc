@@ -14,6 +14,7 @@
 #include "learn/tasks/preference_data.h"
 #include "learn/tasks/preference_parts.h"
 #include "learn/tasks/reference_model.h"
+#include "learn/tasks/row_outputs.h"
 
 namespace hone {
 namespace {
@@ -116,7 +117,7 @@ struct KtoRows {
     if (!s->measures_distance()) return true;
     std::vector<int64_t> measured(rows.begin(), rows.end());
     for (int64_t& row : measured) row += own;
-    RowOutputs policy({"logps"}, std::ssize(reference));
+    RowOutputs policy({"logps"}, {.rows = std::ssize(reference)});
     if (HONE_TRY(run.evaluate_rows(measured, policy)) < 0) return false;
     for (size_t at = 0; at < rows.size(); at += static_cast<size_t>(batch)) {
       const size_t end = std::min(rows.size(), at + static_cast<size_t>(batch));
@@ -210,7 +211,7 @@ Result<OrderedJson> evaluate_kto(const std::shared_ptr<KtoRows>& rows, TaskRun& 
 }
 
 Status find_kto_reference(KtoRows& rows, TaskRun& run) {
-  RowOutputs reference({"logps"}, std::ssize(rows.reference));
+  RowOutputs reference({"logps"}, {.rows = std::ssize(rows.reference)});
   const std::string& name = rows.s->ref_model_name_or_path;
   if (name.empty() && !rows.s->do_train)
     log_warning("the model is its own reference: --ref_model_name_or_path names another");

@@ -1,19 +1,17 @@
 // Multiple choice: which of several endings follows a text (run_swag). Each choice is a sequence of its own with one
 // score; the loss is the cross entropy of a row's scores.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
-#include "base/core/log.h"
-#include "base/store/store.h"
-#include "learn/check/check_rows.h"
 #include "learn/data/formats/errors.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/example_scores.h"
 #include "learn/harness/run/task_run.h"
 #include "learn/metrics/loss.h"
 #include "learn/tasks/multiple_choice_data.h"
+#include "learn/tasks/prediction_file.h"
 #include "learn/tasks/text_graph.h"
+#include "learn/tasks/text_rows_check.h"
 
 namespace hone {
 namespace {
@@ -140,12 +138,9 @@ Result<OrderedJson> predict_choices(const std::shared_ptr<const ChoiceRows>& row
   if (HONE_TRY(run.evaluate_rows(begin, begin + rows->predicted, evaluation)) < 0)
     return OrderedJson::object();  // stopped
   if (!run.ranks().leads()) return OrderedJson::object();
-  std::string text = "index\tprediction\n";
-  for (size_t i = 0; i < predictions.size(); ++i)
-    text += fmt::format("{}\t{}\n", i, predictions[i]);
-  const std::string file = folder + "/predict_results_multiple_choice.txt";
-  HONE_TRY(file_store().write(file, text));
-  log_info("{:<11} {}", "predicted", file);
+  std::vector<std::string> texts;
+  for (const int64_t best : predictions) texts.push_back(std::to_string(best));
+  HONE_TRY(write_predictions(folder, "multiple_choice", texts));
   return OrderedJson::object();
 }
 
@@ -179,9 +174,7 @@ Result<Examples> choice_examples(const ChoicePtr& s, const ChoiceStatePtr& state
   Examples x;
   x.train_rows_read = data.train_rows;
   if (data.train) {
-    x.hash = data.train->rows.hash();
-    for (const float label : data.train->labels)
-      x.hash = fnv1a(x.hash, uint64_t{std::bit_cast<uint32_t>(label)});
+    x.hash = hash_of(*data.train);
     x.train.emplace(std::move(data.train->rows));
     rows->train = std::move(*data.train);
   }
@@ -225,16 +218,9 @@ RowsReport check_choices(const MultipleChoiceSettings& s, const CheckRequest& re
   for (const auto& [name, split, to] : {std::tuple("train", &data->train, &report.train),
                                         {"validation", &data->eval, &report.eval}}) {
     if (!*split) continue;
-    to->rows = to->sequences = (*split)->rows.size();
-    to->counts.tokens_read = (*split)->rows.tokens();
-    tell_cut_rows(name, (*split)->cut, {}, s.choice_tokens(request.model.config), *to, findings);
+    report_text_rows(name, **split, {}, s.choice_tokens(request.model.config), *to, findings);
   }
-  if (!data->train) return report;
-  for (int64_t i = 0; i < std::min(request.samples, data->train->rows.size()); ++i) {
-    const auto ids = data->train->rows.row(i);
-    report.samples.push_back(
-        {{ids.begin(), ids.end()}, {}, fmt::format("{:g}", data->train->labels_of(i)[0]), {}, {}});
-  }
+  if (data->train) add_text_samples(*data->train, request.samples, report);
   return report;
 }
 

@@ -1,34 +1,12 @@
 #include "learn/tasks/reference_model.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/core/log.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/errors.h"
 
 namespace hone {
-
-RowOutputs::RowOutputs(std::vector<std::string> names, int64_t rows)
-    : names_(std::move(names)),
-      values_(names_.size(), std::vector<float>(static_cast<size_t>(rows))) {}
-
-const std::vector<float>& RowOutputs::of(const std::string& name) const {
-  const auto at = std::find(names_.begin(), names_.end(), name);
-  HONE_BUG_IF(at == names_.end(), "no output {}", name);
-  return values_[static_cast<size_t>(at - names_.begin())];
-}
-
-bool RowOutputs::add(const CollatedRows& rows, const Batch& outputs) {
-  for (size_t k = 0; k < names_.size(); ++k) {
-    const auto values = outputs.get<const float>(names_[k]);
-    for (size_t i = 0; i < rows.rows.rows.size(); ++i) {
-      if (!std::isfinite(values[i])) return false;
-      values_[k][static_cast<size_t>(rows.rows.rows[i])] = values[i];
-    }
-  }
-  return true;
-}
 
 namespace {
 

@@ -5,26 +5,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "learn/harness/run/task_run.h"
 
 namespace hone {
-
-// The outputs of an evaluation's program by row: `per_row` numbers of each output.
-class RowOutputs final : public EvalMetrics {
- public:
-  // `rows`: of the evaluation's rows, all of them.
-  RowOutputs(std::vector<std::string> names, int64_t rows);
-  bool add(const CollatedRows& rows, const Batch& outputs) override;
-  double loss() const override { return std::numeric_limits<double>::quiet_NaN(); }
-  OrderedJson values(int64_t rows) const override { return {{"samples", rows}}; }
-  const std::vector<float>& of(const std::string& name) const;
-
- private:
-  std::vector<std::string> names_;
-  std::vector<std::vector<float>> values_;  // by name and row
-};
 
 // Runs the rows [begin, end) with the weights of the folder or hub name; "": of the run. False: a stop
 // was requested. Errors: those of open_pretrained; H2440 a reference of other sizes, or one beside an

@@ -1,12 +1,11 @@
 #include "learn/tasks/text_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <numeric>
 
 #include "base/core/text.h"
-#include "learn/check/check_rows.h"
-#include "learn/check/row_faults.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/columns.h"
 #include "learn/data/rows/count_text.h"
@@ -210,12 +209,6 @@ Status expect_single_texts(const TableOfTexts& table, const char* todo) {
   return Ok{};
 }
 
-Result<TableOfTexts> peek_text_table(const std::vector<std::string>& files,
-                                     const RowOptions& options, const TableOfTextsOptions& wanted) {
-  TableReader reader = HONE_TRY(TableReader::open(files, options, wanted));
-  return reader.read(1);
-}
-
 Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                                   const TextsToEncode& columns,
                                   std::span<const std::string> places) {
@@ -321,31 +314,11 @@ Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, con
   return finish_tokens(config, to);
 }
 
-std::vector<int32_t> sums_of_runs(std::span<const int32_t> values,
-                                  std::span<const int64_t> lengths) {
-  std::vector<int32_t> sums;
-  auto next = values.begin();
-  for (const int64_t length : lengths) {
-    sums.push_back(std::accumulate(next, next + length, 0));
-    next += length;
-  }
-  return sums;
-}
-
-void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,
-                   std::span<const std::string> places, int64_t max_length, SplitReport& report,
-                   Findings& findings) {
-  RowFaults faults;
-  for (size_t i = 0; i < cut.size(); ++i)
-    if (cut[i] > 0) faults.note(RowFault::kLong, {0, static_cast<int64_t>(i)});
-  report.counts.rows_cut = faults.rows(RowFault::kLong);
-  faults.tell({split, std::ssize(cut), fmt::format("the {} that are kept", max_length),
-               "the rest is cut off: raise --max_seq_length",
-               [&](RowPlace row) {
-                 return places.empty() ? fmt::format("{} row {}", split, row.line + 1)
-                                       : places[static_cast<size_t>(row.line)];
-               }},
-              findings);
+uint64_t hash_of(const TextRows& rows) {
+  uint64_t hash = rows.rows.hash();
+  for (const float label : rows.labels)
+    hash = fnv1a(hash, uint64_t{std::bit_cast<uint32_t>(label)});
+  return hash;
 }
 
 std::string describe(const TextRows& rows, int64_t max_length) {

@@ -10,8 +10,6 @@
 
 namespace hone {
 
-struct SplitReport;
-
 // The columns of a file, by the rules of sentence-transformers: the label is the column label, labels, score or
 // scores; the texts are all others, in their order.
 struct TableOfTextsOptions {
@@ -54,9 +52,6 @@ Result<TableOfTexts> read_text_table(const std::vector<std::string>& files,
 // H2110 a column holds lists of texts; `todo` says what to do.
 Status expect_single_texts(const TableOfTexts& table,
                            const char* todo = "write one text in each column of a training row");
-// The names of the columns of texts, from the first row of the files.
-Result<TableOfTexts> peek_text_table(const std::vector<std::string>& files,
-                                     const RowOptions& options, const TableOfTextsOptions& wanted);
 
 // Rows of `texts` sequences each, whose tokens follow one another in a row of `rows`.
 struct TextRows {
@@ -91,15 +86,8 @@ Result<TextRows> encode_text_rows(const Tokenizer& tokenizer, ThreadPool& pool, 
 Status collate_text_rows(const ModelConfig& config, const TokenRows& tokens, const TextRows& data,
                          const BatchRows& rows, Batch& to);
 
-// The sum of the first lengths[0] values, of the next lengths[1] ones, and so on.
-std::vector<int32_t> sums_of_runs(std::span<const int32_t> values,
-                                  std::span<const int64_t> lengths);
-// For hone check: tells how many rows of a split are cut, and fills rows_cut. `cut`: sequences of each row. `places`:
-// of the rows; empty: not known.
-void tell_cut_rows(const std::string& split, std::span<const int32_t> cut,
-                   std::span<const std::string> places, int64_t max_length, SplitReport& report,
-                   Findings& findings);
-
+// A hash of the tokens and the labels.
+uint64_t hash_of(const TextRows& rows);
 // "1,000 rows of 2 texts -> 30,102 tokens, at most 128 each; 3 texts cut"
 std::string describe(const TextRows& rows, int64_t max_length);
 
