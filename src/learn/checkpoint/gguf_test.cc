@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, GgufModel, testing::Values("llama", "qwen2", "
                          [](const auto& i) { return i.param; });
 
 const GgufLayout& layout(const char* architecture) {
-  return *gguf_type(architecture, "", [](const std::string&) { return false; })->type->gguf;
+  return *gguf_type({.architecture = architecture})->type->gguf;
 }
 
 TEST(Gguf, Names) {

@@ -2,6 +2,7 @@
 // head has a transform of its own before the tied decoder; classifiers of sequences follow the
 // pooler, tanh of a linear layer over the first token.
 #include "learn/models/encoder.h"
+#include "learn/models/encoder_gguf.h"
 
 namespace hone {
 namespace {
@@ -40,12 +41,21 @@ HeadLayer bert_head(ModelGraph& g, ValueId x) {
   return pooled_classifier(g, encoder_prefix(c) + "pooler.dense", x, classifier_dropout_of(c));
 }
 
+const GgufLayout* gguf_of_bert() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = encoder_gguf("bert", "bert", bert_style());
+    g.unwritable = [](const ModelConfig& c) { return encoder_unwritable(c, bert_style()); };
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_bert() {
   return encoder_family(
       {.name = "bert",
-       .model_types = {{"bert", "Bert", kUsualBert, {"query", "value"}}},
+       .model_types = {{"bert", "Bert", kUsualBert, {"query", "value"}, gguf_of_bert()}},
        .read_config = [](ModelConfig& c) { return read_encoder_config(c, bert_style()); },
        .body = bert_body,
        .head = bert_head,

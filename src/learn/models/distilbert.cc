@@ -3,6 +3,7 @@
 // layer and relu.
 #include "learn/models/activations.h"
 #include "learn/models/encoder.h"
+#include "learn/models/encoder_gguf.h"
 
 namespace hone {
 namespace {
@@ -54,12 +55,22 @@ HeadLayer distilbert_head(ModelGraph& g, ValueId x) {
   return encoder_classifier(g, "classifier", x);
 }
 
+const GgufLayout* gguf_of_distilbert() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = encoder_gguf("bert", "bert", distilbert_style());
+    g.lacks = "token_types.weight";
+    g.unwritable = [](const ModelConfig& c) { return encoder_unwritable(c, distilbert_style()); };
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_distilbert() {
   return encoder_family(
       {.name = "distilbert",
-       .model_types = {{"distilbert", "DistilBert", kUsualDistilBert}},
+       .model_types = {{"distilbert", "DistilBert", kUsualDistilBert, {}, gguf_of_distilbert()}},
        .read_config = [](ModelConfig& c) { return read_encoder_config(c, distilbert_style()); },
        .body = [](ModelGraph& g) { return encoder_body(g, distilbert_style()); },
        .head = distilbert_head,

@@ -363,9 +363,10 @@ DeclaredWeights declare_weights(const ModelConfig& c) {
   }
   const ValueId hidden = f.body(g);
   if (c.head != Head::none) head_layer(f, g, hidden);
+  // Nothing reads the pooler that a checkpoint of the body may have.
+  if (c.head == Head::none)
+    for (ParamSpec& spec : declared.params) spec.trained = spec.trained && !spec.of_head;
   if (!c.embedding) return declared;
-  // Embeddings are made without the pooler that a checkpoint of the body has.
-  for (ParamSpec& spec : declared.params) spec.trained = spec.trained && !spec.of_head;
   g.of_head = true;
   text_embeddings(g, hidden, p.add_input("segments", one));
   return declared;

@@ -4,21 +4,27 @@
 
 namespace hone {
 
-std::optional<GgufModelType> gguf_type(const std::string& architecture,
-                                       const std::string& general_name,
-                                       const std::function<bool(const std::string& key)>& has) {
-  std::optional<GgufModelType> found, marked;
+std::optional<GgufModelType> gguf_type(const GgufTraits& file) {
+  std::optional<GgufModelType> first, named, marked;
   for (const Family& family : families())
     for (const ModelType& type : family.model_types) {
-      if (type.gguf == nullptr || type.gguf->architecture != architecture) continue;
-      if (!type.gguf->marker.empty()) {
-        if (has(type.gguf->marker)) marked = GgufModelType{&family, &type};
+      if (type.gguf == nullptr || type.gguf->architecture != file.architecture) continue;
+      const GgufLayout& layout = *type.gguf;
+      if (!layout.tokenizer.empty() && !file.tokenizer.empty() &&
+          layout.tokenizer != file.tokenizer)
+        continue;
+      const GgufModelType found{&family, &type};
+      if (!layout.marker.empty() || !layout.lacks.empty()) {
+        const bool has = layout.lacks.empty() ? file.has && file.has(layout.marker)
+                                              : file.has_tensor && !file.has_tensor(layout.lacks);
+        if (has) marked = found;
         continue;
       }
-      const std::string& name = type.gguf->general_name;
-      if (name.empty() ? !found : name == general_name) found = GgufModelType{&family, &type};
+      if (type.name == file.general_name) named = found;
+      if (layout.general_name.empty() && !first) first = found;
     }
-  return marked ? marked : found;
+  if (marked) return marked;
+  return named ? named : first;
 }
 
 const GgufLayout* gguf_layout_of(const ModelConfig& c) {

@@ -16,6 +16,8 @@ struct GgufKey {
   bool is_real = false;  // a number with a fraction
   // Written in the place of the config's value: one number, or a list. nullptr: that value.
   std::vector<int64_t> (*values)(const ModelConfig& c) = nullptr;
+  double usual = 0;           // the real number if the config has none
+  bool of_tokenizer = false;  // after "tokenizer.ggml." in the place of the architecture's name
 };
 
 struct GgufName {
@@ -46,8 +48,10 @@ struct GgufAxis {
 struct GgufLayout {
   std::string architecture;  // general.architecture
   std::string general_name =
-      "";                   // general.name of this type's files; "": the architecture is enough
+      "";  // general.name of all files of this type; "": the architecture is enough
   std::string marker = {};  // a key that only this type's files of the architecture have; "": none
+  std::string lacks = {};   // a tensor that only this type's files are without; "": none
+  std::string tokenizer = {};               // tokenizer.ggml.model of this type's files; "": any
   std::vector<GgufKey> keys = {};           // in the order in which they are written
   std::vector<const char*> needed = {};     // keys of config.json that every file must give
   std::string inner = "intermediate_size";  // key of config.json; without it 4 x the hidden size
@@ -68,6 +72,11 @@ struct GgufLayout {
   std::vector<GgufAxis> left_out = {};
   std::vector<GgufTiles> tiles = {};
   std::vector<const char*> rates = {};  // endings of weights w that the file has as -exp(w)
+  // Of the models in files. none: their tokens see both sides, and what they make are embeddings.
+  Head head = Head::causal_lm;
+  // A table of positions without its first rows in the file: those up to the row of pad_token_id, which no
+  // token of a text reads. "": none.
+  std::string after_padding = {};
   // The trait of a config that llama.cpp assumes otherwise; "": none. This kind of model is not written.
   std::string (*unwritable)(const ModelConfig& c) = nullptr;
   // Sets the keys that follow from other keys or from the tensors that are there.
@@ -78,11 +87,17 @@ struct GgufModelType {
   const Family* family = nullptr;
   const ModelType* type = nullptr;
 };
-// The type of a file's models; none: no family declares the architecture. `has` tells whether the file has a
-// key, without the architecture's name.
-std::optional<GgufModelType> gguf_type(const std::string& architecture,
-                                       const std::string& general_name,
-                                       const std::function<bool(const std::string& key)>& has);
+// What distinguishes the types of an architecture's files.
+struct GgufTraits {
+  std::string architecture, general_name = {};
+  std::string tokenizer = {};  // tokenizer.ggml.model; "": the file has no vocabulary
+  // Whether the file has a key, without the architecture's name, or a tensor. nullptr: it has all
+  // tensors and no keys.
+  std::function<bool(const std::string& key)> has = nullptr;
+  std::function<bool(const std::string& tensor)> has_tensor = nullptr;
+};
+// The type of a file's models; none: no family declares the architecture.
+std::optional<GgufModelType> gguf_type(const GgufTraits& file);
 // The layout of the model's type; null: GGUF files do not keep such models.
 const GgufLayout* gguf_layout_of(const ModelConfig& c);
 // Model types with a layout: "gpt2, llama, mistral".

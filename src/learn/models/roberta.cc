@@ -5,6 +5,7 @@
 //   xlm-roberta  the same with many languages (Conneau et al. 2020, arXiv 1911.02116)
 //   camembert    the same in French (Martin et al. 2020, arXiv 1911.03894)
 #include "learn/models/encoder.h"
+#include "learn/models/encoder_gguf.h"
 
 namespace hone {
 namespace {
@@ -60,14 +61,50 @@ HeadLayer roberta_head(ModelGraph& g, ValueId x) {
   return dense_classifier(g, x, drop, "tanh");
 }
 
+// llama.cpp numbers positions from 0: the file's length does not count the rows up to padding's.
+void finish_roberta(Json& config, const std::function<bool(const char*)>&) {
+  config["max_position_embeddings"] =
+      config["max_position_embeddings"].get<int64_t>() + config["pad_token_id"].get<int64_t>() + 1;
+}
+
+GgufLayout roberta_layout(const char* tokenizer) {
+  GgufLayout g = encoder_gguf("bert", tokenizer, {});
+  g.after_padding = "embeddings.position_embeddings.weight";
+  g.unwritable = [](const ModelConfig& c) { return encoder_unwritable(c, {}); };
+  g.finish = finish_roberta;
+  return g;
+}
+
+// By the vocabulary: byte-level BPE or SentencePiece's Unigram.
+const GgufLayout* gguf_of_roberta() {
+  static const GgufLayout layout = roberta_layout("gpt2");
+  return &layout;
+}
+const GgufLayout* gguf_of_xlm_roberta() {
+  static const GgufLayout layout = roberta_layout("t5");
+  return &layout;
+}
+const GgufLayout* gguf_of_camembert() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = roberta_layout("t5");
+    g.general_name = "camembert";
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_roberta() {
   return encoder_family(
       {.name = "roberta",
-       .model_types = {{"roberta", "Roberta", kUsualRoberta, {"query", "value"}},
-                       {"xlm-roberta", "XLMRoberta", kUsualXlmRoberta, {"query", "value"}},
-                       {"camembert", "Camembert", kUsualXlmRoberta}},
+       .model_types = {{"roberta", "Roberta", kUsualRoberta, {"query", "value"}, gguf_of_roberta()},
+                       {"xlm-roberta",
+                        "XLMRoberta",
+                        kUsualXlmRoberta,
+                        {"query", "value"},
+                        gguf_of_xlm_roberta()},
+                       {"camembert", "Camembert", kUsualXlmRoberta, {}, gguf_of_camembert()}},
        .read_config = read_roberta_config,
        .body = roberta_body,
        .head = roberta_head,

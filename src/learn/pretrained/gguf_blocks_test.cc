@@ -40,8 +40,7 @@ TEST(GgufBlocks, AreTheFloatsOfTheFile) {
       SCOPED_TRACE(t.name);
       ++matrices;
       ParamSpec spec{t.name, t.type.shape};
-      const auto no_key = [](const std::string&) { return false; };
-      spec.in_out = is_turned(*gguf_type(file, "", no_key)->type->gguf, t.name);
+      spec.in_out = is_turned(*gguf_type({.architecture = file})->type->gguf, t.name);
       spec.scheme = t.blocks;
       Session session = widening(spec);
       ASSERT_TRUE(copy_blocks(session, spec, *weights, t).ok());

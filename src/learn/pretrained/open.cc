@@ -27,6 +27,14 @@
 
 namespace hone {
 namespace fs = std::filesystem;
+
+std::string gguf_of(const std::string& path) {
+  if (path.ends_with(".gguf")) return path;
+  if (!is_folder(path) || path_exists(fs::path(path) / "config.json")) return "";
+  const std::vector<std::string> found = first_gguf_parts(names_in(path));
+  return found.size() == 1 ? path + "/" + found.front() : "";
+}
+
 namespace {
 
 Result<std::string> resolve(const std::string& name, const OpenOptions& options, bool weights) {
@@ -37,15 +45,6 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   if (!options.token.empty()) r.token = options.token;
   r.weights = weights;
   return resolve_model(name, r);
-}
-
-// The GGUF file that `path` means: itself, or the only one, or the first of one model's, in a folder
-// without config.json; "" else.
-std::string gguf_of(const std::string& path) {
-  if (path.ends_with(".gguf")) return path;
-  if (!is_folder(path) || path_exists(fs::path(path) / "config.json")) return "";
-  const std::vector<std::string> found = first_gguf_parts(names_in(path));
-  return found.size() == 1 ? path + "/" + found.front() : "";
 }
 
 Result<Tokenizer> gguf_tokenizer(const std::string& path) {
@@ -60,7 +59,7 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
     return v == nullptr ? int64_t{-1} : *v;
   };
   const auto flag = [&](const char* key) {
-    const bool* v = file.get<bool>(fmt::format("tokenizer.ggml.add_{}_token", key));
+    const bool* v = file.get<bool>(fmt::format("tokenizer.ggml.{}", key));
     return v == nullptr ? std::optional<bool>() : *v;
   };
   const auto texts = [&](const char* key) {
@@ -77,16 +76,23 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
               .eos = id("eos"),
               .unk = id("unknown"),
               .pad = id("padding"),
-              .add_bos = flag("bos"),
-              .add_eos = flag("eos"),
-              .add_space_prefix = std::nullopt,
+              .sep = id("seperator"),  // llama.cpp's spelling
+              .cls = id("cls"),
+              .mask = id("mask"),
+              .add_bos = flag("add_bos_token"),
+              .add_eos = flag("add_eos_token"),
+              .add_space_prefix = flag("add_space_prefix"),
+              .add_sep = flag("add_sep_token"),
+              .lowercase = flag("normalizer.lowercase"),
+              .strip_accents = flag("normalizer.strip_accents"),
+              .charsmap = {},
               .chat_template = text("chat_template")};
   if (const auto* types = file.get<std::vector<int64_t>>("tokenizer.ggml.token_type"))
     v.types.assign(types->begin(), types->end());
   if (const auto* scores = file.get<std::vector<double>>("tokenizer.ggml.scores"))
     v.scores.assign(scores->begin(), scores->end());
-  if (const auto* prefix = file.get<bool>("tokenizer.ggml.add_space_prefix"))
-    v.add_space_prefix = *prefix;
+  if (const auto* map = file.get<std::vector<int64_t>>("tokenizer.ggml.precompiled_charsmap"))
+    for (const int64_t byte : *map) v.charsmap.push_back(static_cast<char>(byte));
   Result<Tokenizer> made = load_gguf_tokenizer(v);
   if (!made.ok()) made.error().at(path);
   return made;

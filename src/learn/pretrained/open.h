@@ -14,6 +14,10 @@ Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& opt
 // Sets ModelConfig::layout by the names in a file of weights.
 void set_layout(ModelConfig& config, const WeightSource& weights);
 
+// The GGUF file that `path` means: itself, or the only one, or the first of one model's, in a folder
+// without config.json; "" else.
+std::string gguf_of(const std::string& path);
+
 // The task that the model or adapter of a folder, a file of weights or a hub name was trained on.
 Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options = {});
 

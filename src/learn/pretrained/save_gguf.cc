@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/log.h"
 #include "learn/checkpoint/gguf/errors.h"
 #include "learn/checkpoint/gguf/gguf_weights.h"
 #include "learn/checkpoint/gguf/gguf_writer.h"
 #include "learn/models/rotation.h"
+#include "learn/pretrained/gguf_modules.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"
@@ -14,7 +16,7 @@ namespace hone {
 namespace {
 
 constexpr const char *kKeyLength = "attention.key_length", *kValueLength = "attention.value_length",
-                     *kWindow = "attention.sliding_window";
+                     *kWindow = "attention.sliding_window", *kOfTokenizer = "tokenizer.ggml.";
 
 struct FileType {
   const char* name;  // of --outtype
@@ -26,7 +28,7 @@ constexpr FileType kFileTypes[] = {
 
 Result<const GgufLayout*> layout_for(const ModelConfig& c) {
   const GgufLayout* layout = gguf_layout_of(c);
-  if (layout != nullptr && c.head == Head::causal_lm) {
+  if (layout != nullptr && c.head == layout->head) {
     const std::string why = layout->unwritable != nullptr ? layout->unwritable(c) : "";
     if (why.empty()) return layout;
     return Error(err::kGgufUnsupported,
@@ -36,9 +38,10 @@ Result<const GgufLayout*> layout_for(const ModelConfig& c) {
   return Error(
              err::kGgufUnsupported,
              fmt::format("a model of the kind {} has no place in a GGUF file", architecture_of(c)))
-      .todo(fmt::format("hone writes {} with the head of causal language models; name a folder for "
-                        "the others",
-                        gguf_type_names()));
+      .todo(
+          fmt::format("hone writes {}: encoders without a head, the others with the head of causal "
+                      "language models; name a folder for other models",
+                      gguf_type_names()));
 }
 
 // Divisors of the rotary frequencies; empty: none. Linear scaling has keys.
@@ -126,7 +129,8 @@ Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufL
   if (name == "vocab_size") return GgufValue(c.vocab);
   if (name == "feed_forward_length")
     return GgufValue(HONE_TRY(c.integer(layout.inner, 4 * c.hidden)));
-  if (name == "attention.layer_norm_epsilon") return GgufValue(c.real(key.config, 1e-5));
+  if (name == "attention.layer_norm_epsilon")
+    return GgufValue(c.real(key.config, key.usual > 0 ? key.usual : 1e-5));
   if (name == "attention.layer_norm_rms_epsilon") return GgufValue(c.real(key.config, 1e-6));
   if (name == "rope.freq_base") return GgufValue(rope.theta);
   if (name == "rope.dimension_count") return GgufValue(rope.turned);
@@ -165,6 +169,59 @@ void put_scaling(const Rope& rope, const PutValue& put) {
   }
 }
 
+// tokenizer.*: the vocabulary.
+Status put_vocabulary(const Pretrained& model, const GgufLayout& layout, GgufMetadata& m) {
+  const auto put = [&](const char* key, GgufValue value) {
+    m.emplace_back(kOfTokenizer + std::string(key), std::move(value));
+  };
+  const ModelConfig& c = model.config;
+  const bool cut = !layout.after_padding.empty();
+  if (!model.tokenizer) {
+    if (cut) put("padding_token_id", c.padding_token);
+    return Ok{};
+  }
+  const bool encoder = layout.head == Head::none;
+  const GgufVocab v = HONE_TRY(gguf_vocab(*model.tokenizer, c.vocab, encoder));
+  if ((cut && v.pad != c.padding_token) ||
+      (!layout.tokenizer.empty() && layout.tokenizer != v.model))
+    return Error(
+               err::kGgufUnsupported,
+               fmt::format("a file of {} has a vocabulary of the kind \"{}\" and the padding token "
+                           "{}; the model's tokenizer is of the kind \"{}\" and has {}",
+                           c.text("model_type", c.family), layout.tokenizer, c.padding_token,
+                           v.model, v.pad))
+        .todo("take the tokenizer's files from the same model");
+  put("model", v.model);
+  put("pre", v.pre);
+  put("tokens", v.tokens);
+  if (!v.scores.empty()) put("scores", std::vector<double>(v.scores.begin(), v.scores.end()));
+  put("token_type", std::vector<int64_t>(v.types.begin(), v.types.end()));
+  if (!v.merges.empty()) put("merges", v.merges);
+  for (const auto& [key, id] : {std::pair{"bos_token_id", v.bos},
+                                {"eos_token_id", v.eos},
+                                {"unknown_token_id", v.unk},
+                                {"seperator_token_id", v.sep},  // llama.cpp's spelling
+                                {"padding_token_id", v.pad},
+                                {"cls_token_id", v.cls},
+                                {"mask_token_id", v.mask}})
+    if (id >= 0) put(key, id);
+  for (const auto& [key, flag] : {std::pair{"add_bos_token", v.add_bos},
+                                  {"add_eos_token", v.add_eos},
+                                  {"add_sep_token", v.add_sep},
+                                  {"add_space_prefix", v.add_space_prefix},
+                                  {"normalizer.lowercase", v.lowercase},
+                                  {"normalizer.strip_accents", v.strip_accents}})
+    if (flag) put(key, *flag);
+  if (v.model == "t5") put("remove_extra_whitespaces", true);
+  if (!v.charsmap.empty()) {
+    std::vector<int64_t> bytes;
+    for (const char byte : v.charsmap) bytes.push_back(static_cast<uint8_t>(byte));
+    m.emplace_back(kByteList, std::move(bytes));
+  }
+  if (!v.chat_template.empty()) m.emplace_back("tokenizer.chat_template", v.chat_template);
+  return Ok{};
+}
+
 Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layout,
                                  const Rope& rope, const FileType& type) {
   const ModelConfig& c = model.config;
@@ -183,6 +240,10 @@ Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layo
     says_window = says_window || key.gguf == kWindow;
     says_head_size = says_head_size || key.gguf == kKeyLength;
     if (key.gguf == kWindow && c.window == 0) continue;
+    if (key.of_tokenizer) {
+      m.emplace_back(kOfTokenizer + key.gguf, HONE_TRY(value_of(key, c, layout, rope)));
+      continue;
+    }
     if (key.is_real && !key.config.empty() && c.config.contains(key.config) &&
         c.config[key.config].is_null())
       continue;
@@ -196,32 +257,19 @@ Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layo
     put_scaling(rope, put);
     if (c.window > 0 && !says_window) put(kWindow, c.window);
   }
-  if (!model.tokenizer) return m;
-  const GgufVocab v = HONE_TRY(gguf_vocab(*model.tokenizer, c.vocab));
-  const auto put_token = [&](const char* key, GgufValue value) {
-    m.emplace_back(std::string("tokenizer.ggml.") + key, std::move(value));
-  };
-  put_token("model", v.model);
-  put_token("pre", v.pre);
-  put_token("tokens", v.tokens);
-  if (!v.scores.empty()) put_token("scores", std::vector<double>(v.scores.begin(), v.scores.end()));
-  put_token("token_type", std::vector<int64_t>(v.types.begin(), v.types.end()));
-  if (!v.merges.empty()) put_token("merges", v.merges);
-  for (const auto& [key, id] : {std::pair{"bos_token_id", v.bos},
-                                {"eos_token_id", v.eos},
-                                {"unknown_token_id", v.unk},
-                                {"padding_token_id", v.pad}})
-    if (id >= 0) put_token(key, id);
-  put_token("add_bos_token", *v.add_bos);
-  put_token("add_eos_token", *v.add_eos);
-  if (v.add_space_prefix) put_token("add_space_prefix", *v.add_space_prefix);
-  if (!v.chat_template.empty()) m.emplace_back("tokenizer.chat_template", v.chat_template);
+  if (layout.head == Head::none) {
+    put("attention.causal", false);
+    if (const auto modules = HONE_TRY(read_sentence_modules(model.path)))
+      for (auto& [key, value] : HONE_TRY(gguf_modules(*modules, layout.architecture)))
+        m.emplace_back(key, std::move(value));
+  }
+  HONE_TRY(put_vocabulary(model, layout, m));
   return m;
 }
 
 // Tensors that llama.cpp's converter keeps in f32, by a part of their names.
-constexpr const char* kAlwaysF32[] = {"position_embd", ".ffn_gate_inp", ".shortconv.conv.",
-                                      ".ssm_conv1d.", ".bias"};
+constexpr const char* kAlwaysF32[] = {"position_embd",    "token_types",  ".ffn_gate_inp",
+                                      ".shortconv.conv.", ".ssm_conv1d.", ".bias"};
 
 // Vectors, small tables and filters stay f32; rows of broken blocks become f16.
 const GgmlFormat* format_of(const std::string& name, const Shape& shape, const FileType& type) {
@@ -236,6 +284,7 @@ const GgmlFormat* format_of(const std::string& name, const Shape& shape, const F
 struct Written {
   std::string weight, source;      // by the family's name and the checkpoint's
   const GgufPart* part = nullptr;  // non-null: it holds a part of the weight
+  int64_t left_out = 0;            // elements of the weight before those of the file
 };
 
 // From Transformers' order of elements to ggml's; `shape` is the file's.
@@ -286,6 +335,12 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
                     const FileType& type, std::vector<GgufOutput>& outputs,
                     std::vector<Written>& written) {
   for (const ParamSpec& spec : family_of(c).params(c)) {
+    if (layout.head == Head::none && spec.of_head) {
+      if (find_weight(weights, c, spec) != nullptr)
+        log_info("left out    '{}': embeddings do not read it, and llama.cpp has no place for it",
+                 spec.name);
+      continue;
+    }
     const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
     const auto parts = parts_of_weight(layout, spec.name);
     for (const GgufPart* part : parts) {
@@ -304,8 +359,13 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
     if (const int64_t axis = left_out_axis(layout, spec.name); axis >= 0)
       shape.erase(shape.begin() + axis);
     if (is_turned(layout, spec.name)) std::swap(shape[0], shape[1]);
+    int64_t left_out = 0;
+    if (spec.name == layout.after_padding) {
+      left_out = (c.padding_token + 1) * shape[1];
+      shape[0] -= c.padding_token + 1;
+    }
     outputs.push_back({name, shape, format_of(name, shape, type)});
-    written.push_back({spec.name, t->name});
+    written.push_back({spec.name, t->name, nullptr, left_out});
   }
   return Ok{};
 }
@@ -346,7 +406,8 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
     }
     const Written& w = written[i];
     values.resize(out.size() * static_cast<size_t>(w.part != nullptr ? w.part->parts : 1));
-    HONE_TRY(weights.read(w.source, DType::f32, std::as_writable_bytes(std::span(values))));
+    HONE_TRY(weights.read_range(w.source, DType::f32, w.left_out,
+                                std::as_writable_bytes(std::span(values))));
     if (w.part != nullptr && outputs[i].shape.size() > 1)
       take_part(*w.part, outputs[i].shape, values, out);
     else

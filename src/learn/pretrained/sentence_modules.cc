@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/errors.h"
+#include "learn/checkpoint/gguf/gguf_parts.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/checkpoint/safetensors/strict_json.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/gguf_modules.h"
+#include "learn/pretrained/open.h"
 
 namespace hone {
 namespace {
@@ -227,6 +231,8 @@ Result<std::string> SentenceModules::prompt(const std::string& name) const {
 }
 
 Result<std::optional<SentenceModules>> read_sentence_modules(const std::string& folder) {
+  if (const std::string gguf = gguf_of(folder); !gguf.empty())
+    return read_gguf_modules(HONE_TRY(open_gguf(gguf)).content, gguf);
   const std::string file = folder + "/" + kModulesFile;
   if (!is_folder(folder) || !path_exists(file)) return std::optional<SentenceModules>();
   const Json modules = HONE_TRY(read_json_file(file));
@@ -327,6 +333,28 @@ Status write_sentence_modules(const std::string& folder, const SentenceModules& 
                                             ? OrderedJson()
                                             : OrderedJson(modules.default_prompt_name)},
                 {"similarity_fn_name", modules.similarity}});
+}
+
+Status copy_sentence_modules(const std::string& from, const std::string& folder, int64_t hidden) {
+  const Result<std::optional<SentenceModules>> modules = read_sentence_modules(from);
+  if (!modules.ok()) {
+    log_warning("the modules of sentence-transformers are left out: {}", modules.error().what());
+    return Ok{};
+  }
+  if (!modules->has_value()) return Ok{};
+  HONE_TRY(write_sentence_modules(folder, **modules, hidden));
+  for (const EmbeddingDense& dense : (*modules)->form.dense)
+    for (const char* file : {"model.safetensors", "pytorch_model.bin"}) {
+      const std::string name = fmt::format("{}/{}", dense.folder, file);
+      if (!path_exists(from + "/" + name)) continue;
+      std::error_code failed;
+      std::filesystem::copy_file(from + "/" + name, folder + "/" + name,
+                                 std::filesystem::copy_options::overwrite_existing, failed);
+      if (failed)
+        return Error(err::kSentenceModules, fmt::format("cannot copy it: {}", failed.message()))
+            .at(folder + "/" + name);
+    }
+  return Ok{};
 }
 
 Status embed_with(Pretrained& model, const SentenceModules& modules) {

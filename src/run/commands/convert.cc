@@ -10,6 +10,7 @@
 #include "base/store/store.h"
 #include "learn/checkpoint/torch/torch_file.h"
 #include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/sentence_modules.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -103,6 +104,8 @@ Result<int64_t> write(const ConvertSettings& s, const Pretrained& model) {
   if (!is_torch_file_name(s.output)) {
     HONE_TRY(check_folder(s, model.path));
     HONE_TRY(save_pretrained(s.output, *model.weights, model, dtype_asked(s.dtype)));
+    if (model.config.head == Head::none)
+      HONE_TRY(copy_sentence_modules(model.path, s.output, model.config.hidden));
     int64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(s.output, ec))
       if (entry.path().extension() == ".safetensors")

@@ -12,6 +12,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostOfASize = int64_t{1} << 40;  // products of two sizes stay in 64 bits
+constexpr const char* kOfTokenizer = "tokenizer.ggml.";
 
 const std::vector<GgufKey>& token_keys() {
   static const std::vector<GgufKey> keys = {{"bos_token_id", "bos_token_id"},
@@ -148,7 +149,7 @@ void add_rope_share(Json& config, const GgufFile& gguf, const GgufLayout& layout
 
 std::string class_of(const GgufModelType& found) {
   for (const HeadOffer& offer : found.family->heads)
-    if (offer.head == Head::causal_lm) return found.type->class_prefix + offer.class_ending;
+    if (offer.head == found.type->gguf->head) return found.type->class_prefix + offer.class_ending;
   HONE_BUG_IF(true, "GGUF files of {} without a head for them", found.family->name);
 }
 
@@ -159,11 +160,24 @@ Result<GgufModelType> type_in(const GgufFile& gguf, const std::string& path) {
   if (arch == nullptr)
     return Error(err::kGgufDamaged, fmt::format("'{}': general.architecture is missing", path))
         .todo("convert or download the file again");
-  const auto* name = gguf.get<std::string>("general.name");
-  const auto has = [&](const std::string& key) {
-    return gguf.metadata.find(*arch + "." + key) != gguf.metadata.end();
+  const auto text = [&](const char* key) {
+    const auto* value = gguf.get<std::string>(key);
+    return value == nullptr ? std::string() : *value;
   };
-  if (const auto found = gguf_type(*arch, name != nullptr ? *name : "", has)) return *found;
+  const GgufTraits traits{.architecture = *arch,
+                          .general_name = text("general.name"),
+                          .tokenizer = text("tokenizer.ggml.model"),
+                          .has =
+                              [&](const std::string& key) {
+                                return gguf.metadata.find(*arch + "." + key) != gguf.metadata.end();
+                              },
+                          .has_tensor =
+                              [&](const std::string& name) {
+                                return std::any_of(
+                                    gguf.tensors.begin(), gguf.tensors.end(),
+                                    [&](const GgufTensor& t) { return t.name == name; });
+                              }};
+  if (const auto found = gguf_type(traits)) return *found;
   return Error(err::kGgufUnsupported,
                fmt::format("'{}' holds a model of architecture '{}'", path, *arch))
       .todo(fmt::format("hone reads GGUF of {}; for others use the safetensors checkpoint",
@@ -182,26 +196,31 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
     return std::any_of(gguf.tensors.begin(), gguf.tensors.end(),
                        [&](const GgufTensor& t) { return t.name == tensor; });
   };
-  config["tie_word_embeddings"] = !has("output.weight");
+  if (layout.head != Head::none) config["tie_word_embeddings"] = !has("output.weight");
   const auto take = [&](const std::string& prefix, const std::vector<GgufKey>& keys) {
     for (const GgufKey& key : keys) {
-      const auto it = gguf.metadata.find(prefix + key.gguf);
+      const auto it =
+          gguf.metadata.find((key.of_tokenizer ? std::string(kOfTokenizer) : prefix) + key.gguf);
       if (key.config.empty() || it == gguf.metadata.end()) continue;
       if (Json v = scalar(it->second); v.is_number_float() == key.is_real && !v.is_null())
         config[key.config] = std::move(v);
     }
   };
   take(layout.architecture + ".", layout.keys);
-  take("tokenizer.ggml.", token_keys());
+  take(kOfTokenizer, token_keys());
   if (!config.contains("vocab_size"))
     if (const auto* tokens = gguf.get<std::vector<std::string>>("tokenizer.ggml.tokens"))
       config["vocab_size"] = static_cast<int64_t>(tokens->size());
-  for (const char* key : layout.needed)
-    if (!config.contains(key) || !config[key].is_number_integer() ||
-        config[key].get<int64_t>() < 1 || config[key].get<int64_t>() > kMostOfASize)
-      return Error(err::kGgufDamaged,
-                   fmt::format("'{}': its metadata give no usable {}", file.path(), key))
-          .todo("convert the model again");
+  const auto check = [&](const char* key, int64_t least) -> Status {
+    if (config.contains(key) && config[key].is_number_integer() &&
+        config[key].get<int64_t>() >= least && config[key].get<int64_t>() <= kMostOfASize)
+      return Ok{};
+    return Error(err::kGgufDamaged,
+                 fmt::format("'{}': its metadata give no usable {}", file.path(), key))
+        .todo("convert the model again");
+  };
+  for (const char* key : layout.needed) HONE_TRY(check(key, 1));
+  if (!layout.after_padding.empty()) HONE_TRY(check("pad_token_id", 0));
   if (layout.finish != nullptr) layout.finish(config, has);
   if (layout.turns_part) add_rope_share(config, gguf, layout);
   if (layout.rotates) HONE_TRY(add_rope(config, gguf, file, layout));

@@ -24,6 +24,7 @@ struct Source {
   bool is_rate = false;      // the file has -exp(w)
   bool transpose = false;    // GPT-2 keeps linear weights [in, out], ggml [out, in]
   bool plus_one = false;     // the file has 1 + w; a vector
+  int64_t zero_rows = 0;     // rows before those of the file
   // The weight is in tensors of E stacks of F rows of C elements: places of the parts, -1: not found yet. Element
   // [e,c,f * parts + p] of the weight is [e,f,c] of part p.
   std::vector<int64_t> parts = {};
@@ -54,6 +55,7 @@ class GgufSource final : public WeightSource {
       const bool there = found != config.end() && found->is_number_integer();
       return there ? found->get<int64_t>() : int64_t{0};
     });
+    if (!layout.after_padding.empty()) padding_rows_ = config["pad_token_id"].get<int64_t>() + 1;
     for (const GgufTensor& t : gguf.tensors) {
       if (is_of_rotation(t.name)) continue;
       if (const GgufPart* part = part_of_file(layout, t.name))
@@ -75,13 +77,20 @@ class GgufSource final : public WeightSource {
     const Source& s = sources_[index];
     if (s.plus_one) return read_less_one(t, s, as, out);
     if (t.scheme.empty() && as == t.type.dtype && s.order.same() && s.across.same() &&
-        !s.transpose && s.parts.empty())
+        !s.transpose && s.parts.empty() && s.zero_rows == 0)
       return file_->read_at(t.offset, out);
     if (!is_float(as))
       return Error(err::kTensorConversion,
                    fmt::format("tensor '{}' of '{}' is {} and cannot become {}", t.name, t.file,
                                s.format->name, name_of(as)));
     if (!s.parts.empty()) return read_parts(s, as, out);
+    const int64_t zeros = s.zero_rows * s.cols * size_of(as);
+    std::memset(out.data(), 0, static_cast<size_t>(zeros));
+    return read_rows(t, s, as, out.subspan(static_cast<size_t>(zeros)));
+  }
+
+  // The rows of the file.
+  Status read_rows(const TensorInfo& t, const Source& s, DType as, std::span<std::byte> out) const {
     const int64_t row_bytes = s.cols / s.format->block * s.format->bytes;
     const int64_t width = size_of(as);
     int64_t step = std::clamp<int64_t>(kChunk / std::max<int64_t>(row_bytes, 1), 1,
@@ -234,6 +243,13 @@ class GgufSource final : public WeightSource {
       return unsupported(t, fmt::format("has {} columns, which {} heads do not share evenly",
                                         s.cols, s.across.queries));
     if (!s.across.same()) info.blocks.clear();
+    if (info.name == layout.after_padding) {
+      if (t.shape.size() != 2) return unsupported(t, "is not a matrix");
+      s.zero_rows = padding_rows_;
+      info.type.shape[0] += s.zero_rows;
+      info.scheme = t.format->name;  // its bytes are not those of the weight
+      info.blocks.clear();
+    }
     if (is_plus_one(layout, info.name)) {
       if (t.shape.size() != 1) return unsupported(t, "is not a vector");
       s.plus_one = true;
@@ -283,6 +299,7 @@ class GgufSource final : public WeightSource {
 
   std::unique_ptr<ByteFile> file_;
   std::vector<Source> sources_;  // beside tensors_
+  int64_t padding_rows_ = 0;     // of the table in GgufLayout::after_padding
 };
 
 }  // namespace

@@ -50,6 +50,13 @@ void put_list(Bytes& b, const std::vector<T>& list) {
   for (const auto& x : list) put_element(b, static_cast<const T&>(x));
 }
 
+void put_bytes(Bytes& b, const std::vector<int64_t>& list) {
+  b.put<uint32_t>(kArray);
+  b.put<uint32_t>(kU8);
+  b.put(static_cast<uint64_t>(list.size()));
+  for (const int64_t x : list) b.put(static_cast<uint8_t>(x));
+}
+
 void put_value(Bytes& b, const GgufValue& value) {
   if (const auto* x = std::get_if<bool>(&value)) {
     b.put<uint32_t>(kBool);
@@ -93,7 +100,10 @@ Status save_gguf(const std::string& path, const GgufMetadata& metadata,
   head.put(static_cast<uint64_t>(metadata.size()));
   for (const auto& [key, value] : metadata) {
     head.put_text(key);
-    put_value(head, value);
+    if (key == kByteList)
+      put_bytes(head, std::get<std::vector<int64_t>>(value));
+    else
+      put_value(head, value);
   }
   int64_t at = 0;
   for (const GgufOutput& o : outputs) {

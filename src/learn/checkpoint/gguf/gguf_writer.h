@@ -12,7 +12,9 @@
 
 namespace hone {
 
-// Integers are written as u32 (lists: i32), floats as f32, which is what llama.cpp reads.
+// Integers are written as u32 (lists: i32; kByteList's: u8), floats as f32, which is what llama.cpp
+// reads.
+inline constexpr const char* kByteList = "tokenizer.ggml.precompiled_charsmap";
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
 struct GgufOutput {

@@ -14,20 +14,25 @@ namespace hone {
 
 // The vocabulary that a GGUF file carries (keys tokenizer.ggml.*).
 struct GgufVocab {
-  std::string model;  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE
-  std::string pre;    // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
+  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "bert" = WordPiece, "t5" = SentencePiece Unigram
+  std::string model;
+  std::string pre;  // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
   std::vector<std::string> tokens;
   std::vector<int32_t> types;  // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
   std::vector<std::string> merges;                 // "a b"
-  std::vector<float> scores;                       // of the tokens, for "llama"
+  std::vector<float> scores;                       // of the tokens, for "llama" and "t5"
   int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids, -1 = not given
+  int64_t sep = -1, cls = -1, mask = -1;           // of encoders
   std::optional<bool> add_bos, add_eos, add_space_prefix;
+  std::optional<bool> add_sep;                   // two end tokens between the texts of a pair
+  std::optional<bool> lowercase, strip_accents;  // for "bert"
+  std::string charsmap;                          // for "t5": a precompiled normalization, or ""
   std::string chat_template;
 };
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
-// The inverse, with one token for each row of an embedding. kTokenizerKind if no such vocabulary
-// gives the tokenizer's ids.
-Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows);
+// The inverse, with one token for each row of an embedding; of an encoder with the tokens around
+// pairs too. kTokenizerKind if no such vocabulary gives the tokenizer's ids.
+Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder = false);
 
 // The texts of a translation model's tokenizer: source or target. Names of languages are the
 // model's ("en_XX"); empty: those of tokenizer_config.json.

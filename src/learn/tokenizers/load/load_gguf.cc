@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/core/text.h"
+#include "learn/tokenizers/load/gguf_vocab.h"
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/load/sentencepiece_model.h"  // types of tokens
 #include "learn/tokenizers/load/template_json.h"
@@ -27,6 +28,7 @@ constexpr Pre kPres[] = {
     {"mpt", Splitting::kGpt2, false, false, false},
     {"olmo", Splitting::kGpt2, false, false, false},
     {"roberta-bpe", Splitting::kGpt2, false, false, false},
+    {"modern-bert", Splitting::kGpt2, false, true, false},
     {"smollm", Splitting::kDigitsGpt2, false, false, false},
     {"starcoder", Splitting::kDigitsGpt2, false, false, false},
     {"refact", Splitting::kDigitsGpt2, false, false, false},
@@ -102,17 +104,9 @@ Status read_scores(const GgufVocab& vocab, BpeParts& bpe) {
   return merges_from_scores(scores, bpe);
 }
 
-}  // namespace
-
-Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
+// Byte-level BPE ("gpt2") or SentencePiece's ("llama").
+Result<TokenizerParts> read_gguf_bpe(const GgufVocab& vocab) {
   const bool sentencepiece = vocab.model == "llama";
-  if (!sentencepiece && vocab.model != "gpt2")
-    return Error(err::kTokenizerKind,
-                 fmt::format("the vocabulary is of the kind \"{}\"", vocab.model))
-        .at("tokenizer.ggml.model")
-        .todo(
-            "hone reads \"gpt2\", byte-level BPE, and \"llama\", SentencePiece BPE; give a folder "
-            "with tokenizer.json by --tokenizer_name instead");
   constexpr Pre kLlama = {"", Splitting::kGpt2, false, false, true};  // only bos counts
   const Pre pre = sentencepiece ? kLlama : HONE_TRY(find_pre(vocab));
   BpeParts bpe;
@@ -123,43 +117,83 @@ Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
     if (!added.ok()) return std::move(added.error()).at("tokenizer.ggml.tokens");
   }
   HONE_TRY(sentencepiece ? read_scores(vocab, bpe) : read_gguf_merges(vocab, bpe));
-
-  const auto id_given = [&](int64_t id) {
-    return id >= 0 && id < static_cast<int64_t>(vocab.tokens.size());
-  };
-  const auto text_of = [&](int64_t id) {
-    return id_given(id) ? vocab.tokens[static_cast<size_t>(id)] : std::string();
-  };
   const auto ask = [&](const std::optional<bool>& flag, bool fallback, int64_t id) {
-    return flag.value_or(fallback) && id_given(id) ? std::optional(static_cast<int32_t>(id))
-                                                   : std::nullopt;
+    const bool given = id >= 0 && id < static_cast<int64_t>(vocab.tokens.size());
+    return flag.value_or(fallback) && given ? std::optional(static_cast<int32_t>(id))
+                                            : std::nullopt;
   };
   TokenizerParts parts;
   parts.kind = "GGUF";
-  parts.bos = text_of(vocab.bos);
-  parts.eos = text_of(vocab.eos);
-  parts.pad = text_of(vocab.pad);
-  parts.unk = text_of(vocab.unk);
+  name_gguf_tokens(vocab, parts);
   if (sentencepiece) bpe.unk_token = parts.unk;
-  parts.chat_template = vocab.chat_template;
   StagesJson stages = sentencepiece
                           ? sentencepiece_stages(vocab.add_space_prefix.value_or(true), false)
                           : byte_level_stages(pre.nfc ? R"({"type":"NFC"})" : "null",
                                               pre_tokenizer_json(pre.splitting), "null");
-  stages.post_processor =
-      bos_eos_template(parts.bos, ask(vocab.add_bos, pre.bos_by_default, vocab.bos), parts.eos,
-                       ask(vocab.add_eos, false, vocab.eos));
+  const auto bos = ask(vocab.add_bos, pre.bos_by_default, vocab.bos),
+             eos = ask(vocab.add_eos, false, vocab.eos);
+  stages.post_processor = bos_eos_template(parts.bos, bos, parts.eos, eos);
   HONE_TRY(make_stages(std::move(stages), parts));
   parts.model = HONE_TRY(make_bpe(std::move(bpe)));
+  add_gguf_tokens(vocab, parts);
+  if (is_of_encoder(vocab) && bos && eos) HONE_TRY(set_encoder_post_processor(vocab, true, parts));
+  return parts;
+}
+
+}  // namespace
+
+bool is_of_encoder(const GgufVocab& vocab) { return vocab.cls >= 0 && vocab.sep >= 0; }
+
+void name_gguf_tokens(const GgufVocab& vocab, TokenizerParts& parts) {
+  const auto text_of = [&](int64_t id) {
+    const bool given = id >= 0 && id < static_cast<int64_t>(vocab.tokens.size());
+    return given ? vocab.tokens[static_cast<size_t>(id)] : std::string();
+  };
+  parts.bos = text_of(vocab.bos);
+  parts.eos = text_of(vocab.eos);
+  parts.pad = text_of(vocab.pad);
+  parts.unk = text_of(vocab.unk);
+  parts.sep = text_of(vocab.sep);
+  parts.cls = text_of(vocab.cls);
+  parts.mask = text_of(vocab.mask);
+  parts.chat_template = vocab.chat_template;
+}
+
+void add_gguf_tokens(const GgufVocab& vocab, TokenizerParts& parts) {
   for (size_t id = 0; id < std::min(vocab.types.size(), vocab.tokens.size()); ++id) {
     const int32_t type = vocab.types[id];
     if (type != kUnknown && type != kControl && type != kUserDefined) continue;
     AddedToken token;
     token.content = vocab.tokens[id];
     token.special = type != kUserDefined;
+    // The file does not tell; tokenizers other than BERT's take the space before a mask along.
+    token.lstrip = static_cast<int64_t>(id) == vocab.mask && vocab.model != "bert";
     parts.added.add(std::move(token), parts.model->vocabulary(), parts.normalizer.get());
   }
-  return Tokenizer::make(std::move(parts));
+}
+
+Status set_encoder_post_processor(const GgufVocab& vocab, bool bos, TokenizerParts& parts) {
+  PairTemplate t;
+  if (bos) t.before = t.before_one = {parts.bos};
+  t.after = t.after_one = t.between = {parts.eos};
+  if (vocab.add_sep.value_or(false)) t.between.push_back(parts.eos);
+  // RoBERTa's pairs and T5's have one segment.
+  if (bos && t.between.size() == 1) t.second = 1;
+  return replace_post_processor(HONE_TRY(pair_template_json(t, parts)), parts);
+}
+
+Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
+  if (vocab.model == "bert") return Tokenizer::make(HONE_TRY(read_gguf_wordpiece(vocab)));
+  if (vocab.model == "t5") return Tokenizer::make(HONE_TRY(read_gguf_unigram(vocab)));
+  if (vocab.model == "gpt2" || vocab.model == "llama")
+    return Tokenizer::make(HONE_TRY(read_gguf_bpe(vocab)));
+  return Error(err::kTokenizerKind,
+               fmt::format("the vocabulary is of the kind \"{}\"", vocab.model))
+      .at("tokenizer.ggml.model")
+      .todo(
+          "hone reads \"gpt2\", byte-level BPE, \"llama\", SentencePiece BPE, \"bert\", WordPiece, "
+          "and "
+          "\"t5\", Unigram; give a folder with tokenizer.json by --tokenizer_name instead");
 }
 
 }  // namespace hone

@@ -1,10 +1,11 @@
 // A tokenizer as the vocabulary of a GGUF file. The name of the splitting pattern is found as
 // llama.cpp's converter finds it: by what the tokenizer makes of a text.
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 #include "base/core/json.h"
-#include "learn/tokenizers/load/load.h"
+#include "learn/tokenizers/load/gguf_vocab.h"
 #include "learn/tokenizers/load/sentencepiece_model.h"  // types of tokens
 #include "learn/tokenizers/text/errors.h"
 
@@ -19,20 +20,15 @@ constexpr const char* kProbe =
     "\xf0\x9f\x98\x80\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb ... ___ --== "
     "x_1(y)[z]{0}</tag> \xe2\x80\x9cquoted\xe2\x80\x9d don't O'Neil 's'T  end  ";
 
-Error cannot_write(std::string what) {
-  return Error(err::kTokenizerKind, std::move(what))
-      .todo("write a folder in place of the .gguf file, or a model with another tokenizer");
-}
-
 // Tokens that bos and eos are, around an empty text.
 Status read_frame(const Tokenizer& tokenizer, GgufVocab& v) {
   std::vector<int32_t> frame = tokenizer.with_special_tokens({}).ids;
-  v.add_bos = !frame.empty() && frame.front() == tokenizer.bos_id();
+  v.add_bos = !frame.empty() && v.bos >= 0 && frame.front() == v.bos;
   if (*v.add_bos) frame.erase(frame.begin());
-  v.add_eos = !frame.empty() && frame.back() == tokenizer.eos_id();
+  v.add_eos = !frame.empty() && v.eos >= 0 && frame.back() == v.eos;
   if (*v.add_eos) frame.pop_back();
   if (frame.empty()) return Ok{};
-  return cannot_write("the tokenizer puts tokens other than begin and end around a text");
+  return not_in_gguf("the tokenizer puts tokens other than begin and end around a text");
 }
 
 bool is_byte(std::string_view token) {
@@ -75,22 +71,17 @@ bool same_ids(const Tokenizer& a, const Tokenizer& b) {
   return true;
 }
 
-}  // namespace
+// The ids of pairs, and the token of each id; the file has tokens for further rows.
+bool same_encoder(const Tokenizer& a, const Tokenizer& b, int64_t rows) {
+  const Encoding one = a.encode_pair(kProbe, "one"), two = b.encode_pair(kProbe, "one");
+  if (one.ids != two.ids || one.type_ids != two.type_ids) return false;
+  for (int32_t id = 0; id < static_cast<int32_t>(rows); ++id)
+    if (a.token_of(id) && a.token_of(id) != b.token_of(id)) return false;
+  return true;
+}
 
-Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows) {
-  if (tokenizer.id_limit() > rows)
-    return cannot_write(fmt::format("the tokenizer has ids up to {}, the model {} rows for them",
-                                    tokenizer.id_limit() - 1, rows));
-  const Json model = HONE_TRY(parse_json(tokenizer.parts().model->to_json(), "tokenizer"));
-  if (model.at("type") != "BPE")
-    return cannot_write(fmt::format("a tokenizer of the kind {} has no place in such a file",
-                                    model.at("type").get<std::string>()));
-  const Json& merges = model.at("merges");
-  const bool bytes = tokenizer.parts().model->byte_level();
-  GgufVocab v;
-  v.model = bytes ? "gpt2" : "llama";
-  HONE_TRY(read_frame(tokenizer, v));
-  add_tokens(tokenizer, rows, v);
+// The ids of tokens with a task. In an encoder's file [CLS] and [SEP] begin and end a text.
+void set_token_ids(const Tokenizer& tokenizer, bool encoder, GgufVocab& v) {
   const auto id = [](std::optional<int32_t> given) {
     return given ? int64_t{*given} : int64_t{-1};
   };
@@ -98,27 +89,92 @@ Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows) {
   v.eos = id(tokenizer.eos_id());
   v.unk = id(tokenizer.unk_id());
   v.pad = id(tokenizer.pad_id());
+  if (!encoder) return;
+  const TokenizerParts& parts = tokenizer.parts();
+  const auto named = [&](const std::string& token) {
+    return token.empty() ? int64_t{-1} : id(tokenizer.id_of(token));
+  };
+  v.cls = named(parts.cls);
+  v.sep = named(parts.sep);
+  v.mask = id(tokenizer.mask_id());
+  if (v.bos < 0) v.bos = v.cls;
+  if (v.eos < 0) v.eos = v.sep;
+}
+
+// Sets the members that are tried in turn; the first vocabulary with the tokenizer's ids is kept.
+using Trial = std::function<void(GgufVocab& v)>;
+Status first_equal(const Tokenizer& tokenizer, int64_t rows, bool encoder,
+                   const std::vector<Trial>& trials, const std::string& otherwise, GgufVocab& v) {
+  for (const Trial& set : trials) {
+    set(v);
+    const Result<Tokenizer> back = load_gguf_tokenizer(v);
+    if (back.ok() && same_ids(tokenizer, *back) &&
+        (!encoder || same_encoder(tokenizer, *back, rows)))
+      return Ok{};
+  }
+  return not_in_gguf(otherwise);
+}
+
+}  // namespace
+
+Error not_in_gguf(std::string what) {
+  return Error(err::kTokenizerKind, std::move(what))
+      .todo("write a folder in place of the .gguf file, or a model with another tokenizer");
+}
+
+Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder) {
+  if (tokenizer.id_limit() > rows)
+    return not_in_gguf(fmt::format("the tokenizer has ids up to {}, the model {} rows for them",
+                                   tokenizer.id_limit() - 1, rows));
+  const Json model = HONE_TRY(parse_json(tokenizer.parts().model->to_json(), "tokenizer"));
+  const std::string kind = model.at("type").get<std::string>();
+  const bool bytes = tokenizer.parts().model->byte_level();
+  GgufVocab v;
+  v.model = kind == "WordPiece" ? "bert" : kind == "Unigram" ? "t5" : bytes ? "gpt2" : "llama";
+  if (kind != "BPE" && !encoder)
+    return not_in_gguf(fmt::format("a tokenizer of the kind {} has no place in such a file", kind));
+  set_token_ids(tokenizer, encoder, v);
+  HONE_TRY(read_frame(tokenizer, v));
+  add_tokens(tokenizer, rows, v);
   v.chat_template = tokenizer.chat_template();
+  std::vector<Trial> trials;
+  const auto with_pairs = [&](const Trial& set) {
+    for (const bool two : {false, true})
+      if (encoder || !two)
+        trials.emplace_back([set, two, encoder](GgufVocab& vocab) {
+          if (encoder) vocab.add_sep = two;
+          set(vocab);
+          if (two && vocab.pre == "gpt-2") vocab.pre = "roberta-bpe";
+        });
+  };
+  if (kind != "BPE") {
+    HONE_TRY(kind == "WordPiece" ? write_gguf_wordpiece(tokenizer, v)
+                                 : write_gguf_unigram(tokenizer, v));
+    with_pairs([](GgufVocab&) {});
+    HONE_TRY(first_equal(tokenizer, rows, encoder, trials,
+                         fmt::format("llama.cpp's {} gives other ids than the tokenizer", kind),
+                         v));
+    return v;
+  }
   if (bytes) {
-    for (const Json& m : merges)
+    for (const Json& m : model.at("merges"))
       v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
-    for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2"}) {
-      v.pre = pre;
+    for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2"})
       // llama.cpp uses the name too; a probe alone might not distinguish them.
-      if (model.at("ignore_merges").get<bool>() != (v.pre == "llama-bpe")) continue;
-      const Result<Tokenizer> back = load_gguf_tokenizer(v);
-      if (back.ok() && same_ids(tokenizer, *back)) return v;
-    }
-    return cannot_write("llama.cpp has no name that hone knows for the tokenizer's splitting");
+      if (model.at("ignore_merges").get<bool>() == (std::string_view(pre) == "llama-bpe"))
+        with_pairs([pre](GgufVocab& vocab) { vocab.pre = pre; });
+    if (encoder) with_pairs([](GgufVocab& vocab) { vocab.pre = "modern-bert"; });
+    HONE_TRY(first_equal(tokenizer, rows, encoder, trials,
+                         "llama.cpp has no name that hone knows for the tokenizer's splitting", v));
+    return v;
   }
   v.pre = "default";
-  add_scores(merges, v);
-  for (const bool prefix : {true, false}) {
-    v.add_space_prefix = prefix;
-    const Result<Tokenizer> back = load_gguf_tokenizer(v);
-    if (back.ok() && same_ids(tokenizer, *back)) return v;
-  }
-  return cannot_write("the tokenizer's merges do not follow from scores of its tokens");
+  add_scores(model.at("merges"), v);
+  for (const bool prefix : {true, false})
+    with_pairs([prefix](GgufVocab& vocab) { vocab.add_space_prefix = prefix; });
+  HONE_TRY(first_equal(tokenizer, rows, encoder, trials,
+                       "the tokenizer's merges do not follow from scores of its tokens", v));
+  return v;
 }
 
 }  // namespace hone

@@ -1,0 +1,20 @@
+// How a GGUF file says what becomes of the outputs of an encoder: <architecture>.pooling_type, and
+// hone.sentence_modules, a JSON object with what llama.cpp has no key for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "learn/checkpoint/gguf/gguf_writer.h"
+#include "learn/pretrained/sentence_modules.h"
+
+namespace hone {
+
+// The keys of the modules. H2209: a pooling that llama.cpp does not have, or dense layers.
+Result<GgufMetadata> gguf_modules(const SentenceModules& modules, const std::string& architecture);
+// The modules of the file; none: it has no pooling. Without hone's key embeddings have the length 1, as
+// llama.cpp's programs make them.
+Result<std::optional<SentenceModules>> read_gguf_modules(const GgufFile& file,
+                                                         const std::string& path);
+
+}  // namespace hone
