@@ -115,8 +115,6 @@ Result<TextTables> read_embedding_tables(const EmbeddingSettings& s, const Pretr
   return read_text_tables(
       text_table_flags(s), sources,
       {.shard_settings = [&] { return embedding_shard_settings(s, model, false); },
-       // Training rows and those of an evaluation have other prompts.
-       .can_share = [](const TableOfTexts& train) { return !train.is_prepared(); },
        .reads_validation = s.corpus_file.empty()});
 }
 

@@ -6,8 +6,7 @@
 
 namespace hone {
 
-// Errors: those of text_sources and read_text_tables; H2115 also if a share of prepared training
-// rows should be evaluated: training and evaluation have other prompts.
+// Errors: those of read_text_tables.
 Result<TextTables> read_embedding_tables(const EmbeddingSettings& s, const Pretrained& model,
                                          const LabelSources& sources);
 

@@ -22,17 +22,6 @@ Result<OrderedJson> rerank_shard_settings(const RerankSettings& s, const Pretrai
   return j;
 }
 
-// Whether the pairs to evaluate are made of the columns of positives and negatives, not of the
-// first text and a label.
-bool are_by_column(const TableOfTexts& table) {
-  return table.label_column.empty() || table.labels_of_row != 1;
-}
-
-// Prepared training rows have a sequence for each text.
-bool can_share_rows(const TableOfTexts& train) {
-  return !train.is_prepared() || are_by_column(train) || train.columns.size() <= 2;
-}
-
 // The pairs of training rows, and those of an evaluation or prediction.
 Result<std::vector<RowSplit>> rerank_splits(const RerankSettings& s, const Pretrained& model,
                                             const LabelSources& sources, ThreadPool& pool,
@@ -118,7 +107,7 @@ Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled) {
     return Error(err::kCellType, "the rows have no query and text")
         .at(table.places[0])
         .todo("name the two columns with --text_column_names");
-  const bool by_column = are_by_column(table);
+  const bool by_column = table.label_column.empty() || table.labels_of_row != 1;
   if (labelled && by_column && columns < 3)
     return Error(err::kLabel, "the rows have no label")
         .at(table.places[0])
@@ -143,9 +132,9 @@ Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled) {
 
 Result<TextTables> read_rerank_tables(const RerankSettings& s, const Pretrained& model,
                                       const LabelSources& sources) {
-  return read_text_tables(text_table_flags(s), sources,
-                          {.shard_settings = [&] { return rerank_shard_settings(s, model, false); },
-                           .can_share = can_share_rows});
+  return read_text_tables(text_table_flags(s), sources, {.shard_settings = [&] {
+                            return rerank_shard_settings(s, model, false);
+                          }});
 }
 
 Result<RerankEncoder> RerankEncoder::open(const RerankSettings& s, const Pretrained& model,

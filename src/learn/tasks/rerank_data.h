@@ -45,7 +45,7 @@ struct RerankPairs {
 // the pairs. Errors: H2110 there are no two columns of texts, H2121 rows to evaluate have no label.
 Result<RerankPairs> pairs_of(const TableOfTexts& table, bool labelled);
 
-// Errors: those of text_sources and read_text_tables.
+// Errors: those of read_text_tables.
 Result<TextTables> read_rerank_tables(const RerankSettings& s, const Pretrained& model,
                                       const LabelSources& sources);
 

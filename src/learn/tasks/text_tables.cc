@@ -1,6 +1,5 @@
 #include "learn/tasks/text_tables.h"
 
-#include "learn/data/rows/errors.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/selection.h"
 #include "learn/tasks/text_shards.h"
@@ -31,11 +30,7 @@ Result<TableOfTexts> read_wanted_table(const TextTableFlags& flags, const TextTa
 }
 
 // Moves the first training rows to the evaluation.
-Status share_training_rows(const TaskSettings& s, const TextTableRules& rules, TextTables& out) {
-  if (rules.can_share && !rules.can_share(*out.train))
-    return Error(err::kSplit, "a share of prepared training rows cannot be evaluated")
-        .at("--validation_split_percentage")
-        .todo("give hone prepare the percentage, and its folder as --validation_file too");
+Status share_training_rows(const TaskSettings& s, TextTables& out) {
   const int64_t rows = out.train->rows(),
                 kept = HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train,
                                                     out.notes));
@@ -72,7 +67,7 @@ Result<TextTables> read_text_tables(const TextTableFlags& flags, const LabelSour
         flags, rules,
         {.split = "train", .files = sources.train, .most = shares ? -1 : s.max_train_samples}));
   if (shares)
-    HONE_TRY(share_training_rows(s, rules, out));
+    HONE_TRY(share_training_rows(s, out));
   else if (s.do_eval && rules.reads_validation)
     out.eval = HONE_TRY(
         read_wanted_table(flags, rules, {.split = "validation", .files = sources.validation}));

@@ -40,15 +40,13 @@ struct TextTables {
 struct TextTableRules {
   // The settings that prepared shards must have.
   std::function<Result<OrderedJson>()> shard_settings;
-  // Null, or tells whether a share of these training rows can be evaluated.
-  std::function<bool(const TableOfTexts& train)> can_share = nullptr;
   // False: rows to evaluate are a share of the training rows, or not a table.
   bool reads_validation = true;
 };
 
-// Evaluates the first training rows if there is no validation file; limits keep the first rows.
-// Errors: those of read_text_table, open_text_shards, checked_shards and selection.h; H2115 no
-// share can be evaluated.
+// Evaluates the first training rows if there is no validation file: never of shards, which then have
+// the rows of every split. Limits keep the first rows. Errors: those of read_text_table,
+// open_text_shards, checked_shards and selection.h.
 Result<TextTables> read_text_tables(const TextTableFlags& flags, const LabelSources& sources,
                                     const TextTableRules& rules);
 
