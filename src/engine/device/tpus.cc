@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <string>
 
 #include "base/core/text.h"
@@ -106,14 +107,19 @@ std::string topology_of(const TpuSlice& slice) {
 int64_t tiled_bytes(const Type& type) {
   constexpr int64_t kColumns = 128, kTileBytes = 8 * 4 * kColumns;
   const auto up = [](int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; };
-  const int64_t size = size_of(type.dtype), rank = type.rank();
-  if (rank == 0 || type.count() == 0) return type.bytes();
-  int64_t count = up(type.shape.back(), kColumns);
-  for (int64_t d = rank - 2; d >= 0; --d) {
-    const int64_t rows = type.shape[static_cast<size_t>(d)];
-    count *= d == rank - 2 ? up(rows, std::max<int64_t>(1, kTileBytes / kColumns / size)) : rows;
-  }
-  return count * size;
+  const int64_t size = size_of(type.dtype), elements = type.count();
+  const auto rank = static_cast<size_t>(type.rank());
+  if (rank == 0 || elements == 0) return type.bytes();
+  if (rank == 1) return up(elements, kColumns) * size;
+  const int64_t rows = std::max<int64_t>(1, kTileBytes / kColumns / size);
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (size_t c = 0; c < rank; ++c)
+    for (size_t r = 0; r < rank; ++r) {
+      if (r == c) continue;
+      const int64_t others = elements / type.shape[r] / type.shape[c];
+      least = std::min(least, others * up(type.shape[r], rows) * up(type.shape[c], kColumns));
+    }
+  return least * size;
 }
 
 }  // namespace hone

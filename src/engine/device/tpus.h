@@ -24,9 +24,9 @@ bool is_of_one_host(const TpuSlice& slice);
 // Its chips as libtpu names them: "v2:2x2", "v4:2x2x1"; "" for a number of chips that is not a power of two.
 std::string topology_of(const TpuSlice& slice);
 
-// Bytes of an array in tiles of 8 x 128 elements of 32 bits (16 x 128 of 16 bits, 32 x 128 of 8), which cover its
-// last two dimensions; an array of one dimension is rounded up to 128 elements. The compiler may choose another
-// order of dimensions.
+// Bytes of an array in tiles of 8 x 128 elements of 32 bits (16 x 128 of 16 bits, 32 x 128 of 8), which cover two
+// of its dimensions: the two that waste least, as the compiler chooses their order. An array of one dimension is
+// rounded up to 128 elements.
 int64_t tiled_bytes(const Type& type);
 
 }  // namespace hone

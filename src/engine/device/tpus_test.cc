@@ -55,12 +55,14 @@ TEST(Tpus, DevicesThatAreTpus) {
     EXPECT_FALSE(names_tpus(other)) << other;
 }
 
-TEST(Tpus, TilesCoverTheLastTwoDimensions) {
+TEST(Tpus, TilesCoverTheTwoDimensionsThatFitBest) {
   EXPECT_EQ(tiled_bytes({DType::f32, {16, 256}}), 16 * 256 * 4) << "whole tiles";
   EXPECT_EQ(tiled_bytes({DType::f32, {9, 129}}), 16 * 256 * 4);
   EXPECT_EQ(tiled_bytes({DType::bf16, {9, 129}}), 16 * 256 * 2);
   EXPECT_EQ(tiled_bytes({DType::u8, {9, 129}}), 32 * 256);
-  EXPECT_EQ(tiled_bytes({DType::f32, {3, 1, 1}}), 3 * 8 * 128 * 4);
+  EXPECT_EQ(tiled_bytes({DType::f32, {129, 9}}), 16 * 256 * 4) << "the longer one along a tile";
+  EXPECT_EQ(tiled_bytes({DType::f32, {3, 1, 1}}), 8 * 128 * 4);
+  EXPECT_EQ(tiled_bytes({DType::f32, {256, 1024, 3, 3}}), 256 * 1024 * 9 * 4) << "a convolution";
   EXPECT_EQ(tiled_bytes({DType::f32, {130}}), 256 * 4);
   EXPECT_EQ(tiled_bytes({DType::f32, {}}), 4);
 }
