@@ -15,7 +15,7 @@ import sys
 
 import torch
 import transformers
-from transformers import get_linear_schedule_with_warmup
+from golden_models import adamw_of
 from transformers.trainer import Trainer
 
 TOOLS = pathlib.Path(__file__).resolve().parent
@@ -46,11 +46,7 @@ def masked(model, row):
 def train(model, steps, settings, logits_of, dtype):
     decayed = Trainer.get_decay_parameter_names(None, model)
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
-    optimizer = torch.optim.AdamW(
-        [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
-         dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
-        lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
-    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    optimizer, scheduler = adamw_of(named, decayed, settings)
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, enabled=dtype == torch.float16)  # none overflows
     losses, norms = [], []
     for batches in steps:

@@ -17,13 +17,12 @@ golden.json          sequences, token_types (of models that take them)
 import copy
 import inspect
 import pathlib
-import sys
 import tempfile
 
 import torch
 import transformers
-from golden_models import LENGTHS, TRAIN_LENGTHS, golden_train, write_json
-from safetensors.torch import load_file, save_file
+from golden_models import LENGTHS, TRAIN_LENGTHS, golden_train, make_named, vary, write_golden
+from safetensors.torch import load_file
 from transformers import BertConfig, RobertaConfig
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "encoders"
@@ -116,13 +115,7 @@ def make_model(name):
     model = MODELS[name]().float().eval()
     model.set_attn_implementation("eager")
     generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            if parameter.ndim == 1:
-                parameter.copy_((0.0 if parameter_name.endswith("bias") else 1.0) + 0.2 * noise)
-            else:
-                parameter.copy_(0.3 * noise)
+    vary(model, generator)
     return model, generator
 
 
@@ -219,19 +212,8 @@ def make(name):
     values, tensors = golden_forward_backward(model, *make_rows(name, model.config, LENGTHS, generator))
     values = dict(made_by=f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}", **values)
     values["train"] = train(model, *make_rows(name, model.config, TRAIN_LENGTHS, generator))
-    save_file(tensors, folder / "golden.safetensors")
-    write_json(folder / "golden.json", values)
-    for file in ("model.safetensors", "golden.safetensors"):
-        (folder / file).chmod(0o644)
-    smallest = min((t.abs().max().item(), k) for k, t in tensors.items() if k.startswith("grad."))
-    print(f"{name}: {max(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, loss {values['loss']:.4f}, losses "
-          f"{values['train']['losses'][0]:.4f} -> {values['train']['losses'][-1]:.4f}, smallest gradient {smallest[1]} "
-          f"{smallest[0]:.2e}")
+    write_golden(folder, tensors, values)
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or list(MODELS)
-    for wrong in set(names) - set(MODELS):
-        raise SystemExit(f"{wrong}: no such golden model; there are {', '.join(MODELS)}")
-    for each in names:
-        make(each)
+    make_named(make, MODELS)

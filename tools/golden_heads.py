@@ -9,12 +9,10 @@ sequence, grad.<name>) and golden.json (sequences, labels, loss, train). The lab
 of several classes a list of 0 and 1. Sequences of decoders may end with padding tokens, which are skipped.
 """
 import pathlib
-import sys
 
 import torch
 import transformers
-from golden_models import LENGTHS, TRAIN_LENGTHS, golden_train, write_json
-from safetensors.torch import save_file
+from golden_models import LENGTHS, TRAIN_LENGTHS, golden_train, make_named, vary, write_golden
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "heads"
 VOCAB, END, PADDING = 61, 2, 1
@@ -48,13 +46,7 @@ def make_model(name):
     model = MODELS[name]().float().eval()
     model.set_attn_implementation("eager")
     generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            if parameter.ndim == 1:
-                parameter.copy_((0.0 if parameter_name.endswith("bias") else 1.0) + 0.2 * noise)
-            else:
-                parameter.copy_(0.3 * noise)
+    vary(model, generator)
     return model, generator
 
 
@@ -105,17 +97,8 @@ def make(name):
     values["train"] = golden_train(model, list(zip(rows, labels)), lambda model, row: loss_sum(model, *row), lambda row: 1)
     del values["train"]["after"]
     values["train"].update(rows=rows, labels=labels)
-    save_file(tensors, folder / "golden.safetensors")
-    write_json(folder / "golden.json", values)
-    for file in ("model.safetensors", "golden.safetensors"):
-        (folder / file).chmod(0o644)
-    print(f"{name}: {max(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, loss {values['loss']:.4f}, losses "
-          f"{values['train']['losses'][0]:.4f} -> {values['train']['losses'][-1]:.4f}")
+    write_golden(folder, tensors, values)
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or list(MODELS)
-    for wrong in set(names) - set(MODELS):
-        raise SystemExit(f"{wrong}: no such golden model; there are {', '.join(MODELS)}")
-    for each in names:
-        make(each)
+    make_named(make, MODELS)

@@ -24,19 +24,17 @@ golden.json          image             height and width
 import copy
 import json
 import pathlib
-import sys
 import tempfile
 
 import timm
 import torch
 import torchvision
 import transformers
-from golden_models import write_json
+from golden_models import adamw_of, make_named, vary, write_golden, write_json
 from image_models import pixels, torchvision_model
 from safetensors.torch import load_file, save_file
 from timm.optim import param_groups_layer_decay
 from timm.utils import ModelEmaV3
-from transformers import get_linear_schedule_with_warmup
 from transformers.trainer import Trainer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "image_models"
@@ -131,13 +129,8 @@ def make_model(name):
         model = getattr(transformers, prefix + "ForImageClassification")(config).float().eval()
         model.set_attn_implementation("eager")
     generator = torch.Generator().manual_seed(seed)
+    vary(model, generator)
     with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            if parameter.ndim == 1:
-                parameter.copy_((0.0 if parameter_name.endswith("bias") else 1.0) + 0.2 * noise)
-            else:
-                parameter.copy_(0.3 * noise)
         for buffer_name, buffer in model.named_buffers():
             noise = torch.randn(buffer.shape, generator=generator)
             if buffer_name.endswith("running_mean"):
@@ -189,11 +182,7 @@ def train(name, model, images, labels, mixes=None):
                     gradient_accumulation_steps=ACCUMULATION)
     decayed = decayed_names(name, model)
     named = dict(model.named_parameters())
-    optimizer = torch.optim.AdamW(
-        [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
-         dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
-        lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
-    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    optimizer, scheduler = adamw_of(named, decayed, settings)
     average = ModelEmaV3(model, decay=EMA_DECAY)
     micro, losses, norms = [], [], []
     cursor = 0
@@ -263,17 +252,8 @@ def make(name):
     values["train"] = train(name, copy.deepcopy(model).train(), *rows)
     mixes = [[round(0.5 + 0.07 * ((3 * step + 2 * k) % 7), 2) for k in range(ACCUMULATION)] for step in range(STEPS)]
     values["recipe"] = train(name, copy.deepcopy(model).train(), *rows, mixes)
-    save_file(tensors, folder / "golden.safetensors")
-    write_json(folder / "golden.json", values)
-    for file in ("model.safetensors", "golden.safetensors"):
-        (folder / file).chmod(0o644)
-    print(f"{name}: {max(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, loss {values['loss']:.4f}, losses "
-          f"{values['train']['losses'][0]:.4f} -> {values['train']['losses'][-1]:.4f}")
+    write_golden(folder, tensors, values)
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or list(MODELS)
-    for wrong in set(names) - set(MODELS):
-        raise SystemExit(f"{wrong}: no such golden model; there are {', '.join(MODELS)}")
-    for each in names:
-        make(each)
+    make_named(make, MODELS)

@@ -18,8 +18,8 @@ import sys
 
 import torch
 import transformers
-from golden_models import write_json
-from transformers import AutoModelForMaskedLM, BertConfig, RobertaConfig, get_linear_schedule_with_warmup
+from golden_models import adamw_of, vary, write_json
+from transformers import AutoModelForMaskedLM, BertConfig, RobertaConfig
 from transformers.trainer import Trainer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "mlm"
@@ -45,13 +45,7 @@ def make_model(name):
     torch.manual_seed(seed)
     model = AutoModelForMaskedLM.from_config(CONFIGS[name](), attn_implementation="eager").float().eval()
     generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            if parameter.ndim == 1:
-                parameter.copy_((0.0 if parameter_name.endswith("bias") else 1.0) + 0.2 * noise)
-            else:
-                parameter.copy_(0.3 * noise)
+    vary(model, generator)
     return model, generator
 
 
@@ -79,11 +73,7 @@ def golden_train(model, generator):
                     max_grad_norm=1.0, lr_scheduler_type="linear", warmup_steps=2, max_steps=STEPS)
     decayed = Trainer.get_decay_parameter_names(None, model)
     named = dict(model.named_parameters())
-    optimizer = torch.optim.AdamW(
-        [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
-         dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
-        lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
-    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    optimizer, scheduler = adamw_of(named, decayed, settings)
     steps, losses, norms = [], [], []
     for step in range(STEPS):
         batches = [[masked_row(6 + (5 * step + 3 * m + 7 * r) % 11, model.config.vocab_size, generator)

@@ -271,11 +271,7 @@ def golden_train(model, rows, nll_sum=nll_sum, labels_of=lambda row: len(row) - 
                     gradient_accumulation_steps=ACCUMULATION)
     decayed = Trainer.get_decay_parameter_names(None, model)
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
-    optimizer = torch.optim.AdamW(
-        [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
-         dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
-        lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
-    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    optimizer, scheduler = adamw_of(named, decayed, settings)
     micro, losses, norms, lrs = [], [], [], []
     cursor = 0
     for _ in range(STEPS):
@@ -338,6 +334,46 @@ def golden_generate(model, prompts):
     return cases
 
 
+def vary(model, generator):
+    """Norms and biases are not the neutral ones of a fresh model, and gradients do not vanish."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            if parameter.ndim == 1:
+                parameter.copy_((0.0 if name.endswith("bias") else 1.0) + 0.2 * noise)
+            else:
+                parameter.copy_(0.3 * noise)
+
+
+def adamw_of(named, decayed, settings):
+    """AdamW that decays the parameters named in `decayed`, and its linear schedule."""
+    optimizer = torch.optim.AdamW(
+        [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
+         dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
+        lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
+    return optimizer, get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], settings["max_steps"])
+
+
+def write_golden(folder, tensors, values):
+    """golden.safetensors and golden.json beside the model, and a line about them."""
+    save_file(tensors, folder / "golden.safetensors")
+    write_json(folder / "golden.json", values)
+    for file in ("model.safetensors", "golden.safetensors"):
+        (folder / file).chmod(0o644)
+    smallest = min((t.abs().max().item(), k) for k, t in tensors.items() if k.startswith("grad."))
+    print(f"{folder.name}: {max(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, loss {values['loss']:.4f}, losses "
+          f"{values['train']['losses'][0]:.4f} -> {values['train']['losses'][-1]:.4f}, smallest gradient {smallest[1]} {smallest[0]:.2e}")
+
+
+def make_named(make, known):
+    """Makes the goldens that the command line names, or all of them."""
+    names = sys.argv[1:] or list(known)
+    for wrong in set(names) - set(known):
+        raise SystemExit(f"{wrong}: no such golden model; there are {', '.join(known)}")
+    for each in names:
+        make(each)
+
+
 def write_json(path, value):
     """One entry of the top level a line, deeper lists too where they are lists of objects: readable, yet small."""
     def lines(entry):
@@ -378,19 +414,8 @@ def make(name):
     generate = golden_generate(copy.deepcopy(model), prompts)
     values["train"] = golden_train(model, rows)
     values["generate"] = generate
-    save_file(tensors, folder / "golden.safetensors")
-    write_json(folder / "golden.json", values)
-    size = sum(f.stat().st_size for f in folder.iterdir())
-    (folder / "model.safetensors").chmod(0o644)
-    (folder / "golden.safetensors").chmod(0o644)
-    smallest = min((t.abs().max().item(), k) for k, t in tensors.items() if k.startswith("grad."))
-    print(f"{name}: {size / 1000:.0f} kB, loss {values['loss']:.4f}, losses {values['train']['losses'][0]:.4f} -> "
-          f"{values['train']['losses'][-1]:.4f}, smallest gradient {smallest[1]} {smallest[0]:.2e}")
+    write_golden(folder, tensors, values)
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or list(CONFIGS)
-    for wrong in set(names) - set(CONFIGS):
-        raise SystemExit(f"{wrong}: no such golden model; there are {', '.join(CONFIGS)}")
-    for each in names:
-        make(each)
+    make_named(make, CONFIGS)

@@ -18,8 +18,7 @@ import sys
 import torch
 import transformers
 from golden_encoders import BERT, FAMILIES, ROBERTA, VOCAB, as_saved
-from golden_models import TRAIN_LENGTHS, golden_train, write_json
-from safetensors.torch import save_file
+from golden_models import TRAIN_LENGTHS, golden_train, vary, write_golden, write_json
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "multiple_choice"
 CHOICES = 3
@@ -40,13 +39,7 @@ def make_model(name):
     model = getattr(transformers, prefix + "ForMultipleChoice")(config).float().eval()
     model.set_attn_implementation("eager")
     generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator)
-            if parameter.ndim == 1:
-                parameter.copy_((0.0 if parameter_name.endswith("bias") else 1.0) + 0.2 * noise)
-            else:
-                parameter.copy_(0.3 * noise)
+    vary(model, generator)
     return model, generator
 
 
@@ -104,12 +97,7 @@ def make(name):
     marks = {n: torch.full_like(p, n in values["train"]["decayed"]) for n, p in model.named_parameters()}
     values["train"]["decayed"] = sorted(n for n, t in as_saved(model, marks).items() if t.min() == 1)
     values["train"].update(rows=[r[0] for r in rows], types=[r[1] for r in rows], labels=[r[2] for r in rows])
-    save_file(tensors, folder / "golden.safetensors")
-    write_json(folder / "golden.json", values)
-    for file in ("model.safetensors", "golden.safetensors"):
-        (folder / file).chmod(0o644)
-    print(f"{name}: {max(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, loss {values['loss']:.4f}, losses "
-          f"{values['train']['losses'][0]:.4f} -> {values['train']['losses'][-1]:.4f}")
+    write_golden(folder, tensors, values)
 
 
 def swag_rows():

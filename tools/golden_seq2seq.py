@@ -21,7 +21,6 @@ import sys
 
 import torch
 import transformers
-from safetensors.torch import save_file
 from transformers import (AutoModelForSeq2SeqLM, BartConfig, GenerationConfig, MarianConfig, MBartConfig, MT5Config,
                           PegasusConfig, T5Config, UMT5Config)
 from transformers.modeling_outputs import Seq2SeqLMOutput
@@ -29,7 +28,7 @@ from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.trainer_pt_utils import LabelSmoother
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from golden_models import ROOT, golden_train, write_json  # noqa: E402
+from golden_models import ROOT, golden_train, make_named, write_golden  # noqa: E402
 
 VOCAB = 61
 SOURCE_LENGTHS, TARGET_LENGTHS = (17, 6, 11), (8, 13, 5)
@@ -226,19 +225,8 @@ def make(name):
     values["generate"] = cases
     if name == "t5_tiny":
         values["relative_buckets"] = golden_buckets()
-    save_file(tensors, folder / "golden.safetensors")
-    write_json(folder / "golden.json", values)
-    for written in ("model", "golden"):
-        (folder / f"{written}.safetensors").chmod(0o644)
-    size = sum(f.stat().st_size for f in folder.iterdir())
-    smallest = min((t.abs().max().item(), k) for k, t in tensors.items() if k.startswith("grad."))
-    print(f"{name}: {size / 1000:.0f} kB, loss {values['loss']:.4f}, losses {values['train']['losses'][0]:.4f} -> "
-          f"{values['train']['losses'][-1]:.4f}, smallest gradient {smallest[1]} {smallest[0]:.2e}")
+    write_golden(folder, tensors, values)
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or list(CONFIGS)
-    for wrong in set(names) - set(CONFIGS):
-        raise SystemExit(f"{wrong}: no such golden model; there are {', '.join(CONFIGS)}")
-    for each in names:
-        make(each)
+    make_named(make, CONFIGS)
