@@ -31,16 +31,17 @@ GgufLayout encoder_gguf(const std::string& architecture, const std::string& toke
                .layers = style.layers,
                .head = Head::none};
   if (style.positions) g.once.push_back({"position_embd", "embeddings.position_embeddings"});
-  if (style.token_types) {
-    g.once.push_back({"token_types", "embeddings.token_type_embeddings"});
-    g.keys.push_back({.gguf = "token_type_count",
-                      .config = "type_vocab_size",
-                      .values =
-                          [](const ModelConfig& c) {
-                            return std::vector{c.integer("type_vocab_size", 2).value()};
-                          },
-                      .of_tokenizer = true});
-  }
+  // llama.cpp wants a number of types of models without them too.
+  using Values = std::vector<int64_t> (*)(const ModelConfig& c);
+  const Values one = [](const ModelConfig&) { return std::vector<int64_t>{1}; };
+  const Values types = [](const ModelConfig& c) {
+    return std::vector{c.integer("type_vocab_size", 2).value()};
+  };
+  g.keys.push_back({.gguf = "token_type_count",
+                    .config = style.token_types ? "type_vocab_size" : "",
+                    .values = style.token_types ? types : one,
+                    .of_tokenizer = true});
+  if (style.token_types) g.once.push_back({"token_types", "embeddings.token_type_embeddings"});
   if (style.attend == nullptr)
     g.of_layer.insert(g.of_layer.end(),
                       {{"attn_q", names.query}, {"attn_k", names.key}, {"attn_v", names.value}});

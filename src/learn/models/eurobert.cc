@@ -60,11 +60,29 @@ HeadLayer euro_head(ModelGraph& g, ValueId x) {
   return encoder_classifier(g, "classifier", late ? mean_of_sequences(g, x) : x);
 }
 
+std::string euro_unwritable(const ModelConfig& c) {
+  for (const char* key : {"attention_bias", "mlp_bias"})
+    if (c.flag(key, false)) return fmt::format("its {} is true", key);
+  if (c.head_dim * c.heads != c.hidden) return "its heads together are not the hidden size";
+  return "";
+}
+
+const GgufLayout* gguf_of_eurobert() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("eurobert", "");
+    std::erase_if(g.once, [](const GgufName& name) { return name.gguf == "output"; });
+    g.head = Head::none;
+    g.unwritable = euro_unwritable;
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_eurobert() {
   return {.name = "eurobert",
-          .model_types = {{"eurobert", "EuroBert", kUsualEuro}},
+          .model_types = {{"eurobert", "EuroBert", kUsualEuro, {}, gguf_of_eurobert()}},
           .heads = encoder_heads(),
           .read_config = read_euro_config,
           .body = euro_body,

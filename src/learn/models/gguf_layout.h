@@ -14,9 +14,11 @@ struct GgufKey {
   std::string gguf;      // after the architecture's name and a dot
   std::string config;    // key of config.json, a number or a flag; "": written, and not read
   bool is_real = false;  // a number with a fraction
+  bool is_text = false;  // a text, written if the config has it
   // Written in the place of the config's value: one number, or a list. nullptr: that value.
   std::vector<int64_t> (*values)(const ModelConfig& c) = nullptr;
-  double usual = 0;           // the real number if the config has none
+  double usual = 0;                                // the real number if the config has none
+  double (*real)(const ModelConfig& c) = nullptr;  // the same as `values`, of a real number
   bool of_tokenizer = false;  // after "tokenizer.ggml." in the place of the architecture's name
 };
 

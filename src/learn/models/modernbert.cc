@@ -2,6 +2,7 @@
 // gated MLPs, no biases; every third layer sees the whole text, the others a window, with another
 // base of their rotation. Linear weights are [out, in].
 #include "learn/models/activations.h"
+#include "learn/models/encoder_gguf.h"
 #include "learn/models/errors.h"
 #include "learn/models/rotary_encoder.h"
 
@@ -173,17 +174,67 @@ HeadLayer modern_head(ModelGraph& g, ValueId x) {
   return encoder_classifier(g, "classifier", x);
 }
 
+// llama.cpp: every n-th layer from the first on sees all; no biases; gelu or silu.
+std::string modern_unwritable(const ModelConfig& c) {
+  for (const char* key : {"attention_bias", "mlp_bias", "norm_bias"})
+    if (c.flag(key, false)) return fmt::format("its {} is true", key);
+  const std::string act = hidden_act_of(c, modern_style());
+  if (act != "gelu" && act != "silu") return fmt::format("its activation is {}", act);
+  const int64_t period = c.integer("global_attn_every_n_layers", 3).value();
+  for (int64_t i = 0; i < c.layers; ++i)
+    if (sees_all(c, i) != (i % period == 0))
+      return fmt::format("its layer_types are not full attention in every {}th layer", period);
+  return "";
+}
+
+const GgufLayout* gguf_of_modernbert() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = encoder_gguf("modern-bert", "", modern_style());
+    const auto number = [](const char* gguf, const char* config, auto values) {
+      return GgufKey{.gguf = gguf, .config = config, .values = values};
+    };
+    const auto theta = [](const char* gguf, const char* config, auto real) {
+      return GgufKey{.gguf = gguf, .config = config, .is_real = true, .real = real};
+    };
+    g.keys.insert(g.keys.end(),
+                  {number("attention.sliding_window", "local_attention",
+                          [](const ModelConfig& c) {
+                            return std::vector{c.integer("local_attention", 128).value()};
+                          }),
+                   number("attention.sliding_window_pattern", "global_attn_every_n_layers",
+                          [](const ModelConfig& c) {
+                            return std::vector{c.integer("global_attn_every_n_layers", 3).value()};
+                          }),
+                   theta("rope.freq_base", "global_rope_theta",
+                         [](const ModelConfig& c) { return modern_theta(c, true).value(); }),
+                   theta("rope.freq_base_swa", "local_rope_theta",
+                         [](const ModelConfig& c) { return modern_theta(c, false).value(); }),
+                   {.gguf = "hidden_activation", .config = "hidden_activation", .is_text = true}});
+    std::erase_if(g.keys, [](const GgufKey& key) { return key.of_tokenizer; });
+    g.once = {{"token_embd", "embeddings.tok_embeddings"},
+              {"token_embd_norm", "embeddings.norm"},
+              {"output_norm", "final_norm"}};
+    g.of_layer = {{"attn_norm", "attn_norm"}, {"attn_qkv", "attn.Wqkv"}, {"attn_output", "attn.Wo"},
+                  {"ffn_norm", "mlp_norm"},   {"ffn_up", "mlp.Wi"},      {"ffn_down", "mlp.Wo"}};
+    g.layers = "layers.";
+    g.unwritable = modern_unwritable;
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_modernbert() {
-  return encoder_family({.name = "modernbert",
-                         .model_types = {{"modernbert", "ModernBert", kUsualModern}},
-                         .read_config = read_modern_config,
-                         .body = [](ModelGraph& g) { return ModernBody{g}.run(); },
-                         .head = modern_head,
-                         .dropouts = {"embedding_dropout"},
-                         .unread = {".rotary_emb.inv_freq"}},
-                        modern_style());
+  return encoder_family(
+      {.name = "modernbert",
+       .model_types = {{"modernbert", "ModernBert", kUsualModern, {}, gguf_of_modernbert()}},
+       .read_config = read_modern_config,
+       .body = [](ModelGraph& g) { return ModernBody{g}.run(); },
+       .head = modern_head,
+       .dropouts = {"embedding_dropout"},
+       .unread = {".rotary_emb.inv_freq"}},
+      modern_style());
 }
 
 }  // namespace hone

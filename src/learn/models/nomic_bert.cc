@@ -2,6 +2,7 @@
 // MLPs and no biases in its layers. Configs have the keys of Transformers' class, or those of the
 // code that first came with the models: n_embd, n_layer, rotary_emb_base.
 #include "learn/models/activations.h"
+#include "learn/models/encoder_gguf.h"
 #include "learn/models/errors.h"
 #include "learn/models/rotary_encoder.h"
 
@@ -124,17 +125,46 @@ HeadLayer nomic_head(ModelGraph& g, ValueId x) {
   return encoder_classifier(g, "classifier", g.dropout_of_sequences(x, drop));
 }
 
+// The converter's names for the keys of both codes; files become configs of Transformers.
+const GgufLayout* gguf_of_nomic_bert() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = encoder_gguf("nomic-bert", "bert", nomic_style({}));
+    for (GgufKey& key : g.keys) {
+      if (key.gguf == "feed_forward_length")
+        key.values = [](const ModelConfig& c) {
+          return std::vector{c.integer(nomic_style(c).keys.inner, 4 * c.hidden).value()};
+        };
+      if (key.is_real)
+        key.real = [](const ModelConfig& c) {
+          return c.real(nomic_style(c).keys.norm_eps, nomic_style(c).norm_eps);
+        };
+    }
+    g.keys.push_back(
+        {.gguf = "rope.freq_base", .config = "rope_theta", .is_real = true, .real = nomic_theta});
+    std::erase_if(g.of_layer, [](const GgufName& n) {
+      return n.gguf == "attn_q" || n.gguf == "attn_k" || n.gguf == "attn_v" || n.gguf == "ffn_up";
+    });
+    g.of_layer.insert(
+        g.of_layer.end(),
+        {{"attn_qkv", "attn.Wqkv"}, {"ffn_up", "mlp.fc11"}, {"ffn_gate", "mlp.fc12"}});
+    g.unwritable = [](const ModelConfig& c) { return encoder_unwritable(c, nomic_style(c)); };
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_nomic_bert() {
-  return encoder_family({.name = "nomic_bert",
-                         .model_types = {{"nomic_bert", "NomicBert", kUsualNomic}},
-                         .read_config = read_nomic_config,
-                         .body = nomic_body,
-                         .head = nomic_head,
-                         .dropouts = {"resid_pdrop", "attn_pdrop", "embd_pdrop"},
-                         .unread = {".rotary_emb.inv_freq"}},
-                        nomic_style({}));
+  return encoder_family(
+      {.name = "nomic_bert",
+       .model_types = {{"nomic_bert", "NomicBert", kUsualNomic, {}, gguf_of_nomic_bert()}},
+       .read_config = read_nomic_config,
+       .body = nomic_body,
+       .head = nomic_head,
+       .dropouts = {"resid_pdrop", "attn_pdrop", "embd_pdrop"},
+       .unread = {".rotary_emb.inv_freq"}},
+      nomic_style({}));
 }
 
 }  // namespace hone

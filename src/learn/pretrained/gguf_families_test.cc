@@ -167,6 +167,101 @@ TEST(GgufFamilies, WrittenAndReadBackEachIsTheSameModel) {
   }
 }
 
+// Encoders without a head.
+constexpr Case kEncoders[] = {
+    {"bert", "type_vocab_size=3"},
+    {"distilbert", "dim=32,n_layers=2,n_heads=4,hidden_dim=48"},
+    {"roberta", "pad_token_id=1"},
+    {"xlm-roberta", "pad_token_id=3"},
+    {"camembert", "type_vocab_size=1"},
+    {"nomic_bert", ""},
+    {"modernbert", "num_hidden_layers=4,local_attention=8,pad_token_id=0,global_rope_theta=5000.0"},
+    {"modernbert", "hidden_activation=\"silu\",pad_token_id=0,local_rope_theta=77.0"},
+    {"eurobert", "num_key_value_heads=2,pad_token_id=1"},
+};
+
+Pretrained random_encoder(const Case& one) {
+  nlohmann::json json = usual_config(one.type, "").value();
+  const std::string sizes =
+      std::string(kSizes) + "intermediate_size=48,max_position_embeddings=64,";
+  for (const std::string& part : split(sizes + one.overrides, ',')) {
+    const size_t equals = part.find('=');
+    if (equals != part.npos)
+      json[part.substr(0, equals)] = nlohmann::json::parse(part.substr(equals + 1));
+  }
+  ModelConfig config = read_model_config(json).value();
+  EXPECT_TRUE(set_head(config, Head::none).ok());
+  return random_model(config);
+}
+
+std::vector<float> values_of(const WeightSource& weights, const std::string& name, size_t count) {
+  std::vector<float> values(count);
+  EXPECT_TRUE(weights.read(name, DType::f32, std::as_writable_bytes(std::span(values))).ok());
+  return values;
+}
+
+TEST(GgufFamilies, EncodersAreTheSameModelsWithoutTheirPoolers) {
+  const TemporaryFolder folder;
+  int number = 0;
+  for (const Case& one : kEncoders) {
+    SCOPED_TRACE(fmt::format("{} {}", one.type, one.overrides));
+    const Pretrained model = random_encoder(one);
+    const std::string path = fmt::format("{}/{}.gguf", folder.path, number++);
+    const Status saved = save_gguf(path, *model.weights, model, "f32");
+    ASSERT_TRUE(saved.ok()) << saved.error().text();
+    const Result<Pretrained> back = open_pretrained(path, {.need_tokenizer = false});
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(back->config.config["model_type"], one.type);
+    EXPECT_EQ(back->config.head, Head::none);
+    EXPECT_EQ(back->config.max_positions, model.config.max_positions);
+    EXPECT_EQ(family_of(model.config).constants(model.config).size(),
+              family_of(back->config).constants(back->config).size());
+    for (const ConstantTable& table : family_of(model.config).constants(model.config)) {
+      for (const ConstantTable& read : family_of(back->config).constants(back->config)) {
+        if (read.name == table.name) {
+          EXPECT_EQ(read.values, table.values) << table.name;
+        }
+      }
+    }
+    const GgufLayout& layout = *gguf_layout_of(model.config);
+    for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+      const TensorInfo* info = back->weights->find(spec.name);
+      ASSERT_EQ(info == nullptr, spec.of_head) << spec.name;
+      if (spec.of_head) continue;
+      ASSERT_EQ(info->type.shape, spec.shape) << spec.name;
+      const auto count = static_cast<size_t>(info->type.count());
+      std::vector<float> want = values_of(*model.weights, spec.name, count);
+      if (spec.name == layout.after_padding)  // rows that no token reads
+        std::fill_n(want.begin(), (model.config.padding_token + 1) * 32, 0.0f);
+      EXPECT_EQ(values_of(*back->weights, spec.name, count), want) << spec.name;
+    }
+  }
+}
+
+TEST(GgufFamilies, EncodersThatLlamaCppRunsOtherwiseAreRefused) {
+  const std::pair<Case, const char*> refused[] = {
+      {{"bert", "hidden_act=\"relu\""}, "its activation is relu"},
+      {{"modernbert", "norm_bias=true,pad_token_id=0"}, "norm_bias is true"},
+      {{"modernbert", "hidden_activation=\"relu\",pad_token_id=0"}, "its activation is relu"},
+      {{"modernbert", "layer_types=[],pad_token_id=0,global_attn_every_n_layers=1"}, ""},
+      {{"eurobert", "mlp_bias=true,pad_token_id=1"}, "mlp_bias is true"},
+      {{"eurobert", "head_dim=16,pad_token_id=1"}, "not the hidden size"},
+  };
+  const TemporaryFolder folder;
+  for (const auto& [one, why] : refused) {
+    const Pretrained model = random_encoder(one);
+    const Status saved = save_gguf(folder.path + "/m.gguf", *model.weights, model, "f32");
+    ASSERT_EQ(saved.ok(), *why == 0) << one.type << " " << one.overrides;
+    if (saved.ok()) continue;
+    EXPECT_STREQ(saved.error().code(), "H2209") << saved.error().text();
+    EXPECT_NE(saved.error().what().find(why), std::string::npos) << saved.error().text();
+  }
+  Pretrained model = random_encoder({"bert", ""});
+  ASSERT_TRUE(set_head(model.config, Head::masked_lm).ok());
+  const Status saved = save_gguf(folder.path + "/m.gguf", *model.weights, model, "f32");
+  EXPECT_NE(saved.error().what().find("BertForMaskedLM"), std::string::npos);
+}
+
 TEST(GgufFamilies, TheRotationOfHunyuansAlphaIsOneOfAnotherTheta) {
   nlohmann::json json = json_of({"hunyuan_v1_dense", "head_dim=16"});
   json["rope_parameters"] = {{"rope_type", "dynamic"}, {"alpha", 50.0}, {"rope_theta", 10000.0}};

@@ -121,6 +121,7 @@ Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufL
     std::vector<int64_t> values = key.values(c);
     return values.size() == 1 ? GgufValue(values[0]) : GgufValue(std::move(values));
   }
+  if (key.real != nullptr) return GgufValue(key.real(c));
   if (name == "context_length") return GgufValue(c.max_positions);
   if (name == "embedding_length") return GgufValue(c.hidden);
   if (name == "block_count") return GgufValue(c.layers);
@@ -139,6 +140,8 @@ Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufL
   HONE_BUG_IF(key.config.empty(), "nothing is known to write as {}.{}", layout.architecture, name);
   if (const auto it = c.config.find(key.config); it != c.config.end() && it->is_boolean())
     return GgufValue(it->get<bool>());
+  else if (it != c.config.end() && it->is_string())
+    return GgufValue(it->get<std::string>());
   if (key.is_real) return GgufValue(c.real(key.config, 0));
   return GgufValue(HONE_TRY(c.integer(key.config)));
 }
@@ -239,7 +242,8 @@ Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layo
   for (const GgufKey& key : layout.keys) {
     says_window = says_window || key.gguf == kWindow;
     says_head_size = says_head_size || key.gguf == kKeyLength;
-    if (key.gguf == kWindow && c.window == 0) continue;
+    if (key.gguf == kWindow && key.values == nullptr && c.window == 0) continue;
+    if (key.is_text && !c.config.contains(key.config)) continue;
     if (key.of_tokenizer) {
       m.emplace_back(kOfTokenizer + key.gguf, HONE_TRY(value_of(key, c, layout, rope)));
       continue;
@@ -370,6 +374,16 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
   return Ok{};
 }
 
+// A line of the log if rows that the file is without hold anything.
+Status report_left_out(const WeightSource& weights, const Written& w, const GgufOutput& output) {
+  std::vector<float> rows(static_cast<size_t>(w.left_out));
+  HONE_TRY(weights.read_range(w.source, DType::f32, 0, std::as_writable_bytes(std::span(rows))));
+  if (std::any_of(rows.begin(), rows.end(), [](float x) { return x != 0; }))
+    log_info("left out    the first {} rows of '{}': no token of a text reads them",
+             w.left_out / output.shape.back(), w.weight);
+  return Ok{};
+}
+
 }  // namespace
 
 std::vector<std::string> gguf_outtypes() {
@@ -406,6 +420,7 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
     }
     const Written& w = written[i];
     values.resize(out.size() * static_cast<size_t>(w.part != nullptr ? w.part->parts : 1));
+    if (w.left_out > 0) HONE_TRY(report_left_out(weights, w, outputs[i]));
     HONE_TRY(weights.read_range(w.source, DType::f32, w.left_out,
                                 std::as_writable_bytes(std::span(values))));
     if (w.part != nullptr && outputs[i].shape.size() > 1)

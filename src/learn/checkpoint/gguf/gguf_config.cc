@@ -202,6 +202,8 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
       const auto it =
           gguf.metadata.find((key.of_tokenizer ? std::string(kOfTokenizer) : prefix) + key.gguf);
       if (key.config.empty() || it == gguf.metadata.end()) continue;
+      if (const auto* text = std::get_if<std::string>(&it->second); text != nullptr && key.is_text)
+        config[key.config] = *text;
       if (Json v = scalar(it->second); v.is_number_float() == key.is_real && !v.is_null())
         config[key.config] = std::move(v);
     }

@@ -192,7 +192,7 @@ TEST_F(Loaders, GgufBos) {
   EXPECT_EQ(load_gguf_tokenizer(v)->encode("").size(), 0u);
   v.pre = "lama-bpe";
   EXPECT_THAT(load_gguf_tokenizer(v).error().text(), HasSubstr("did you mean llama-bpe?"));
-  v.model = "bert";
+  v.model = "rwkv";
   EXPECT_STREQ(load_gguf_tokenizer(v).error().code(), "H2004");
   v = gguf();
   v.merges.push_back("zzz qqq");
@@ -217,6 +217,86 @@ TEST_F(Loaders, GgufOfSentencePiece) {
   EXPECT_EQ(load_gguf_tokenizer(v)->encode("ab"), (std::vector<int32_t>{8}));
   v.scores.pop_back();
   EXPECT_THAT(load_gguf_tokenizer(v).error().text(), HasSubstr("9 scores for 10 tokens"));
+}
+
+// Tokens that begin a word have a mark, others none, as llama.cpp writes them.
+TEST_F(Loaders, GgufOfWordPiece) {
+  GgufVocab v;
+  v.model = "bert";
+  v.tokens = {"[PAD]",     "[UNK]",    "[CLS]", "[SEP]", "[MASK]",
+              "\u2581the", "\u2581th", "e",     "y",     "\u2581,"};
+  v.types = {3, 3, 3, 3, 3, 1, 1, 1, 1, 1};
+  v.cls = v.bos = 2;
+  v.sep = v.eos = 3;
+  v.pad = 0;
+  v.unk = 1;
+  v.mask = 4;
+  const auto t = load_gguf_tokenizer(v);
+  ASSERT_TRUE(t.ok()) << t.error().text();
+  EXPECT_EQ(t->encode("The, they x"), (std::vector<int32_t>{2, 5, 9, 5, 8, 1, 3}));
+  EXPECT_EQ(t->token_of(7), "##e");
+  const Encoding pair = t->encode_pair("the", "th\xc3\xa9");
+  EXPECT_EQ(pair.ids, (std::vector<int32_t>{2, 5, 3, 5, 3}));
+  EXPECT_EQ(pair.type_ids, (std::vector<int32_t>{0, 0, 0, 1, 1}));
+  v.lowercase = false;
+  EXPECT_EQ(load_gguf_tokenizer(v)->encode("The the"), (std::vector<int32_t>{2, 1, 5, 3}));
+
+  const auto again = gguf_vocab(*load_gguf_tokenizer(v), 12, true);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  v.tokens.insert(v.tokens.end(), {"\u2581[PAD10]", "\u2581[PAD11]"});
+  v.types.insert(v.types.end(), {5, 5});
+  EXPECT_EQ(again->tokens, v.tokens);
+  EXPECT_EQ(again->types, v.types);
+  EXPECT_EQ(again->lowercase, false);
+  EXPECT_EQ(again->strip_accents, false);
+  EXPECT_EQ(again->add_sep, false);
+  EXPECT_EQ(again->bos, 2);
+  EXPECT_EQ(again->sep, 3);
+  EXPECT_EQ(again->mask, 4);
+  // Models that write text have no such vocabularies.
+  EXPECT_STREQ(gguf_vocab(*t, 10).error().code(), "H2004");
+}
+
+TEST_F(Loaders, GgufOfWordPieceWithOtherNormalizersIsRefused) {
+  write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##s\n");
+  write("tokenizer_config.json",
+        R"({"tokenizer_class":"BertTokenizer","tokenize_chinese_chars":false})");
+  EXPECT_THAT(gguf_vocab(load(), 7, true).error().text(),
+              HasSubstr("handle_chinese_chars is false"));
+  write("tokenizer_config.json", R"({"tokenizer_class":"BertTokenizer","do_lower_case":false})");
+  const auto cased = gguf_vocab(load(), 7, true);
+  ASSERT_TRUE(cased.ok()) << cased.error().text();
+  EXPECT_EQ(cased->tokens[6], "s");
+  EXPECT_EQ(cased->lowercase, false);
+}
+
+TEST_F(Loaders, GgufOfUnigram) {
+  GgufVocab v;
+  v.model = "t5";
+  v.tokens = {"<s>", "<pad>", "</s>", "<unk>", "\u2581", "\u2581the", "s", "a", "<mask>"};
+  v.types = {3, 3, 3, 2, 1, 1, 1, 1, 3};
+  v.scores = {0, 0, 0, 0, -2, -1.5f, -2.25f, -3, 0};
+  v.cls = v.bos = 0;
+  v.sep = v.eos = 2;
+  v.pad = 1;
+  v.unk = 3;
+  v.mask = 8;
+  v.add_bos = v.add_eos = v.add_sep = true;
+  const auto t = load_gguf_tokenizer(v);
+  ASSERT_TRUE(t.ok()) << t.error().text();
+  EXPECT_EQ(t->encode("thes  a Q <mask>"), (std::vector<int32_t>{0, 5, 6, 4, 7, 4, 3, 8, 2}));
+  EXPECT_EQ(t->encode_pair("a", "s").ids, (std::vector<int32_t>{0, 4, 7, 2, 2, 4, 6, 2}));
+  const auto again = gguf_vocab(*t, 9, true);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->tokens, v.tokens);
+  EXPECT_EQ(again->types, v.types);
+  EXPECT_EQ(again->scores, v.scores);
+  EXPECT_EQ(again->add_sep, true);
+  v.scores.pop_back();
+  EXPECT_THAT(load_gguf_tokenizer(v).error().text(), HasSubstr("8 scores for 9 tokens"));
+  v.scores.push_back(0);
+  v.unk = 9;
+  EXPECT_THAT(load_gguf_tokenizer(v).error().text(), HasSubstr("needs an unknown token"));
 }
 
 TEST_F(Loaders, SavingCopiesTheSources) {
