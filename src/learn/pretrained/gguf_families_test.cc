@@ -168,7 +168,7 @@ TEST(GgufFamilies, WrittenAndReadBackEachIsTheSameModel) {
 }
 
 // Encoders without a head.
-constexpr Case kEncoders[] = {
+constexpr Case kEncoderCases[] = {
     {"bert", "type_vocab_size=3"},
     {"distilbert", "dim=32,n_layers=2,n_heads=4,hidden_dim=48"},
     {"roberta", "pad_token_id=1"},
@@ -203,7 +203,7 @@ std::vector<float> values_of(const WeightSource& weights, const std::string& nam
 TEST(GgufFamilies, EncodersAreTheSameModelsWithoutTheirPoolers) {
   const TemporaryFolder folder;
   int number = 0;
-  for (const Case& one : kEncoders) {
+  for (const Case& one : kEncoderCases) {
     SCOPED_TRACE(fmt::format("{} {}", one.type, one.overrides));
     const Pretrained model = random_encoder(one);
     const std::string path = fmt::format("{}/{}.gguf", folder.path, number++);
