@@ -35,13 +35,21 @@ Result<const GgufLayout*> layout_for(const ModelConfig& c) {
                  fmt::format("llama.cpp has no {} like this model: {}", layout->architecture, why))
         .todo("name a folder in place of the file");
   }
-  return Error(
-             err::kGgufUnsupported,
-             fmt::format("a model of the kind {} has no place in a GGUF file", architecture_of(c)))
-      .todo(
-          fmt::format("hone writes {}: encoders without a head, the others with the head of causal "
-                      "language models; name a folder for other models",
-                      gguf_type_names()));
+  Error refused(
+      err::kGgufUnsupported,
+      fmt::format("a model of the kind {} has no place in a GGUF file", architecture_of(c)));
+  if (layout != nullptr && layout->head == Head::none) {
+    ModelConfig body = c;
+    HONE_TRY(set_head(body, Head::none));
+    return std::move(refused.todo(
+        fmt::format("llama.cpp keeps the encoder alone: set \"architectures\" in config.json to "
+                    "[\"{}\"], and the head is left out",
+                    architecture_of(body))));
+  }
+  return std::move(refused.todo(
+      fmt::format("hone writes {}: encoders without a head, the others with the head of causal "
+                  "language models; name a folder for other models",
+                  gguf_type_names())));
 }
 
 // Divisors of the rotary frequencies; empty: none. Linear scaling has keys.

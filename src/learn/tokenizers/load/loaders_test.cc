@@ -270,6 +270,21 @@ TEST_F(Loaders, GgufOfWordPieceWithOtherNormalizersIsRefused) {
   EXPECT_EQ(cased->lowercase, false);
 }
 
+TEST_F(Loaders, GgufOfRoberta) {
+  write_vocab_merges({"<s>", "<pad>", "</s>", "<unk>", "<mask>"});
+  write("tokenizer_config.json", R"({"tokenizer_class":"RobertaTokenizer"})");
+  const Tokenizer t = load();
+  const auto v = gguf_vocab(t, t.id_limit(), true);
+  ASSERT_TRUE(v.ok()) << v.error().text();
+  EXPECT_EQ(v->pre, "roberta-bpe");
+  EXPECT_EQ(v->add_sep, true);
+  EXPECT_EQ(v->cls, t.bos_id());
+  const auto back = load_gguf_tokenizer(*v);
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_EQ(back->encode("the <mask> 12"), t.encode("the <mask> 12"));
+  EXPECT_EQ(back->encode_pair("the", "end").ids, t.encode_pair("the", "end").ids);
+}
+
 TEST_F(Loaders, GgufOfUnigram) {
   GgufVocab v;
   v.model = "t5";

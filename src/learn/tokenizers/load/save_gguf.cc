@@ -115,6 +115,41 @@ Status first_equal(const Tokenizer& tokenizer, int64_t rows, bool encoder,
   return not_in_gguf(otherwise);
 }
 
+// The names of splitting patterns that may be a byte-level tokenizer's.
+std::vector<Trial> splittings(const Json& model, bool encoder) {
+  std::vector<Trial> trials;
+  for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2", "modern-bert"}) {
+    const std::string_view name = pre;
+    // llama.cpp uses the name too; a probe alone might not distinguish them.
+    if (model.at("ignore_merges").get<bool>() != (name == "llama-bpe")) continue;
+    if (name == "modern-bert" && !encoder) continue;
+    trials.emplace_back([pre](GgufVocab& vocab) { vocab.pre = pre; });
+  }
+  return trials;
+}
+
+// Each trial with the forms of pairs: one token between the texts, two, or one of a tokenizer that names
+// no [CLS] and [SEP].
+std::vector<Trial> with_pairs(const std::vector<Trial>& trials, const GgufVocab& v) {
+  std::vector<Trial> all;
+  for (const Trial& set : trials) {
+    for (const bool two : {false, true})
+      all.emplace_back([set, two](GgufVocab& vocab) {
+        vocab.add_sep = two;
+        set(vocab);
+        if (two && vocab.pre == "gpt-2") vocab.pre = "roberta-bpe";
+      });
+    if (is_of_encoder(v)) continue;
+    all.emplace_back([set](GgufVocab& vocab) {
+      vocab.cls = vocab.bos;
+      vocab.sep = vocab.eos;
+      vocab.add_sep = false;
+      set(vocab);
+    });
+  }
+  return all;
+}
+
 }  // namespace
 
 Error not_in_gguf(std::string what) {
@@ -138,42 +173,27 @@ Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool enco
   add_tokens(tokenizer, rows, v);
   v.chat_template = tokenizer.chat_template();
   std::vector<Trial> trials;
-  const auto with_pairs = [&](const Trial& set) {
-    for (const bool two : {false, true})
-      if (encoder || !two)
-        trials.emplace_back([set, two, encoder](GgufVocab& vocab) {
-          if (encoder) vocab.add_sep = two;
-          set(vocab);
-          if (two && vocab.pre == "gpt-2") vocab.pre = "roberta-bpe";
-        });
-  };
-  if (kind != "BPE") {
-    HONE_TRY(kind == "WordPiece" ? write_gguf_wordpiece(tokenizer, v)
-                                 : write_gguf_unigram(tokenizer, v));
-    with_pairs([](GgufVocab&) {});
-    HONE_TRY(first_equal(tokenizer, rows, encoder, trials,
-                         fmt::format("llama.cpp's {} gives other ids than the tokenizer", kind),
-                         v));
-    return v;
-  }
-  if (bytes) {
+  std::string otherwise = fmt::format("llama.cpp's {} gives other ids than the tokenizer", kind);
+  if (kind == "WordPiece") {
+    HONE_TRY(write_gguf_wordpiece(tokenizer, v));
+    trials.emplace_back([](GgufVocab&) {});
+  } else if (kind == "Unigram") {
+    HONE_TRY(write_gguf_unigram(tokenizer, v));
+    trials.emplace_back([](GgufVocab&) {});
+  } else if (bytes) {
+    trials = splittings(model, encoder);
     for (const Json& m : model.at("merges"))
       v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
-    for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2"})
-      // llama.cpp uses the name too; a probe alone might not distinguish them.
-      if (model.at("ignore_merges").get<bool>() == (std::string_view(pre) == "llama-bpe"))
-        with_pairs([pre](GgufVocab& vocab) { vocab.pre = pre; });
-    if (encoder) with_pairs([](GgufVocab& vocab) { vocab.pre = "modern-bert"; });
-    HONE_TRY(first_equal(tokenizer, rows, encoder, trials,
-                         "llama.cpp has no name that hone knows for the tokenizer's splitting", v));
-    return v;
+    otherwise = "llama.cpp has no name that hone knows for the tokenizer's splitting";
+  } else {
+    v.pre = "default";
+    add_scores(model.at("merges"), v);
+    for (const bool prefix : {true, false})
+      trials.emplace_back([prefix](GgufVocab& vocab) { vocab.add_space_prefix = prefix; });
+    otherwise = "the tokenizer's merges do not follow from scores of its tokens";
   }
-  v.pre = "default";
-  add_scores(model.at("merges"), v);
-  for (const bool prefix : {true, false})
-    with_pairs([prefix](GgufVocab& vocab) { vocab.add_space_prefix = prefix; });
-  HONE_TRY(first_equal(tokenizer, rows, encoder, trials,
-                       "the tokenizer's merges do not follow from scores of its tokens", v));
+  if (encoder) trials = with_pairs(trials, v);
+  HONE_TRY(first_equal(tokenizer, rows, encoder, trials, otherwise, v));
   return v;
 }
 

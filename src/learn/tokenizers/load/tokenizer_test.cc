@@ -181,5 +181,21 @@ TEST(RealTokenizers, GiveTheIdsOfLlamaCpp) {
   }
 }
 
+// The vocabularies of encoders through a GGUF file and back.
+TEST(RealTokenizers, GiveTheSameIdsFromGguf) {
+  const fs::path data = data_folder();
+  for (const auto& [name, model] :
+       {std::pair{"tok-bert-uncased", "bert"}, {"tok-bert-cased", "bert"}, {"tok-t5", "t5"}}) {
+    if (!fs::exists(data / name)) GTEST_SKIP() << "no " << name << " in HONE_DATA " << data;
+    SCOPED_TRACE(name);
+    const Tokenizer t = must(load_tokenizer((data / name).string()));
+    const GgufVocab v = must(gguf_vocab(t, t.id_limit(), true));
+    EXPECT_EQ(v.model, model);
+    const Tokenizer back = must(load_gguf_tokenizer(v));
+    for (const std::string& text : hard_texts("gpt-2").texts)
+      EXPECT_EQ(back.encode(text), t.encode(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace hone
