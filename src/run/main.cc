@@ -6,6 +6,7 @@
 
 #include "base/core/error_report.h"
 #include "base/core/log.h"
+#include "base/core/log_wrap.h"
 #include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/store/places/places.h"
@@ -94,10 +95,12 @@ int report(const Error& e) {
   const std::string text = redact_text(e.text());
   if (log_format() == LogFormat::kJson) {
     log_error("{}", text);
-  } else if (log_in_color()) {
-    fmt::print(stderr, "\033[31m{}\033[0m\n", text);
   } else {
-    fmt::print(stderr, "{}\n", text);
+    const std::string shown = wrap_error(text, terminal_columns());
+    if (log_in_color())
+      fmt::print(stderr, "\033[31m{}\033[0m\n", shown);
+    else
+      fmt::print(stderr, "{}\n", shown);
   }
   const bool usage = std::string_view(e.code()).starts_with("H02") || e.is(err::kUnknownCommand);
   return usage ? kExitUsage : kExitUserError;

@@ -16,6 +16,8 @@ namespace {
 template <class J>
 using Members = std::conditional_t<std::is_same_v<J, OrderedJson>, OrderedMembers<J>, J&>;
 
+constexpr const char* kEmptyText = "the text is empty";
+
 // Recursive descent over the text; the first failure is kept in fault_ and unwinds as false.
 template <class J>
 class Parser {
@@ -26,7 +28,9 @@ class Parser {
   std::optional<JsonFault> run(J& value) {
     if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
     space();
-    if (parse(value, 0)) {
+    if (at_ >= text_.size()) {
+      fault_.emplace(JsonFault{err::kJsonSyntax, kEmptyText, {}});
+    } else if (parse(value, 0)) {
       space();
       if (at_ < text_.size()) fail("more text after the end of the value");
     }
@@ -300,6 +304,8 @@ Result<J> parse_as(std::string_view text, const std::string& name, JsonPlaces* p
   Error error(fault->code, fmt::format("{}:{}:{}: {}", name, fault->place.line, fault->place.column,
                                        fault->what));
   if (error.is(err::kJsonDepth)) return error;
+  if (fault->what == kEmptyText)
+    return std::move(error.todo("write JSON there; if it is a copy, copy it again"));
   return std::move(error.todo("correct it there: a comma too many or too few is a frequent cause"));
 }
 

@@ -1,6 +1,5 @@
 #include "base/core/log.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,11 +50,6 @@ void emit(std::string_view text) {
 
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
-// 0: standard error is not a terminal that says its width.
-size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 0;
-}
 }  // namespace
 
 void set_log_level(LogLevel level) { state().level = level; }
@@ -149,7 +143,7 @@ void write_record(LogState& s, const LogRecord& given, bool with_word) {
   if (may_hold_a_secret(r.message)) r.message = redacted = redact_text(std::string(r.message));
   if (s.listener) s.listener(r);
   std::string wrapped;
-  if (const size_t width = s.sink || s.format == LogFormat::kJson ? 0 : terminal_width();
+  if (const size_t width = s.sink || s.format == LogFormat::kJson ? 0 : terminal_columns();
       width > 0 && r.message.size() > width)
     r.message = wrapped = wrap_line(r.message, width);
   std::string& text = s.text;
@@ -236,7 +230,7 @@ void Progress::update(int64_t done, std::string_view text) {
     return;
   }
   s.bar = line(true);
-  const size_t width = terminal_width();
+  const size_t width = terminal_columns();
   const size_t most = (width > 0 ? width : 100) - 1;
   if (s.bar.size() > most) s.bar = utf8_prefix(s.bar, most);
   emit(std::string(kClearLine) + s.bar);

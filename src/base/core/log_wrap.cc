@@ -1,16 +1,22 @@
 #include "base/core/log_wrap.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <vector>
 
 #include "base/core/characters.h"
+#include "base/core/text.h"
 
 namespace hone {
 namespace {
 
+constexpr size_t kErrorColumn = 7;  // "H0203  ", "  do   "
+
 size_t columns_of(std::string_view text) { return static_cast<size_t>(count_characters(text)); }
 
-// Where a command begins that may be copied; the end of the line if there is none.
+// The place where a command begins that may be copied; the end of the line if there is none.
 size_t begin_of_command(std::string_view line) {
   size_t begin = line.size();
   for (const std::string_view program : {" hone ", " curl ", " python3 ", " make "})
@@ -18,21 +24,61 @@ size_t begin_of_command(std::string_view line) {
   return begin;
 }
 
-// The blanks at which a line may be broken: in its text, outside of quotes, before any command.
-std::vector<size_t> blanks_of(std::string_view line) {
+// The blanks at which a text from column `from` on may be broken: outside of quotes and of JSON, before any
+// command.
+std::vector<size_t> blanks_of(std::string_view line, size_t from) {
   std::vector<size_t> blanks;
-  bool quoted = false;
+  char quote = 0;
+  int depth = 0;  // of brackets of JSON
   const size_t end = begin_of_command(line);
-  for (size_t i = kTextColumn; i < end; ++i) {
+  for (size_t i = from; i < end; ++i) {
+    const char c = line[i];
     // A quote opens after a blank or a bracket; elsewhere it is an apostrophe, or closes.
-    if (line[i] == '\'') quoted = !quoted && (line[i - 1] == ' ' || line[i - 1] == '(');
-    if (line[i] == ' ' && !quoted && i > kTextColumn) blanks.push_back(i);
+    if (quote != 0)
+      quote = c == quote ? 0 : quote;
+    else if ((c == '\'' || c == '"') && (i == from || line.find_first_of(" ([{", i - 1) == i - 1))
+      quote = c;
+    else if (c == '{' || c == '[')
+      ++depth;
+    else if (c == '}' || c == ']')
+      --depth;
+    const bool is_value = i > 0 && line[i - 1] == ':' && i > 1 && line[i - 2] == '"';  // of a key
+    if (c == ' ' && quote == 0 && depth <= 0 && i > from && !is_value) blanks.push_back(i);
   }
   return blanks;
 }
 
 bool follows_comma(std::string_view line, size_t blank) {
   return line[blank - 1] == ',' || line[blank - 1] == ';';
+}
+
+// The parts of a line whose text begins at column `indent`, below one another.
+std::string broken(std::string_view line, size_t indent, size_t width) {
+  const std::vector<size_t> blanks = blanks_of(line, indent);
+  std::string out;
+  size_t begin = 0, used = 0;  // of the part that is not written yet, and the columns before it
+  while (used + columns_of(line.substr(begin)) > width) {
+    size_t at_comma = 0, at_blank = 0;
+    for (const size_t blank : blanks) {
+      if (blank <= begin) continue;
+      const bool fits = used + columns_of(line.substr(begin, blank - begin)) <= width;
+      if (!fits && at_blank > 0) break;
+      at_blank = blank;
+      if (follows_comma(line, blank)) at_comma = blank;
+      if (!fits) break;
+    }
+    if (at_blank == 0) break;
+    const bool fills_half =
+        at_comma > 0 && (used + columns_of(line.substr(begin, at_comma - begin))) * 2 >= width;
+    const size_t end = fills_half ? at_comma : at_blank;
+    const size_t last = line.find_last_not_of(' ', end - 1);
+    out += line.substr(begin, last + 1 - begin);
+    out += '\n';
+    out.append(indent, ' ');
+    begin = end + 1;
+    used = indent;
+  }
+  return out += line.substr(begin);
 }
 
 }  // namespace
@@ -44,33 +90,30 @@ bool has_text_column(std::string_view line) {
 }
 
 std::string wrap_line(std::string_view line, size_t width) {
-  if (columns_of(line) <= width || !has_text_column(line) ||
-      line.find_first_of("\"{\n") != line.npos)
+  if (columns_of(line) <= width || !has_text_column(line) || line.find('\n') != line.npos)
     return std::string(line);
-  const std::vector<size_t> blanks = blanks_of(line);
+  return broken(line, kTextColumn, width);
+}
+
+std::string wrap_text(std::string_view text, size_t width) {
+  return width == 0 ? std::string(text) : broken(text, 0, width);
+}
+
+std::string wrap_error(std::string_view text, size_t width) {
   std::string out;
-  size_t begin = 0, indent = 0;  // of the part that is not written yet
-  while (indent + columns_of(line.substr(begin)) > width) {
-    size_t at_comma = 0, at_blank = 0;
-    for (const size_t blank : blanks) {
-      if (blank <= begin) continue;
-      const bool fits = indent + columns_of(line.substr(begin, blank - begin)) <= width;
-      if (!fits && at_blank > 0) break;
-      at_blank = blank;
-      if (follows_comma(line, blank)) at_comma = blank;
-      if (!fits) break;
-    }
-    if (at_blank == 0) break;
-    // The rest of a line after a comma is ragged by at most half.
-    const size_t used = indent + columns_of(line.substr(begin, std::max(begin, at_comma) - begin));
-    const size_t end = at_comma > 0 && used * 2 >= width ? at_comma : at_blank;
-    out += line.substr(begin, end - begin);
-    out += '\n';
-    out.append(kTextColumn, ' ');
-    begin = end + 1;
-    indent = kTextColumn;
+  for (const std::string& line : split(text, '\n')) {
+    const bool is_place = line.starts_with("  at   ");
+    if (!out.empty()) out += '\n';
+    out += width == 0 || is_place || line.size() <= kErrorColumn
+               ? line
+               : broken(line, kErrorColumn, width);
   }
-  return out += line.substr(begin);
+  return out;
+}
+
+size_t terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 0;
 }
 
 }  // namespace hone

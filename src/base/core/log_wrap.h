@@ -1,4 +1,4 @@
-// Lines of the log that fit a terminal.
+// Lines of the log and errors that fit a terminal. A command to copy, JSON and what is in quotes are not broken.
 #pragma once
 
 #include <string>
@@ -6,13 +6,18 @@
 
 namespace hone {
 
-// Breaks a line of the form "word        text, text; text", after a comma or a semicolon if that fills half a
+// Breaks a line of the form "word        text, text; text": after a comma or a semicolon if that fills half a
 // row, else between words, so that no part has more columns than `width` if the texts allow it. Later parts
-// begin below the text. A command to copy and what is in quotes are not broken; lines with JSON and lines of
-// another form stay as they are.
+// begin below the text. Lines of another form stay as they are.
 std::string wrap_line(std::string_view line, size_t width);
+// The same for sentences without a word before them. `width` 0: there is no terminal.
+std::string wrap_text(std::string_view text, size_t width);
+// The same for Error::text(), whose places stay as they are. `width` 0: there is no terminal.
+std::string wrap_error(std::string_view text, size_t width);
 // Whether a line has a word and, from column kTextColumn on, a text.
 bool has_text_column(std::string_view line);
 inline constexpr size_t kTextColumn = 12;
+// Columns of the terminal on standard error; 0: it is none.
+size_t terminal_columns();
 
 }  // namespace hone

@@ -16,7 +16,6 @@ TEST(LogWrap, LinesFitATerminal) {
   EXPECT_EQ(wrap_line(line, line.size() - 1),
             line.substr(0, line.find("; the") + 1) + "\n            the best so far");
   for (const char* other : {"no columns, and, much, longer, than, the, width, of, a, line",
-                            "written     a.json: curl -d '{1, 2, 3}' http://host, and more words",
                             "next        hone runs --output a, b, c, d, e, f, g, h, i, j, k, l, m",
                             "saved       a_name_without_any_place_to_break_it_in_two_parts_at_all"})
     EXPECT_EQ(wrap_line(other, 40), other);
@@ -36,9 +35,45 @@ TEST(LogWrap, WordsPartWhereCommasAreFar) {
             "read        the rows of\n"
             "            'a folder with blanks, and commas'\n"
             "            today");
+  EXPECT_EQ(
+      wrap_line("policy      must be better; a block \"policy\" sets another metric and a floor",
+                40),
+      "policy      must be better;\n"
+      "            a block \"policy\" sets\n"
+      "            another metric and a floor");
+  EXPECT_EQ(
+      wrap_line("batch       8 rows here: \"train\": {\"a\": 4, \"b\": 5} gives the same", 40),
+      "batch       8 rows here:\n"
+      "            \"train\": {\"a\": 4, \"b\": 5}\n"
+      "            gives the same");
+  EXPECT_EQ(wrap_line("run         first-of-all-runs  file:///a/long/folder/of/runs", 40),
+            "run         first-of-all-runs\n"
+            "            file:///a/long/folder/of/runs");
+  EXPECT_EQ(wrap_line("written     a.json: curl -d '{1, 2, 3}' http://host, and more words", 40),
+            "written     a.json:\n"
+            "            curl -d '{1, 2, 3}' http://host, and more words");
   EXPECT_EQ(wrap_line("stop        it again with hone endpoints stop news --registry a.db", 40),
             "stop        it again with\n"
             "            hone endpoints stop news --registry a.db");
+}
+
+TEST(LogWrap, ErrorsFitATerminal) {
+  const std::string text =
+      "H3144  the metric 'acuracy' is not one of this task\n"
+      "  at   a/very/long/path of the/users/own/file.json: policy.metric\n"
+      "  do   did you mean accuracy? the metrics are loss, accuracy, f1; "
+      "hone help metrics says what they are";
+  EXPECT_EQ(wrap_error(text, 40),
+            "H3144  the metric 'acuracy' is not one\n"
+            "       of this task\n"
+            "  at   a/very/long/path of the/users/own/file.json: policy.metric\n"
+            "  do   did you mean accuracy? the\n"
+            "       metrics are loss, accuracy, f1;\n"
+            "       hone help metrics says what they are");
+  EXPECT_EQ(wrap_error(text, 0), text);
+  EXPECT_EQ(wrap_text("runs have values of different rows, so none of them is the best", 40),
+            "runs have values of different rows,\n"
+            "so none of them is the best");
 }
 
 }  // namespace

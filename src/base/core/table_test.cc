@@ -51,7 +51,8 @@ TEST(Table, FitsEveryWidth) {
   for (int width = 20; width <= 200; ++width)
     EXPECT_LE(widest(t.text(width)), static_cast<size_t>(width)) << t.text(width);
   EXPECT_THAT(t.text(80), Not(HasSubstr("empty"))) << "columns without a value are left out";
-  EXPECT_THAT(t.left_out(40), ElementsAre("status", "data", "reason", "the middle of run", "the middle of model"));
+  EXPECT_THAT(t.left_out(40),
+              ElementsAre("status", "data", "reason", "the middle of run", "the middle of model"));
   EXPECT_THAT(t.left_out(200), IsEmpty());
 }
 

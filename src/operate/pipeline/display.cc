@@ -1,12 +1,12 @@
 #include "operate/pipeline/display.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/core/characters.h"
 #include "base/core/log.h"
+#include "base/core/log_wrap.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 
@@ -16,9 +16,9 @@ namespace {
 constexpr double kPlainSeconds = 30;
 constexpr size_t kIndent = 15;  // of what follows the name of a step
 
-size_t terminal_columns() {
-  winsize size{};
-  return ::ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+size_t columns_or_usual() {
+  const size_t columns = terminal_columns();
+  return columns > 0 ? columns : 80;
 }
 
 // Characters of UTF-8.
@@ -78,7 +78,7 @@ void StepDisplay::set(const std::string& step, const std::string& status, const 
     return;
   }
   if (status == "running") return redraw();
-  const size_t columns = terminal_columns();
+  const size_t columns = columns_or_usual();
   std::string lasting = step_text(step, status, detail, columns);
   for (const std::string& line : results)
     lasting += wrapped_text(std::string(kIndent, ' '), line, kIndent + 2, columns);
@@ -126,14 +126,14 @@ void StepDisplay::draw(const std::string& lasting, const std::string& live, size
 
 void StepDisplay::redraw() {
   if (!terminal_) return;
-  const size_t columns = terminal_columns();
+  const size_t columns = columns_or_usual();
   const std::string live = live_text(columns);
   if (live != drawn_) draw("", live, columns);
 }
 
 void StepDisplay::finish() {
   if (finished_) return;
-  if (terminal_) draw("", "", terminal_columns());
+  if (terminal_) draw("", "", columns_or_usual());
   finished_ = true;
 }
 

@@ -10,7 +10,8 @@ namespace hone {
 
 Result<int> list_pipeline_runs(const std::string& folder, bool is_named, const ShownRuns& how) {
   if (!is_named && !path_exists(folder + "/pipeline.db")) {
-    if (!how.json) log_info("no pipeline runs in '{}'", folder);
+    if (!how.json)
+      log_info("no pipeline runs in '{}'; --pipeline_root names another place", folder);
     return kExitDone;
   }
   const auto state = HONE_TRY(open_pipeline_state(folder));
@@ -53,7 +54,7 @@ Result<int> list_pipeline_runs(const std::string& folder, bool is_named, const S
     table.add(std::move(cells));
   }
   if (!how.json && table.empty())
-    log_info("no pipeline runs in '{}'", folder);
+    log_info("no pipeline runs in '{}'; --pipeline_root names another place", folder);
   else if (!how.json)
     print_table(table, how.form);
   return kExitDone;

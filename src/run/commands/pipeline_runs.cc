@@ -26,10 +26,17 @@ Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name)
   if (name.empty() && !all.empty()) return all[0];
   std::vector<std::string> names;
   for (const PipelineRunRow& r : all) names.push_back(r.id);
+  if (names.empty())
+    return Error(err::kNoPipelineRun, "there are no pipeline runs yet")
+        .todo("name another place with --pipeline_root, or the file of the pipeline");
+  constexpr size_t kShown = 5;
   const std::string near = nearest_name(name, names);
+  const size_t more = names.size() - std::min(names.size(), kShown);
+  names.resize(names.size() - more);
   return Error(err::kNoPipelineRun, fmt::format("there is no pipeline run '{}'", name))
-      .todo(near.empty() ? "'hone pipeline list' shows the runs"
-                         : fmt::format("did you mean {}?", near));
+      .todo(!near.empty() ? fmt::format("did you mean {}?", near)
+                          : fmt::format("name one of {}{}", join(names, ", "),
+                                        more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
 // The reason of a step's end: its fault, its decision, or the run that it was taken from.

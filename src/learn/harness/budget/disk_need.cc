@@ -60,7 +60,8 @@ DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
   need.written = need.checkpoints;
   if (s.save_total_limit && *s.save_total_limit > 0)
     need.checkpoints = std::min(need.checkpoints, *s.save_total_limit + 1);
-  if (s.offload_optimizer_nvme_path.empty()) need.offload_bytes = plan.arena_bytes(Space::disk) * s.ranks->local_ranks();
+  if (s.offload_optimizer_nvme_path.empty())
+    need.offload_bytes = plan.arena_bytes(Space::disk) * s.ranks->local_ranks();
   return need;
 }
 

@@ -70,8 +70,9 @@ Status predict(const PlacementSearch& run, PlanData* data, PlanReport& r) {
   } else {
     r.seconds = mean_step_seconds(times, micro_batches);
   }
-  r.time = HONE_TRY(plan_time(m, length, r.fit.plan, r.seconds,
-                              evaluation_seconds(s, times, shapes.eval, length.eval_rows), r.device));
+  r.time =
+      HONE_TRY(plan_time(m, length, r.fit.plan, r.seconds,
+                         evaluation_seconds(s, times, shapes.eval, length.eval_rows), r.device));
   return Ok{};
 }
 
