@@ -69,12 +69,37 @@ Status read_apertus_config(ModelConfig& c) {
                              {"mlp_bias", "post_norm", "qk_norm", "hidden_dropout"});
 }
 
+// llama.cpp has the numbers of xIELU in lists of the metadata.
+const GgufLayout* gguf_of_apertus() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("apertus", "");
+    rename_tensors(g, {{"attn_norm", "attention_layernorm"},
+                       {"ffn_norm", "feedforward_layernorm"},
+                       {"ffn_gate", ""},
+                       {"attn_q_norm", "self_attn.q_norm"},
+                       {"attn_k_norm", "self_attn.k_norm"}});
+    g.lists = {{"xielu.alpha_n", "mlp.act_fn.alpha_n", {1}},
+               {"xielu.alpha_p", "mlp.act_fn.alpha_p", {1}},
+               {"xielu.beta", "mlp.act_fn.beta"},
+               {"xielu.eps", "mlp.act_fn.eps"}};
+    g.unwritable = [](const ModelConfig& c) {
+      return c.tied ? std::string("its head is tied to the embedding") : window_left_out(c);
+    };
+    g.finish = [](Json& config, const std::function<bool(const char*)>& has) {
+      config["attention_bias"] = has("blk.0.attn_q.bias");
+    };
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_apertus() {
   return llama_family<apertus_style>(
       {.name = "apertus",
-       .model_types = {{"apertus", "Apertus", kUsualApertus, {"q_proj", "v_proj"}}},
+       .model_types =
+           {{"apertus", "Apertus", kUsualApertus, {"q_proj", "v_proj"}, gguf_of_apertus()}},
        .read_config = read_apertus_config,
        .module_order = {{"self_attn", "mlp", "up_proj", "down_proj", "act_fn"}}});
 }

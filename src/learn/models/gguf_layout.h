@@ -41,6 +41,11 @@ struct GgufTiles {
     columns
   } where = Where::rows;
 };
+// A number of each layer that the file has in a list of its metadata, in the place of a tensor.
+struct GgufList {
+  std::string gguf, weight;  // the whole key, and the name after the layer's
+  Shape shape = {};          // of the weight, which has one element
+};
 // An axis of size 1 of weights with this ending, which the file leaves out.
 struct GgufAxis {
   const char* ending;
@@ -60,8 +65,9 @@ struct GgufLayout {
   std::vector<GgufName> once = {}, of_layer = {};  // tensors; those of a layer without "blk.3."
   std::string layers = {};           // "model.layers.", before the number of the layer
   std::vector<GgufPart> parts = {};  // of a layer too
-  bool rotates = false;              // positions are rotations, which may be scaled
-  RotationStyle rotation = {};       // defaults, and the names of its keys
+  std::vector<GgufList> lists = {};
+  bool rotates = false;         // positions are rotations, which may be scaled
+  RotationStyle rotation = {};  // defaults, and the names of its keys
   bool blends_yarn =
       false;  // yarn of this type has "truncate": false, for which the file has no key
   bool interleaves_heads = false;  // rows of q and k of a head are pairs in the file

@@ -127,6 +127,8 @@ const Case kCases[] = {
     {"gpt_oss", "num_local_experts=4,num_experts_per_tok=2,head_dim=16,sliding_window=4"},
     {"olmo3", "num_hidden_layers=5,sliding_window=4"},
     {"glm", "head_dim=8"},
+    {"apertus", ""},
+    {"apertus", "attention_bias=true"},
     {"hunyuan_v1_dense", "head_dim=16"},
     {"lfm2", "num_hidden_layers=3,conv_L_cache=3"},
     {"qwen3_5_text",
@@ -244,8 +246,8 @@ TEST(GgufFamilies, EncodersThatLlamaCppRunsOtherwiseAreRefused) {
       {{"modernbert", "norm_bias=true,pad_token_id=0"}, "norm_bias is true"},
       {{"modernbert", "hidden_activation=\"relu\",pad_token_id=0"}, "its activation is relu"},
       {{"modernbert", "layer_types=[],pad_token_id=0,global_attn_every_n_layers=1"}, ""},
-      {{"eurobert", "mlp_bias=true,pad_token_id=1"}, "mlp_bias is true"},
-      {{"eurobert", "head_dim=16,pad_token_id=1"}, "not the hidden size"},
+      {{"eurobert", "mlp_bias=true,pad_token_id=1,num_key_value_heads=2"}, "mlp_bias is true"},
+      {{"eurobert", "head_dim=16,pad_token_id=1,num_key_value_heads=2"}, "not the hidden size"},
   };
   const TemporaryFolder folder;
   for (const auto& [one, why] : refused) {
@@ -295,6 +297,7 @@ TEST(GgufFamilies, ModelsThatLlamaCppRunsOtherwiseAreRefused) {
       {{"qwen2", "use_sliding_window=true,max_window_layers=0,sliding_window=8"}, "a window"},
       {{"qwen3", "use_sliding_window=true,max_window_layers=0,sliding_window=8"}, "a window"},
       {{"glm", "head_dim=16"}, "not the hidden size"},
+      {{"apertus", "tie_word_embeddings=true"}, "tied"},
       {{"falcon", "alibi=true"}, "alibi"},
       {{"falcon", "bias=true"}, "biases"},
       {{"falcon", "parallel_attn=false"}, "after attention"},

@@ -342,6 +342,24 @@ void take_part(const GgufPart& part, const Shape& shape, const std::vector<float
   }
 }
 
+// The weights that the file has as lists of its metadata.
+Status put_lists(const WeightSource& weights, const ModelConfig& c, const GgufLayout& layout,
+                 GgufMetadata& m) {
+  for (const GgufList& list : layout.lists) {
+    std::vector<double> numbers(static_cast<size_t>(c.layers));
+    for (const ParamSpec& spec : family_of(c).params(c)) {
+      const auto [found, layer] = list_of_weight(layout, spec.name);
+      if (found != &list) continue;
+      float number = 0;
+      const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
+      HONE_TRY(weights.read(t->name, DType::f32, std::as_writable_bytes(std::span(&number, 1))));
+      numbers[static_cast<size_t>(layer)] = static_cast<double>(number);
+    }
+    m.emplace_back(list.gguf, std::move(numbers));
+  }
+  return Ok{};
+}
+
 // The tensors of the file and where they are from.
 Status list_outputs(const WeightSource& weights, const ModelConfig& c, const GgufLayout& layout,
                     const FileType& type, std::vector<GgufOutput>& outputs,
@@ -353,6 +371,7 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
                  spec.name);
       continue;
     }
+    if (list_of_weight(layout, spec.name).first != nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
     const auto parts = parts_of_weight(layout, spec.name);
     for (const GgufPart* part : parts) {
@@ -408,7 +427,8 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
                                       [&](const FileType& t) { return outtype == t.name; });
   HONE_BUG_IF(type == std::end(kFileTypes), "a GGUF file of {}", outtype);
   const Rope rope = HONE_TRY(rope_of(c, layout));
-  const GgufMetadata metadata = HONE_TRY(metadata_of(model, layout, rope, *type));
+  GgufMetadata metadata = HONE_TRY(metadata_of(model, layout, rope, *type));
+  HONE_TRY(put_lists(weights, c, layout, metadata));
   std::vector<GgufOutput> outputs;
   std::vector<Written> written;  // beside them
   HONE_TRY(list_outputs(weights, c, layout, *type, outputs, written));

@@ -86,6 +86,14 @@ std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
   return fmt::format("{}{}.{}", kBlock, split_layer(hf_name, layout.layers)->first, part.gguf);
 }
 
+std::pair<const GgufList*, int64_t> list_of_weight(const GgufLayout& layout,
+                                                   const std::string& hf_name) {
+  if (const auto of_layer = split_layer(hf_name, layout.layers))
+    for (const GgufList& list : layout.lists)
+      if (list.weight == of_layer->second) return {&list, of_layer->first};
+  return {nullptr, 0};
+}
+
 GgufHeads heads_of(const GgufLayout& layout,
                    const std::function<int64_t(const std::string& key)>& value) {
   const auto by_name = [&](const char* name) {

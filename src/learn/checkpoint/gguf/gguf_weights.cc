@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "engine/ops/block_schemes.h"
 #include "learn/checkpoint/gguf/errors.h"
@@ -20,11 +21,12 @@ struct Source {
   const GgmlFormat* format;
   int64_t rows, cols;  // as in the file
   GgufRowOrder order = {};
-  GgufRowOrder across = {};  // of columns
-  bool is_rate = false;      // the file has -exp(w)
-  bool transpose = false;    // GPT-2 keeps linear weights [in, out], ggml [out, in]
-  bool plus_one = false;     // the file has 1 + w; a vector
-  int64_t zero_rows = 0;     // rows before those of the file
+  GgufRowOrder across = {};          // of columns
+  bool is_rate = false;              // the file has -exp(w)
+  bool transpose = false;            // GPT-2 keeps linear weights [in, out], ggml [out, in]
+  bool plus_one = false;             // the file has 1 + w; a vector
+  int64_t zero_rows = 0;             // rows before those of the file
+  std::optional<float> number = {};  // the weight itself, from the file's metadata
   // The weight is in tensors of E stacks of F rows of C elements: places of the parts, -1: not found yet. Element
   // [e,c,f * parts + p] of the weight is [e,f,c] of part p.
   std::vector<int64_t> parts = {};
@@ -63,6 +65,7 @@ class GgufSource final : public WeightSource {
       else
         HONE_TRY(take(t, layout, of));
     }
+    HONE_TRY(take_lists(gguf, layout, config));
     for (size_t i = 0; i < tensors_.size(); ++i)
       if (const auto& parts = sources_[i].parts; std::count(parts.begin(), parts.end(), -1) > 0)
         return Error(err::kGgufDamaged,
@@ -75,6 +78,10 @@ class GgufSource final : public WeightSource {
   Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
     const TensorInfo& t = tensors_[index];
     const Source& s = sources_[index];
+    if (s.number) {
+      convert(Stored::f32, reinterpret_cast<const std::byte*>(&*s.number), as, out.data(), 1);
+      return Ok{};
+    }
     if (s.plus_one) return read_less_one(t, s, as, out);
     if (t.scheme.empty() && as == t.type.dtype && s.order.same() && s.across.same() &&
         !s.transpose && s.parts.empty() && s.zero_rows == 0)
@@ -261,6 +268,31 @@ class GgufSource final : public WeightSource {
     }
     add(std::move(info));
     sources_.push_back(std::move(s));
+    return Ok{};
+  }
+
+  // Weights of one number, from lists with a number for each layer, or one for all.
+  Status take_lists(const GgufFile& gguf, const GgufLayout& layout, const Json& config) {
+    const int64_t layers = layout.lists.empty() ? 0 : config.value("num_hidden_layers", int64_t{0});
+    for (const GgufList& list : layout.lists) {
+      const auto* many = gguf.get<std::vector<double>>(list.gguf);
+      const auto* one = gguf.get<double>(list.gguf);
+      if (one == nullptr && (many == nullptr || std::ssize(*many) != layers))
+        return Error(err::kGgufDamaged, fmt::format("'{}': '{}' is not a list of {} numbers",
+                                                    file_->path(), list.gguf, layers))
+            .todo("convert the model again");
+      for (int64_t i = 0; i < layers; ++i) {
+        TensorInfo info;
+        info.name = fmt::format("{}{}.{}", layout.layers, i, list.weight);
+        info.type = {DType::f32, list.shape};
+        info.file = file_->path();
+        info.bytes = sizeof(float);
+        Source s{ggml_format("F32"), 1, 1};
+        s.number = static_cast<float>(many != nullptr ? (*many)[static_cast<size_t>(i)] : *one);
+        add(std::move(info));
+        sources_.push_back(std::move(s));
+      }
+    }
     return Ok{};
   }
 

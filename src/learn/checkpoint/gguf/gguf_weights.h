@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/core/json.h"
 #include "learn/checkpoint/gguf/gguf_parts.h"
@@ -43,6 +44,10 @@ std::string hf_part_name(const GgufLayout& layout, const GgufPart& part,
 // "blk.3.ffn_up_exps.weight" of the part `gguf`, for the weight "model.layers.3.mlp.experts.up".
 std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
                            const std::string& hf_name);
+
+// The list of the file's metadata that holds the weight, and the weight's layer; nullptr: none.
+std::pair<const GgufList*, int64_t> list_of_weight(const GgufLayout& layout,
+                                                   const std::string& hf_name);
 
 // The heads of a model: those of queries, and those of keys and values; of layers with a state those of values and of
 // keys, and the rows of their queries and keys.
