@@ -1,7 +1,6 @@
 #include "engine/backends/xla/client.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
@@ -35,18 +34,6 @@ int element_type(DType t) {
       return pjrt::kPred;
   }
   HONE_BUG_IF(true, "an unknown element type");
-}
-
-// HONE_XLA_DUMP names a folder for the text of each program that is compiled.
-Status dump(const std::string& text, uint64_t key) {
-  const std::string folder = environment("HONE_XLA_DUMP");
-  if (folder.empty()) return Ok{};
-  const std::string file = fmt::format("{}/{:016x}.mlir", folder, key);
-  std::ofstream out(file);
-  if (!(out << text).flush())
-    return Error(err::kXlaFails, fmt::format("{} cannot be written", file))
-        .todo("let HONE_XLA_DUMP name a folder that exists");
-  return Ok{};
 }
 
 // Names everything that decides the code that a plug-in makes of a text.
@@ -228,7 +215,7 @@ Result<std::shared_ptr<const Compiled>> Client::compile(const std::string& text,
   const std::lock_guard lock(mutex_);
   const uint64_t key = fnv1a(fnv1a(text), static_cast<uint64_t>(replicas));
   if (auto made = compiled_[key].lock()) return made;
-  HONE_TRY(dump(text, key));
+  HONE_TRY(dump_text(text));
   const std::string options =
       replicas == 1
           ? compile_options()

@@ -1,6 +1,11 @@
 #include "engine/backends/xla/compile_options.h"
 
+#include <fstream>
+
+#include "base/core/hash.h"
 #include "base/core/protobuf.h"
+#include "base/core/text.h"
+#include "engine/backends/xla/errors.h"
 
 namespace hone::xla {
 
@@ -16,6 +21,17 @@ std::string compile_options(int replicas, std::span<const int64_t> device_ids) {
   }
   const std::string all = bytes(3, build);
   return replicas > 1 ? all : all + number(4, 1);  // compile_portable_executable
+}
+
+Status dump_text(const std::string& text) {
+  const std::string folder = environment("HONE_XLA_DUMP");
+  if (folder.empty()) return Ok{};
+  const std::string file = fmt::format("{}/{:016x}.mlir", folder, fnv1a(text));
+  std::ofstream out(file);
+  if (!(out << text).flush())
+    return Error(err::kXlaFails, fmt::format("{} cannot be written", file))
+        .todo("let HONE_XLA_DUMP name a folder that exists");
+  return Ok{};
 }
 
 pjrt::SourceText source_of(const std::string& text) {

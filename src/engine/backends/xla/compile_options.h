@@ -11,6 +11,9 @@ namespace hone::xla {
 // A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one partition. One replica is
 // for any device; several are for the devices with these ids, or for those of the compiler's choice.
 std::string compile_options(int replicas = 1, std::span<const int64_t> device_ids = {});
+// Writes the text of a program that is compiled into the folder that HONE_XLA_DUMP names, if it is set. H1363: the
+// file cannot be written.
+Status dump_text(const std::string& text);
 // `text` must outlive it.
 pjrt::SourceText source_of(const std::string& text);
 // Memory of one compiled program, by the compiler.
