@@ -24,6 +24,7 @@ struct GgufKey {
 
 struct GgufName {
   std::string gguf, weight;  // without ".weight" and ".bias"
+  std::string beside = {};   // only in files that have this tensor; "": in all
 };
 // A tensor of a layer with the whole names of both sides. Columns part, part + parts, ... of the weight's last
 // axis are in this tensor; a stack of matrices is turned, [E,in,out] to the file's [E,out,in].
@@ -40,6 +41,11 @@ struct GgufTiles {
     rows_of_value,  // the rows after those of queries and keys
     columns
   } where = Where::rows;
+};
+// A second kind of layers: the decoder's of an encoder-decoder.
+struct GgufStack {
+  std::string gguf, layers;          // "dec.blk.", "decoder.block.": before the number
+  std::vector<GgufName> names = {};  // as GgufLayout::of_layer
 };
 // A number of each layer that the file has in a list of its metadata, in the place of a tensor.
 struct GgufList {
@@ -66,8 +72,10 @@ struct GgufLayout {
   std::string layers = {};           // "model.layers.", before the number of the layer
   std::vector<GgufPart> parts = {};  // of a layer too
   std::vector<GgufList> lists = {};
-  bool rotates = false;         // positions are rotations, which may be scaled
-  RotationStyle rotation = {};  // defaults, and the names of its keys
+  std::string block = "blk.";          // before the number of a layer in the file
+  std::vector<GgufStack> stacks = {};  // after those of `of_layer`
+  bool rotates = false;                // positions are rotations, which may be scaled
+  RotationStyle rotation = {};         // defaults, and the names of its keys
   bool blends_yarn =
       false;  // yarn of this type has "truncate": false, for which the file has no key
   bool interleaves_heads = false;  // rows of q and k of a head are pairs in the file

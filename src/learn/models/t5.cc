@@ -7,6 +7,7 @@
 #include "learn/models/bart_blocks.h"
 #include "learn/models/errors.h"
 #include "learn/models/family.h"
+#include "learn/models/gguf_layout.h"
 #include "learn/models/relative_buckets.h"
 
 namespace hone {
@@ -243,12 +244,113 @@ HeadLayer t5_head(ModelGraph& g, ValueId hidden) {
   return {hidden, g.matrix(kT5Head, c.vocab, c.hidden, c.real("initializer_factor", 1))};
 }
 
+// llama.cpp: relu or, gated, gelu; distances up to 128; what goes into the head is not scaled.
+std::string t5_unwritable(const ModelConfig& c) {
+  const FeedForward f = feed_forward(c);
+  if (f.act != (f.gated ? "gelu_new" : "relu"))
+    return fmt::format("its feed_forward_proj is {}", c.text("feed_forward_proj", ""));
+  if (max_distance(c) != 128) return "its relative_attention_max_distance is not 128";
+  if (c.text("model_type", "t5") == "t5" && c.tied)
+    return "its head is tied, and what goes into it is scaled";
+  return "";
+}
+
+std::vector<GgufName> t5_gguf_names(const char* mlp) {
+  const auto at = [&](const char* name) { return fmt::format("layer.{}.{}", mlp, name); };
+  return {{"attn_norm", "layer.0.layer_norm"},
+          {"attn_q", "layer.0.SelfAttention.q"},
+          {"attn_k", "layer.0.SelfAttention.k"},
+          {"attn_v", "layer.0.SelfAttention.v"},
+          {"attn_o", "layer.0.SelfAttention.o"},
+          {"ffn_norm", at("layer_norm")},
+          {"ffn_up", at("DenseReluDense.wi_1"), "enc.blk.0.ffn_gate.weight"},
+          {"ffn_up", at("DenseReluDense.wi")},
+          {"ffn_gate", at("DenseReluDense.wi_0")},
+          {"ffn_down", at("DenseReluDense.wo")}};
+}
+
+void finish_t5(Json& config, const std::function<bool(const char*)>& has) {
+  config["feed_forward_proj"] = has("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu";
+}
+
+GgufLayout t5_layout() {
+  using Values = std::vector<int64_t> (*)(const ModelConfig& c);
+  const auto number = [](const char* gguf, const char* config, Values values) {
+    return GgufKey{.gguf = gguf, .config = config, .values = values};
+  };
+  const auto eps = [](const char* gguf) {
+    return GgufKey{.gguf = gguf,
+                   .config = "layer_norm_epsilon",
+                   .is_real = true,
+                   .real = [](const ModelConfig& c) { return c.real("layer_norm_epsilon", 1e-6); }};
+  };
+  GgufLayout g{
+      .architecture = "t5",
+      .keys = {number("context_length", "n_positions",
+                      [](const ModelConfig& c) {
+                        return std::vector{c.integer("n_positions", 512).value()};
+                      }),
+               {"embedding_length", "d_model"},
+               number("feed_forward_length", "d_ff",
+                      [](const ModelConfig& c) { return std::vector{t5_inner(c)}; }),
+               number("block_count", "num_layers",
+                      [](const ModelConfig& c) { return std::vector{t5_layers(c, true)}; }),
+               number("decoder_block_count", "num_decoder_layers",
+                      [](const ModelConfig& c) { return std::vector{c.layers}; }),
+               {"attention.head_count", "num_heads"},
+               {"attention.key_length", "d_kv"},
+               {"attention.value_length", ""},
+               eps("attention.layer_norm_epsilon"),
+               eps("attention.layer_norm_rms_epsilon"),
+               number("attention.relative_buckets_count", "relative_attention_num_buckets",
+                      [](const ModelConfig& c) { return std::vector{bucket_count(c)}; }),
+               number("decoder_start_token_id", "decoder_start_token_id",
+                      [](const ModelConfig& c) { return std::vector{c.decoder_start}; }),
+               {"vocab_size", "vocab_size"}},
+      .needed = {"d_model", "d_ff", "num_layers", "num_heads", "d_kv"},
+      .once = {{"token_embd", "shared"},
+               {"enc.output_norm", "encoder.final_layer_norm"},
+               {"dec.output_norm", "decoder.final_layer_norm"},
+               {"enc.blk.0.attn_rel_b",
+                "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+               {"dec.blk.0.attn_rel_b",
+                "decoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+               {"output", "lm_head"}},
+      .of_layer = t5_gguf_names("1"),
+      .layers = "encoder.block.",
+      .block = "enc.blk.",
+      .stacks = {{"dec.blk.", "decoder.block.", t5_gguf_names("2")}},
+      .head = Head::seq2seq_lm,
+      .unwritable = t5_unwritable,
+      .finish = finish_t5};
+  std::vector<GgufName>& decoder = g.stacks[0].names;
+  decoder.insert(decoder.end(), {{"cross_attn_norm", "layer.1.layer_norm"},
+                                 {"cross_attn_q", "layer.1.EncDecAttention.q"},
+                                 {"cross_attn_k", "layer.1.EncDecAttention.k"},
+                                 {"cross_attn_v", "layer.1.EncDecAttention.v"},
+                                 {"cross_attn_o", "layer.1.EncDecAttention.o"}});
+  return g;
+}
+
+const GgufLayout* gguf_of_t5() {
+  static const GgufLayout layout = t5_layout();
+  return &layout;
+}
+const GgufLayout* gguf_of_mt5() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = t5_layout();
+    g.general_name = "mt5";
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_t5() {
   return {.name = "t5",
-          .model_types = {{"t5", "T5", "", {"q", "v"}},
-                          {"mt5", "MT5", "", {"q", "v"}},
+          .model_types = {{"t5", "T5", "", {"q", "v"}, gguf_of_t5()},
+                          {"mt5", "MT5", "", {"q", "v"}, gguf_of_mt5()},
                           {"umt5", "UMT5"}},
           .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"},
                     {Head::sequence_classification, "ForSequenceClassification"}},

@@ -240,6 +240,55 @@ TEST(GgufFamilies, EncodersAreTheSameModelsWithoutTheirPoolers) {
   }
 }
 
+// Encoder-decoders: the names of two stacks, and the table of distances of the first layer of each.
+TEST(GgufFamilies, T5IsTheSameModel) {
+  const TemporaryFolder folder;
+  const std::pair<const char*, const char*> cases[] = {
+      {"t5", "gated-gelu"}, {"t5", "relu"}, {"mt5", "gated-gelu"}};
+  for (const auto& [type, act] : cases) {
+    SCOPED_TRACE(fmt::format("{} {}", type, act));
+    const nlohmann::json json = {{"model_type", type},
+                                 {"vocab_size", 32},
+                                 {"d_model", 16},
+                                 {"d_ff", 24},
+                                 {"d_kv", 8},
+                                 {"num_heads", 2},
+                                 {"num_layers", 2},
+                                 {"num_decoder_layers", 3},
+                                 {"feed_forward_proj", act},
+                                 {"tie_word_embeddings", false},
+                                 {"decoder_start_token_id", 1},
+                                 {"relative_attention_num_buckets", 8}};
+    const Pretrained model = random_model(read_model_config(json).value());
+    const std::string path = fmt::format("{}/{}_{}.gguf", folder.path, type, act);
+    const Status saved = save_gguf(path, *model.weights, model, "f32");
+    ASSERT_TRUE(saved.ok()) << saved.error().text();
+    const Result<Pretrained> back = open_pretrained(path, {.need_tokenizer = false});
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(back->config.head, Head::seq2seq_lm);
+    for (const char* key : {"model_type", "d_kv", "num_decoder_layers", "feed_forward_proj",
+                            "decoder_start_token_id", "relative_attention_num_buckets"})
+      EXPECT_EQ(back->config.config[key], json[key]) << key;
+    EXPECT_FALSE(back->config.tied);
+    for (const ParamSpec& spec : family_of(back->config).params(back->config)) {
+      const TensorInfo* info = back->weights->find(spec.name);
+      ASSERT_NE(info, nullptr) << spec.name;
+      ASSERT_EQ(info->type.shape, spec.shape) << spec.name;
+      const auto count = static_cast<size_t>(info->type.count());
+      EXPECT_EQ(values_of(*back->weights, spec.name, count),
+                values_of(*model.weights, spec.name, count))
+          << spec.name;
+    }
+    EXPECT_EQ(family_of(back->config).params(back->config).size(), back->weights->tensors().size());
+  }
+  nlohmann::json tied = {{"model_type", "t5"}, {"vocab_size", 32}, {"d_model", 16},  {"d_ff", 24},
+                         {"d_kv", 8},          {"num_heads", 2},   {"num_layers", 2}};
+  const Pretrained model = random_model(read_model_config(tied).value());
+  const Status saved = save_gguf(folder.path + "/m.gguf", *model.weights, model, "f32");
+  ASSERT_FALSE(saved.ok());
+  EXPECT_NE(saved.error().what().find("its head is tied"), std::string::npos);
+}
+
 TEST(GgufFamilies, EncodersThatLlamaCppRunsOtherwiseAreRefused) {
   const std::pair<Case, const char*> refused[] = {
       {{"bert", "hidden_act=\"relu\""}, "its activation is relu"},

@@ -10,6 +10,9 @@
 
 namespace hone {
 
+// hone's key for AddedToken::lstrip of the mask.
+inline constexpr const char* kMaskLstrip = "hone.mask_lstrip";
+
 // The keys of the modules. H2209: a pooling that llama.cpp does not have, or dense layers.
 Result<GgufMetadata> gguf_modules(const SentenceModules& modules, const std::string& architecture);
 // The modules of the file; none: it has no pooling. Without hone's key embeddings have the length 1, as

@@ -19,6 +19,7 @@
 #include "learn/models/torchvision.h"
 #include "learn/pretrained/bitsandbytes.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/gguf_modules.h"
 #include "learn/pretrained/mxfp4.h"
 #include "learn/pretrained/resize.h"
 #include "learn/pretrained/stored.h"
@@ -85,12 +86,14 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
               .add_sep = flag("add_sep_token"),
               .lowercase = flag("normalizer.lowercase"),
               .strip_accents = flag("normalizer.strip_accents"),
+              .mask_lstrip = std::nullopt,
               .charsmap = {},
               .chat_template = text("chat_template")};
   if (const auto* types = file.get<std::vector<int64_t>>("tokenizer.ggml.token_type"))
     v.types.assign(types->begin(), types->end());
   if (const auto* scores = file.get<std::vector<double>>("tokenizer.ggml.scores"))
     v.scores.assign(scores->begin(), scores->end());
+  if (const bool* lstrip = file.get<bool>(kMaskLstrip)) v.mask_lstrip = *lstrip;
   if (const auto* map = file.get<std::vector<int64_t>>("tokenizer.ggml.precompiled_charsmap"))
     for (const int64_t byte : *map) v.charsmap.push_back(static_cast<char>(byte));
   Result<Tokenizer> made = load_gguf_tokenizer(v);

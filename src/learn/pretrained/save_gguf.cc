@@ -191,7 +191,7 @@ Status put_vocabulary(const Pretrained& model, const GgufLayout& layout, GgufMet
     if (cut) put("padding_token_id", c.padding_token);
     return Ok{};
   }
-  const bool encoder = layout.head == Head::none;
+  const bool encoder = layout.head != Head::causal_lm;
   const GgufVocab v = HONE_TRY(gguf_vocab(*model.tokenizer, c.vocab, encoder));
   if ((cut && v.pad != c.padding_token) ||
       (!layout.tokenizer.empty() && layout.tokenizer != v.model))
@@ -224,6 +224,7 @@ Status put_vocabulary(const Pretrained& model, const GgufLayout& layout, GgufMet
                                   {"normalizer.strip_accents", v.strip_accents}})
     if (flag) put(key, *flag);
   if (v.model == "t5") put("remove_extra_whitespaces", true);
+  if (v.mask_lstrip) m.emplace_back(kMaskLstrip, *v.mask_lstrip);
   if (!v.charsmap.empty()) {
     std::vector<int64_t> bytes;
     for (const char byte : v.charsmap) bytes.push_back(static_cast<uint8_t>(byte));

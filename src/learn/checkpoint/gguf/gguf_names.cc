@@ -40,23 +40,28 @@ bool has_ending(const std::string& name, const std::vector<const char*>& endings
                      [&](const char* end) { return name.ends_with(end); });
 }
 
+std::vector<GgufStack> stacks_of(const GgufLayout& layout) {
+  std::vector<GgufStack> all{{layout.block, layout.layers, layout.of_layer}};
+  all.insert(all.end(), layout.stacks.begin(), layout.stacks.end());
+  return all;
+}
+
 }  // namespace
 
 std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name) {
   const size_t dot = ggml_name.rfind('.');
   if (dot == std::string::npos) return "";
-  std::string_view base = std::string_view(ggml_name).substr(0, dot);
+  const std::string_view base = std::string_view(ggml_name).substr(0, dot);
   const std::string suffix = ggml_name.substr(dot);  // ".weight", ".bias"
   if (suffix != ".weight" && suffix != ".bias") return "";
-  if (!base.starts_with(kBlock)) {
-    const auto hf = look_up(layout.once, base);
-    return hf.empty() ? "" : std::string(hf) + suffix;
+  if (const auto hf = look_up(layout.once, base); !hf.empty()) return std::string(hf) + suffix;
+  for (const GgufStack& stack : stacks_of(layout)) {
+    const auto of_layer = split_layer(base, stack.gguf);
+    if (!of_layer) continue;
+    const auto hf = look_up(stack.names, of_layer->second);
+    return hf.empty() ? "" : fmt::format("{}{}.{}{}", stack.layers, of_layer->first, hf, suffix);
   }
-  const auto of_layer = split_layer(base, kBlock);
-  if (!of_layer) return "";
-  const auto hf = look_up(layout.of_layer, of_layer->second);
-  if (hf.empty()) return "";
-  return fmt::format("{}{}.{}{}", layout.layers, of_layer->first, hf, suffix);
+  return "";
 }
 
 const GgufPart* part_of_file(const GgufLayout& layout, const std::string& ggml_name) {
@@ -194,16 +199,17 @@ bool is_rate(const GgufLayout& layout, const std::string& hf_name) {
 std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
   const size_t dot = hf_name.rfind('.');
   if (dot == std::string::npos) return "";
-  std::string_view base = std::string_view(hf_name).substr(0, dot);
+  const std::string_view base = std::string_view(hf_name).substr(0, dot);
   const std::string suffix = hf_name.substr(dot);
-  if (!base.starts_with(layout.layers)) {
-    const auto ggml = look_back(layout.once, base);
-    return ggml.empty() ? "" : std::string(ggml) + suffix;
+  if (const auto ggml = look_back(layout.once, base); !ggml.empty())
+    return std::string(ggml) + suffix;
+  for (const GgufStack& stack : stacks_of(layout)) {
+    const auto of_layer = split_layer(base, stack.layers);
+    if (!of_layer) continue;
+    const auto ggml = look_back(stack.names, of_layer->second);
+    return ggml.empty() ? "" : fmt::format("{}{}.{}{}", stack.gguf, of_layer->first, ggml, suffix);
   }
-  const auto of_layer = split_layer(base, layout.layers);
-  if (!of_layer) return "";
-  const auto ggml = look_back(layout.of_layer, of_layer->second);
-  return ggml.empty() ? "" : fmt::format("{}{}.{}{}", kBlock, of_layer->first, ggml, suffix);
+  return "";
 }
 
 bool is_turned(const GgufLayout& layout, const std::string& hf_name) {

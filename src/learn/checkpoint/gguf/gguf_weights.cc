@@ -40,6 +40,18 @@ std::string scheme_of(const GgmlFormat& format) {
   return "";
 }
 
+// The layout without the names of other files.
+GgufLayout layout_for(GgufLayout layout, const GgufFile& gguf) {
+  const auto other = [&](const GgufName& name) {
+    return !name.beside.empty() &&
+           std::none_of(gguf.tensors.begin(), gguf.tensors.end(),
+                        [&](const GgufTensor& t) { return t.name == name.beside; });
+  };
+  std::erase_if(layout.of_layer, other);
+  for (GgufStack& stack : layout.stacks) std::erase_if(stack.names, other);
+  return layout;
+}
+
 class GgufSource final : public WeightSource {
  public:
   explicit GgufSource(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {}
@@ -51,7 +63,7 @@ class GgufSource final : public WeightSource {
           .todo("name the file of the model itself");
     const Json config = HONE_TRY(gguf_config(gguf, *file_));
     const GgufModelType found = HONE_TRY(type_in(gguf, file_->path()));
-    const GgufLayout& layout = *found.type->gguf;
+    const GgufLayout layout = layout_for(*found.type->gguf, gguf);
     const GgufHeads of = heads_of(layout, [&](const std::string& key) {
       const auto found = config.find(key);
       const bool there = found != config.end() && found->is_number_integer();

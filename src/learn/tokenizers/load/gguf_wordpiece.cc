@@ -71,6 +71,9 @@ Status write_gguf_wordpiece(const Tokenizer& tokenizer, GgufVocab& vocab) {
     text = text.starts_with(kContinues) ? text.substr(kContinues.size())
                                         : std::string(kBeginsWord) + text;
   }
+  const Json model = HONE_TRY(parse_json(tokenizer.parts().model->to_json(), "tokenizer"));
+  if (vocab.unk < 0)
+    vocab.unk = tokenizer.id_of(model.at("unk_token").get<std::string>()).value_or(-1);
   vocab.pre = "default";
   return Ok{};
 }

@@ -26,6 +26,7 @@ struct GgufVocab {
   std::optional<bool> add_bos, add_eos, add_space_prefix;
   std::optional<bool> add_sep;                   // two end tokens between the texts of a pair
   std::optional<bool> lowercase, strip_accents;  // for "bert"
+  std::optional<bool> mask_lstrip;               // the mask takes the space before it along
   std::string charsmap;                          // for "t5": a precompiled normalization, or ""
   std::string chat_template;
 };

@@ -166,8 +166,9 @@ void add_gguf_tokens(const GgufVocab& vocab, TokenizerParts& parts) {
     AddedToken token;
     token.content = vocab.tokens[id];
     token.special = type != kUserDefined;
-    // The file does not tell; tokenizers other than BERT's take the space before a mask along.
-    token.lstrip = static_cast<int64_t>(id) == vocab.mask && vocab.model != "bert";
+    // llama.cpp's files do not tell; tokenizers other than BERT's take the space before a mask along.
+    token.lstrip =
+        static_cast<int64_t>(id) == vocab.mask && vocab.mask_lstrip.value_or(vocab.model != "bert");
     parts.added.add(std::move(token), parts.model->vocabulary(), parts.normalizer.get());
   }
 }

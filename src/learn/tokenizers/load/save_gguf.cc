@@ -97,6 +97,12 @@ void set_token_ids(const Tokenizer& tokenizer, bool encoder, GgufVocab& v) {
   v.cls = named(parts.cls);
   v.sep = named(parts.sep);
   v.mask = id(tokenizer.mask_id());
+  if (const AddedToken* mask = parts.added.find(v.mask)) v.mask_lstrip = mask->lstrip;
+  const std::vector<int32_t> frame = tokenizer.with_special_tokens({}).ids;
+  if (v.model == "bert" && v.cls < 0 && v.sep < 0 && frame.size() == 2) {
+    v.cls = frame.front();  // no file names them
+    v.sep = frame.back();
+  }
   if (v.bos < 0) v.bos = v.cls;
   if (v.eos < 0) v.eos = v.sep;
 }
