@@ -191,6 +191,33 @@ TEST(Csv, ErrorsSayWhereAndWhatToDo) {
             "  do   read it with `encoding` cp1252, or mend the line");
 }
 
+// A quote that is not closed ends at that of a later row.
+TEST(Csv, ErrorsOfARowThatSpansLinesNameItsQuote) {
+  EXPECT_EQ(read("v.csv", "a,b\n\"open,1\n\"x, y\",2\n").error,
+            "H2106  field 3 '2' of a row has no column: the header names 2 (a, b)\n"
+            "  at   v.csv:3:8\n"
+            "  at   v.csv:2:1, where a quoted field of the row begins\n"
+            "  do   close the quote at v.csv:2:1 if its text ends in line 2; put \" around a field "
+            "that holds the separator or a line break");
+  const std::string head = "a,b,c,d\n";
+  // Of several such fields, the one whose closing quote is followed by text.
+  EXPECT_THAT(read("v.csv", head + "\"two\nlines\",\"open,1\n\"x, y\",2,3\n").error,
+              HasSubstr("  at   v.csv:3:8, where a quoted field of the row begins"));
+  EXPECT_THAT(
+      read("v.csv", head + "\"open,1\n\",\"x, y,2\n").error,
+      HasSubstr("before the end of the file\n"
+                "  at   v.csv:3:3\n"
+                "  at   v.csv:2:1, where a quoted field of the row begins\n"
+                "  do   close the quote at v.csv:2:1 if its text ends in line 2; close it"));
+  // Neither a row before this one counts, nor the extra field itself.
+  EXPECT_THAT(read("v.csv", "a\n1,\"two\nlines\"\n").error, Not(HasSubstr("where a quoted field")));
+  EXPECT_THAT(read("v.csv", "a\n\"two\nlines\"\n1,2\n").error,
+              Not(HasSubstr("where a quoted field")));
+  const Table few = read("v.csv", "a,b\n\"open,1\nplain,2\n\"x\n");
+  ASSERT_EQ(few.rows.size(), 1u);
+  EXPECT_THAT(few.lines, ElementsAre(2)) << "errors of its empty cells name line 2";
+}
+
 TEST(Tsv, QuotesCountOnlyWhereTheyBalance) {
   const Table table =
       read("a.tsv", "s\tl\n\"Hello,\" he said\t1\n\"both\tends\"\t2\n\"open\t3\nit's \"x\"\t\n");

@@ -9,6 +9,10 @@
 namespace hone {
 namespace {
 
+struct Place {
+  int64_t line = 0, column = 0;  // 0: none
+};
+
 struct Field {
   std::string text;
   bool quoted = false;
@@ -74,9 +78,11 @@ class SeparatedReader final : public TextRowReader {
   // The next record; false at the end.
   Result<bool> read_record(std::vector<Field>& fields) {
     fields.clear();
+    spanning_ = {};
     skip_blank_lines();
     HONE_TRY(in_.status());
     if (in_.peek() == ByteReader::kEnd) return false;
+    bool continued = false;  // whether text follows the closing quote of spanning_
     for (;;) {
       Field& field = fields.emplace_back();
       field.line = in_.line();
@@ -86,6 +92,8 @@ class SeparatedReader final : public TextRowReader {
         field.quoted = true;
         HONE_TRY(read_quoted(field));
       }
+      const size_t closed = field.text.size();
+      const bool spans = in_.line() > field.line;
       int c;
       while ((c = in_.get()) != ByteReader::kEnd && c != separator_ && c != '\n' && c != '\r') {
         field.text += static_cast<char>(c);
@@ -95,6 +103,10 @@ class SeparatedReader final : public TextRowReader {
           check_utf8(field.text, in_.name(), field.line, field.column + (field.quoted ? 1 : 0)));
       if (!columns_.empty() && fields.size() > columns_.size())
         return too_many(field, fields.size());
+      // The sure sign of a quote that was not closed: the next quote opens another text.
+      const bool text_follows = spans && field.text.size() > closed;
+      if (spans && (spanning_.line == 0 || (text_follows && !continued)))
+        spanning_ = {field.line, field.column}, continued = text_follows;
       if (c == '\r' && in_.peek() == '\n') in_.get();
       if (c != separator_) return true;
     }
@@ -107,9 +119,8 @@ class SeparatedReader final : public TextRowReader {
       const bool closed = in_.take_until('"', field.text);
       HONE_TRY(in_.status());
       if (!closed) {
-        return Error(err::kCsvSyntax, "a quoted field does not end before the end of the file")
-            .at(in_.place(field.line, field.column))
-            .todo("close it with \", and write a quote inside a field twice (\"\")");
+        return malformed("a quoted field does not end before the end of the file", field,
+                         "close it with \", and write a quote inside a field twice (\"\")");
       }
       in_.get();
       if (in_.peek() != '"') return Ok{};
@@ -129,12 +140,21 @@ class SeparatedReader final : public TextRowReader {
   }
 
   Error too_many(const Field& field, size_t count) const {
-    return Error(
-               err::kCsvSyntax,
-               fmt::format("field {} '{}' of a row has no column: the header names {} ({})", count,
-                           preview(field.text, 30), columns_.size(), preview(join(columns_, ", "))))
-        .at(in_.place(field.line, field.column))
-        .todo("put \" around a field that holds the separator or a line break");
+    return malformed(
+        fmt::format("field {} '{}' of a row has no column: the header names {} ({})", count,
+                    preview(field.text, 30), columns_.size(), preview(join(columns_, ", "))),
+        field, "put \" around a field that holds the separator or a line break");
+  }
+
+  // Names also the quoted field from an earlier line that the row began with.
+  Error malformed(const std::string& what, const Field& field, const std::string& remedy) const {
+    Error error(err::kCsvSyntax, what);
+    error.at(in_.place(field.line, field.column));
+    if (spanning_.line == 0) return std::move(error.todo(remedy));
+    const std::string quote = in_.place(spanning_.line, spanning_.column);
+    error.at(quote + ", where a quoted field of the row begins");
+    return std::move(error.todo(fmt::format("close the quote at {} if its text ends in line {}; {}",
+                                            quote, spanning_.line, remedy)));
   }
 
   Error header_only() const {
@@ -160,6 +180,7 @@ class SeparatedReader final : public TextRowReader {
   char separator_;
   Quoting quoting_;
   std::vector<Field> fields_;
+  Place spanning_;  // the quoted field of this record that spans lines
 };
 
 }  // namespace
