@@ -90,6 +90,16 @@ TEST(Json, ErrorsNameThePlace) {
   EXPECT_STREQ(r.error().code(), "H0002");
 }
 
+TEST(Json, AnEmptyTextIsCalledEmpty) {
+  for (const char* text : {"", " \n\n", "\xEF\xBB\xBF\t"}) {
+    const Error e = parse_json(text, "a.json").error();
+    EXPECT_EQ(e.text(),
+              "H0001  a.json:1:1: the text is empty\n"
+              "  do   write JSON there; if it is a copy, copy it again");
+  }
+  EXPECT_EQ(json_error("{\"a\": "), "a.json:1:7: the text ends where a value should be");
+}
+
 TEST(Json, StrictTextsHoldWhatTheStandardAllows) {
   const auto fault = [](std::string_view text, JsonRules rules) {
     Json value;

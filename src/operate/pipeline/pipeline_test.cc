@@ -83,6 +83,8 @@ TEST(Steps, MistakesAreFoundBeforeTheFirstStep) {
   EXPECT_THAT(one("  - {name: a, run: x, timeout: soon}\n"), HasSubstr("a time such as"));
   EXPECT_THAT(one("  - {name: a, run: x, when: '${steps.b.c} ~ 3'}\n"), HasSubstr("condition"));
   EXPECT_EQ(text_of("steps: []\n", "s.yaml").substr(0, 5), err::kPipelineFile.id);
+  EXPECT_THAT(text_of("", "s.yaml"), HasSubstr("H3161  the file is empty\n  at   s.yaml\n"));
+  EXPECT_THAT(text_of(" \n", "s.json"), HasSubstr("H0001  the file is empty\n  at   s.json\n"));
 }
 
 TEST(References, ConditionsCompareNumbersAndTexts) {

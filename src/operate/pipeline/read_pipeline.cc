@@ -1,5 +1,6 @@
 #include "operate/pipeline/read_pipeline.h"
 
+#include "base/core/errors.h"
 #include "base/core/text.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/step_list.h"
@@ -26,6 +27,11 @@ bool holds_rows(std::string_view text, const std::string& name) {
 
 Result<Pipeline> read_pipeline(std::string_view text, const std::string& name,
                                const std::function<Result<Pipeline>(const ConfigTree&)>& recipe) {
+  if (trim(text).empty())
+    return Error(to_lower(name).ends_with(".json") ? err::kJsonSyntax : err::kPipelineFile,
+                 "the file is empty")
+        .at(name)
+        .todo(kNameAPipeline);
   if (holds_rows(text, name))
     return Error(err::kPipelineFile, "the file holds rows, not a pipeline")
         .at(name)

@@ -316,6 +316,7 @@ TEST_F(DecideTest, ChecksParity) {
 TEST_F(DecideTest, RefusesPolicies) {
   EXPECT_THAT(refusal("[1]"), HasSubstr("H3143"));
   EXPECT_THAT(refusal("{"), HasSubstr("policy.json:1"));
+  EXPECT_THAT(refusal(" \n"), HasSubstr("H3143  the policy is empty\n  at   policy.json\n"));
   EXPECT_THAT(refusal("{}"), HasSubstr("the policy has no 'metric'"));
   EXPECT_THAT(refusal(R"({"metric": ""})"), HasSubstr("the name of a metric"));
   EXPECT_THAT(refusal(R"({"metrik": "f1"})"), HasSubstr("did you mean 'metric'?"));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/core/text.h"
 #include "operate/registry/errors.h"
 
 namespace hone {
@@ -129,6 +130,7 @@ std::string bare_metric(const std::string& name) {
 Result<DecisionPolicy> parse_policy(std::string_view text, const std::string& name) {
   OrderedJson parsed;
   const char* example = "write one like {\"metric\": \"rouge1\", \"floor\": 20}";
+  if (trim(text).empty()) return Error(err::kPolicy, "the policy is empty").at(name).todo(example);
   if (const auto fault = parse_json(text, JsonRules(), parsed))
     return Error(err::kPolicy, "the policy is not JSON: " + fault->what)
         .at(fmt::format("{}:{}:{}", name, fault->place.line, fault->place.column))

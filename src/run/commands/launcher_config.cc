@@ -27,6 +27,10 @@ void add_values(const Json& values, std::map<std::string, std::string>& all) {
 
 Result<std::map<std::string, std::string>> read_launcher_config(const std::string& path) {
   const std::string text = HONE_TRY(read_file(path));
+  if (trim(text).empty())
+    return Error(err::kUnknownScript, "the file is empty")
+        .at(path)
+        .todo("write it by accelerate config");
   const Json values =
       path.ends_with(".json") ? HONE_TRY(parse_json(text, path)) : HONE_TRY(parse_yaml(text, path));
   if (!values.is_object())
