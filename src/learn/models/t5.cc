@@ -250,8 +250,9 @@ std::string t5_unwritable(const ModelConfig& c) {
   if (f.act != (f.gated ? "gelu_new" : "relu"))
     return fmt::format("its feed_forward_proj is {}", c.text("feed_forward_proj", ""));
   if (max_distance(c) != 128) return "its relative_attention_max_distance is not 128";
-  if (c.text("model_type", "t5") == "t5" && c.tied)
-    return "its head is tied, and what goes into it is scaled";
+  if (scales_head(c)) return "what goes into its head is scaled";
+  // A file without a head is one of the first T5, which scales.
+  if (c.text("model_type", "t5") == "t5" && c.tied) return "its head is tied and not scaled";
   return "";
 }
 
