@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -88,6 +89,45 @@ def check_as_it_was(hone, endpoint, url):
     assert shares() == [(1, 100)], shares()
 
 
+def check_replaced(hone, url):
+    """A server ends for another one only when that one can take its place: until then nothing changes."""
+    pid = ask(url, "/healthz")["pid"]
+
+    def unchanged(told):
+        assert f"'t5' is unchanged: {url}, process {pid}" in told and "still answers" in told, told
+        assert hone("endpoints", "show", "t5", "--json") == before
+        assert ask(url, "/healthz")["pid"] == pid and ask(url, "/readyz")["endpoint"] == before["endpoint"]
+
+    before = hone("endpoints", "show", "t5", "--json")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = hone("deploy", "t5:2", "--port", port, "--take_over", status=1)
+        assert "H3022" in told and "H3301" in told and "endpoints delete" not in told, told
+        unchanged(told)
+        told = hone("serve", "--endpoint", "t5", "--port", port, "--take_over", status=1)
+        assert "H3301" in told, told
+        unchanged(told)
+        told = hone("deploy", "t5:2", "--serve_flags", "grpc_port=" + port, "--take_over", status=1)
+        assert "H3301" in told or "H3431" in told, told
+        unchanged(told)
+    # At its own address too, at which nothing can be tried while it listens.
+    told = hone("deploy", "t5:2", "--serve_flags", "tls_certificate=none.pem", "--take_over", status=1)
+    assert "H3302" in told, told
+    unchanged(told)
+    unchanged(hone("deploy", "t5:3", "--serve_flags", "batch_size=2", "--take_over", status=1))
+    # At another port, and back.
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    moved = hone("deploy", "t5:2", "--port", str(port), "--take_over", "--json")
+    assert moved["url"].endswith(f":{port}") and ask(moved["url"], "/healthz")["pid"] != pid, moved
+    try:
+        ask(url, "/healthz")
+        raise AssertionError("the server that was replaced still answers")
+    except OSError:
+        pass
+    hone("deploy", "t5:2", "--port", url.rsplit(":", 1)[1], "--take_over", "--json")
+
+
 def check_chat(hone):
     """A model of chats is asked in a chat, which has its template."""
     hone("models", "register", "--name", "talk", "--model", os.path.join(ROOT, "tests", "goldens", "sft", "model"), "--json")
@@ -164,6 +204,7 @@ def main():
         again = hone("deploy", "t5:2", "--serve_flags", "batch_size=4", "max_length=64", "threads=1", "--json")
         assert again["endpoint"] == endpoint and ask(again["url"], "/readyz")["endpoint"] == endpoint
         check_as_it_was(hone, endpoint, url)
+        check_replaced(hone, url)
         assert "stopped" in hone("endpoints", "stop", "t5")
         assert "t5 had none" in hone("endpoints", "stop", "t5")
         assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"

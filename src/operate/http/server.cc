@@ -131,6 +131,21 @@ asio::ip::address address_of_host(const std::string& host, beast::error_code& fa
   return asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, failed);
 }
 
+Status listen_at(tcp::acceptor& acceptor, const HttpOptions& o, const std::string& names) {
+  beast::error_code failed;
+  const asio::ip::address address = address_of_host(o.host, failed);
+  const tcp::endpoint endpoint(address, static_cast<unsigned short>(o.port));
+  if (!failed) acceptor.open(endpoint.protocol(), failed);
+  if (!failed) acceptor.set_option(asio::socket_base::reuse_address(true), failed);
+  if (!failed) acceptor.bind(endpoint, failed);
+  if (!failed) acceptor.listen(asio::socket_base::max_listen_connections, failed);
+  if (!failed) return Ok{};
+  return Error(err::kHttpListen,
+               fmt::format("cannot listen at {} port {}: {}", o.host, o.port, failed.message()))
+      .at(names)
+      .todo("name an address of this machine and a port that no other program has");
+}
+
 bool lacks_descriptor(const beast::error_code& failed) {
   return failed.category() == boost::system::system_category() &&
          (failed.value() == EMFILE || failed.value() == ENFILE || failed.value() == ENOBUFS ||
@@ -218,21 +233,21 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options
   impl->shared.hooks = std::move(hooks);
   impl->shared.handler = std::move(handler);
   impl->tls = HONE_TRY(tls_context(options));
-  beast::error_code failed;
-  const asio::ip::address address = address_of_host(options.host, failed);
-  const tcp::endpoint endpoint(address, static_cast<unsigned short>(options.port));
-  if (!failed) impl->acceptor.open(endpoint.protocol(), failed);
-  if (!failed) impl->acceptor.set_option(asio::socket_base::reuse_address(true), failed);
-  if (!failed) impl->acceptor.bind(endpoint, failed);
-  if (!failed) impl->acceptor.listen(asio::socket_base::max_listen_connections, failed);
-  if (failed)
-    return Error(err::kHttpListen, fmt::format("cannot listen at {} port {}: {}", options.host,
-                                               options.port, failed.message()))
-        .at(names)
-        .todo("name an address of this machine and a port that no other program has");
+  HONE_TRY(listen_at(impl->acceptor, options, names));
   impl->accept();
   impl->thread = std::thread([i = impl.get()] { i->run(); });
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+Status HttpServer::check_tls(const HttpOptions& options) {
+  HONE_TRY(tls_context(options));
+  return Ok{};
+}
+
+Status HttpServer::check_address(const HttpOptions& options, const std::string& names) {
+  asio::io_context context{1};
+  tcp::acceptor acceptor{context};
+  return listen_at(acceptor, options, names);
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

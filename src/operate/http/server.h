@@ -23,6 +23,10 @@ class HttpServer {
   static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options, WebHandler handler,
                                                    WebHooks hooks = {},
                                                    const std::string& names = "--host --port");
+  // Checks of what start() needs, before something is given up for it. H3302.
+  static Status check_tls(const HttpOptions& options);
+  // H3301: the address cannot be listened at now.
+  static Status check_address(const HttpOptions& options, const std::string& names);
   // Ends all connections. Replies must be destroyed before.
   ~HttpServer();
   // Stops answering. Replies still held elsewhere are safe to use and are discarded.

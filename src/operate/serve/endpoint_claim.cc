@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/log_thrown.h"
@@ -11,6 +13,7 @@
 #include "base/store/http.h"
 #include "operate/registry/errors.h"
 #include "operate/serve/errors.h"
+#include "operate/serve/listening_ports.h"
 
 namespace hone {
 namespace {
@@ -32,10 +35,23 @@ ServerFacts ask_address(const Endpoint& e) {
   return facts;
 }
 
+// "http://127.0.0.1:8080, process 4711 on worker-2"
+std::string place_of(const Endpoint& e, const ServerFacts& facts) {
+  return fmt::format("{}, process {}{}", e.address.empty() ? "it starts" : e.address, facts.pid,
+                     e.server.host.empty() ? "" : " on " + e.server.host);
+}
+
+Error deployed_again(const Endpoint& e) {
+  return Error(err::kEndpointServed,
+               fmt::format("the endpoint '{}' was stopped, or deployed again, while this "
+                           "server started",
+                           e.display_name))
+      .todo("deploy it again");
+}
+
 Error is_served(const Endpoint& e, const ServerFacts& facts) {
   return Error(err::kEndpointServed, fmt::format("the endpoint '{}' has a server", e.display_name))
-      .at(fmt::format("{}, process {}{}", e.address.empty() ? "it starts" : e.address, facts.pid,
-                      e.server.host.empty() ? "" : " on " + e.server.host))
+      .at(place_of(e, facts))
       .todo(fmt::format("send requests there, end it with hone endpoints stop {}, or start this "
                         "one with --take_over, which ends it",
                         shell_word(e.display_name)));
@@ -94,6 +110,10 @@ ServerFacts look_at_server(const Endpoint& e) {
   return facts;
 }
 
+std::string still_answers(const Endpoint& e, const ServerFacts& facts) {
+  return fmt::format("'{}' is unchanged: {}, still answers", e.display_name, place_of(e, facts));
+}
+
 Result<Endpoint> end_server(Registry& registry, Endpoint e, double seconds, bool keeps_awaited) {
   do {
     HONE_TRY(end_one(registry, e, seconds, keeps_awaited));
@@ -107,13 +127,34 @@ Result<std::unique_ptr<EndpointClaim>> EndpointClaim::prepare(ClaimOptions optio
   ClaimOptions& o = claim->options_;
   claim->registry_ = HONE_TRY(Registry::open(o.registry));
   claim->seen_ = HONE_TRY(claim->registry_->endpoint(o.endpoint));
-  const ServerFacts facts = look_at_server(claim->seen_);
-  if (!facts.alive) return claim;
-  if (!o.take_over) return is_served(claim->seen_, facts);
-  log_info("{:<11} the place of process {}{}", "taking", facts.pid,
-           claim->seen_.server.host.empty() ? "" : " on " + claim->seen_.server.host);
-  claim->seen_ = HONE_TRY(end_server(*claim->registry_, claim->seen_, o.take_over_seconds, true));
+  claim->other_ = look_at_server(claim->seen_);
+  if (claim->replaces() && !o.take_over) return is_served(claim->seen_, claim->other_);
   return claim;
+}
+
+bool EndpointClaim::other_has(int port) const {
+  if (other_.here) return listens_alone(other_.pid, port);
+  // Its process cannot be seen, but it may be in another container of this machine.
+  const std::string& url = seen_.address;
+  return seen_.server.host == host_name() &&
+         (url.ends_with(fmt::format(":{}", port)) || whole_at(seen_.serving, "grpc_port") == port);
+}
+
+Error EndpointClaim::unchanged(Error error) const {
+  return std::move(error.at(still_answers(seen_, other_)));
+}
+
+Status EndpointClaim::end_other() {
+  const Endpoint now = HONE_TRY(registry_->endpoint(seen_.id));
+  const bool same =
+      std::ranges::equal(now.deployed, seen_.deployed, {}, &DeployedModel::id, &DeployedModel::id);
+  if (!same || (!options_.awaited.empty() && now.server.awaited != options_.awaited))
+    return deployed_again(now);
+  log_info("{:<11} the place of process {}{}", "taking", other_.pid,
+           seen_.server.host.empty() ? "" : " on " + seen_.server.host);
+  seen_ = HONE_TRY(end_server(*registry_, now, options_.take_over_seconds, true));
+  other_ = {};
+  return Ok{};
 }
 
 Status EndpointClaim::take(const std::string& url, int port,
@@ -125,11 +166,7 @@ Status EndpointClaim::take(const std::string& url, int port,
     HONE_TRY(registry_->database().write([&]() -> Status {
       Endpoint e = HONE_TRY(registry_->endpoint(seen_.id));
       if (!options_.awaited.empty() && e.server.awaited != options_.awaited)
-        return Error(err::kEndpointServed,
-                     fmt::format("the endpoint '{}' was stopped, or deployed again, while this "
-                                 "server started",
-                                 e.display_name))
-            .todo("deploy it again");
+        return deployed_again(e);
       changed = !e.server.is(seen_.server);
       if (changed) {
         seen_ = std::move(e);

@@ -28,27 +28,17 @@ Status ModelServer::start() {
     context_.unload = [this](const std::string& name) { return context_.models.remove(name); };
   }
   context_.load = [this](const LoadRequest& r) { return reload(r); };
-  if (sources_.has_endpoint()) {
-    options_.claim.registry = options_.sources.registry;
-    options_.claim.endpoint = sources_.endpoint_id();
-    claim_ = HONE_TRY(EndpointClaim::prepare(std::move(options_.claim)));
+  HONE_TRY(prepare_claim());
+  const bool replaces = claim_ && claim_->replaces();
+  if (replaces) {
+    if (Status s = start_beside(); !s.ok()) return claim_->unchanged(std::move(s.error()));
+    HONE_TRY(claim_->end_other());
   }
   // The port answers while models load: alive, not ready.
-  web_ = HONE_TRY(InferenceServer::start(options_.web, options_.apis, context_));
+  HONE_TRY(listen());
   if (claim_) HONE_TRY(claim_->take(web_->url(), web_->port(), options_.on_lost));
-  int door_port = 0;
-  if (options_.door_port) {
-    HttpOptions http = options_.web.http;
-    http.port = static_cast<int>(*options_.door_port);
-    auto door = HONE_TRY(options_.open_door(http, *web_));
-    door_port = door->port();
-    web_->add_door(std::move(door));
-  }
-  for (const ModelSource& m : sources_.first()) HONE_TRY(load(m));
-  context_.models.loading(false);
-  for (const auto& [name, shares] : sources_.traffic())
-    if (Status s = context_.models.set_traffic(name, shares); !s.ok())
-      return std::move(s.error()).at("--traffic");
+  HONE_TRY(open_door());
+  if (!replaces) HONE_TRY(load_first());
   context_.ready = true;
   log_info("{:<11} {}", "listens", web_->url());
   if (options_.web.keys.empty() && is_reached_by_others(options_.web.http.host))
@@ -57,7 +47,66 @@ Status ModelServer::start() {
         "keys "
         "by --api_key_file",
         web_->url());
-  if (door_port > 0) log_info("{:<11} {} port {}", "gRPC", options_.web.http.host, door_port);
+  if (door_port_ > 0) log_info("{:<11} {} port {}", "gRPC", options_.web.http.host, door_port_);
+  return Ok{};
+}
+
+ModelServer::~ModelServer() {
+  if (web_) return;  // which unloads the models
+  for (const ModelSet::Model& model : context_.models.living()) model->join();
+  for (const std::string& name : context_.models.names()) (void)context_.models.remove(name);
+  wait_for_unloads();
+}
+
+Status ModelServer::prepare_claim() {
+  if (!sources_.has_endpoint()) return Ok{};
+  options_.claim.registry = options_.sources.registry;
+  options_.claim.endpoint = sources_.endpoint_id();
+  claim_ = HONE_TRY(EndpointClaim::prepare(std::move(options_.claim)));
+  return Ok{};
+}
+
+Status ModelServer::start_beside() {
+  const HttpOptions& http = options_.web.http;
+  HONE_TRY(HttpServer::check_tls(http));
+  if (!claim_->other_has(http.port)) HONE_TRY(listen());
+  if (options_.door_port) {
+    HttpOptions door = door_options();
+    const bool waits = claim_->other_has(door.port);
+    if (waits) door.port = 0;  // whether gRPC works at all
+    if (web_ && !waits)
+      HONE_TRY(open_door());
+    else
+      HONE_TRY(options_.check_door(door));
+  }
+  return load_first();
+}
+
+Status ModelServer::listen() {
+  if (!web_) web_ = HONE_TRY(InferenceServer::start(options_.web, options_.apis, context_));
+  return Ok{};
+}
+
+HttpOptions ModelServer::door_options() const {
+  HttpOptions http = options_.web.http;
+  http.port = static_cast<int>(*options_.door_port);
+  return http;
+}
+
+Status ModelServer::open_door() {
+  if (!options_.door_port || door_port_ > 0) return Ok{};
+  auto door = HONE_TRY(options_.open_door(door_options(), *web_));
+  door_port_ = door->port();
+  web_->add_door(std::move(door));
+  return Ok{};
+}
+
+Status ModelServer::load_first() {
+  for (const ModelSource& m : sources_.first()) HONE_TRY(load(m));
+  context_.models.loading(false);
+  for (const auto& [name, shares] : sources_.traffic())
+    if (Status s = context_.models.set_traffic(name, shares); !s.ok())
+      return std::move(s.error()).at("--traffic");
   return Ok{};
 }
 

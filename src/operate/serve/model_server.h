@@ -29,13 +29,17 @@ struct ModelServerOptions {
   std::optional<int64_t> door_port;
   std::function<Result<std::unique_ptr<ServerDoor>>(const HttpOptions&, InferenceServer&)>
       open_door;
+  // Checks that the door can be opened, before another server is ended for this one.
+  std::function<Status(const HttpOptions&)> check_door;
 };
 
 class ModelServer {
  public:
   // Listens, then loads the first models, and is ready at the end. The log says what was loaded and where it listens.
+  // A server of the same endpoint that it replaces answers until the models are loaded, and continues if that fails.
   // Errors of sources, models, ports and doors; H3412: a stop was requested before all were loaded.
   static Result<std::unique_ptr<ModelServer>> start(ModelServerOptions options);
+  ~ModelServer();
 
   std::string url() const { return web_->url(); }
   // InferenceServer::drain, with this delay; then the endpoint has no server.
@@ -44,6 +48,13 @@ class ModelServer {
  private:
   explicit ModelServer(ModelServerOptions options) : options_(std::move(options)) {}
   Status start();
+  Status prepare_claim();
+  // All that may fail, while the server to replace still answers.
+  Status start_beside();
+  Status listen();
+  Status open_door();
+  Status load_first();
+  HttpOptions door_options() const;
   bool ends() const { return context_.ends || (options_.stops && options_.stops()); }
   Status load(const ModelSource& source);
   Status reload(const LoadRequest& request);
@@ -52,6 +63,7 @@ class ModelServer {
   ModelSources sources_;
   ServeContext context_;
   std::mutex loading_;
+  int door_port_ = 0;  // of the open door; 0: none
   std::unique_ptr<EndpointClaim> claim_;
   std::unique_ptr<InferenceServer> web_;  // destroyed first, because it uses the members above
 };

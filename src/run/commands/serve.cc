@@ -110,6 +110,7 @@ Result<ModelServerOptions> server_options(const ServeSettings& s, const Schema& 
   };
   o.door_port = s.grpc_port;
   o.open_door = GrpcServer::start;
+  o.check_door = GrpcServer::check;
   return o;
 }
 

@@ -43,6 +43,7 @@ Result<Child> spawn_server(Registry& registry, const Endpoint& e, bool take_over
 
 // With the places and the advice of the server's own error.
 Error server_ended(const Child& server, const Endpoint& e) {
+  const ServerFacts other = look_at_server(e);
   const std::optional<Error> cause = server.error();
   const auto log = read_file(server_log(e));
   const std::vector<std::string> said = lines_of_failure(cause, log.ok() ? *log : "");
@@ -50,11 +51,16 @@ Error server_ended(const Child& server, const Endpoint& e) {
               fmt::format("the server of the endpoint ended: {}", said.empty() ? "" : said[0]));
   if (cause)
     for (const std::string& where : cause->where()) ended.at(where);
+  // A server that got as far as its models has said so.
+  const std::string still = still_answers(e, other);
+  if (other.alive && (!cause || std::ranges::find(cause->where(), still) == cause->where().end()))
+    ended.at(still);
   const bool advised = cause && !cause->remedy().empty();
   ended.at(server_log(e))
-      .todo(fmt::format("{}; then deploy again, or remove the endpoint: hone "
-                        "endpoints delete {}",
-                        advised ? cause->remedy() : "see its log", shell_word(e.display_name)));
+      .todo(fmt::format("{}; then deploy again{}", advised ? cause->remedy() : "see its log",
+                        other.alive ? ""
+                                    : ", or remove the endpoint: hone endpoints delete " +
+                                          shell_word(e.display_name)));
   return ended;
 }
 
@@ -65,7 +71,8 @@ Status put_back(Registry& registry, const Endpoint& before, const Endpoint& fail
     const Endpoint now = HONE_TRY(registry.endpoint(before.id));
     const bool same = std::ranges::equal(now.deployed, failed.deployed, {}, &DeployedModel::id,
                                          &DeployedModel::id);
-    if (same && !look_at_server(now).alive) HONE_TRY(registry.set_endpoint(before));
+    const bool goes_on = now.server.is(before.server);  // the server that was to be replaced
+    if (same && (goes_on || !look_at_server(now).alive)) HONE_TRY(registry.set_endpoint(before));
     return Ok{};
   });
 }

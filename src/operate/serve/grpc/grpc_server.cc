@@ -5,6 +5,7 @@
 #include "base/core/module.h"
 #include "base/core/text.h"
 #include "operate/http/departure.h"
+#include "operate/http/server.h"
 #include "operate/serve/grpc/errors.h"
 #include "operate/serve/grpc/grpc_module.h"
 #include "operate/serve/protocol/json_body.h"
@@ -152,6 +153,11 @@ Result<std::unique_ptr<ServerDoor>> GrpcServer::start(const HttpOptions& options
   g->listener_.reset(start(kGrpcModuleVersion, r, *g->door_, why));
   if (!g->listener_) return no_grpc(why);
   return std::unique_ptr<ServerDoor>(std::move(g));
+}
+
+Status GrpcServer::check(const HttpOptions& options) {
+  HONE_TRY(load_grpc());
+  return HttpServer::check_address(options, "--host --grpc_port");
 }
 
 int GrpcServer::port() const { return listener_->port(); }

@@ -13,6 +13,8 @@ class GrpcServer : public ServerDoor {
   // cannot listen.
   static Result<std::unique_ptr<ServerDoor>> start(const HttpOptions& options,
                                                    InferenceServer& server);
+  // H3431: the module is not here or does not load. H3301: the port is taken.
+  static Status check(const HttpOptions& options);
   ~GrpcServer() override;
   int port() const override;
   void stop(double seconds) override;
