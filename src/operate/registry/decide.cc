@@ -50,6 +50,11 @@ std::map<std::string, std::vector<size_t>> groups_of(const RowPointers& rows,
   return groups;
 }
 
+Error no_slice(const std::string& column) {
+  return Error(err::kNoScore, fmt::format("the rows of the evaluation have no column '{}'", column))
+      .todo(fmt::format("evaluate with --slice_columns {}", column));
+}
+
 // The verdict of the slices. A later slice does not undo an earlier refusal.
 struct SliceVerdict {
   std::string verdict = "promote", reason = {};
@@ -61,10 +66,7 @@ Result<SliceVerdict> judge_slices(const RowPointers& version, const RowPointers&
   SliceVerdict out;
   for (const std::string& column : policy.slices) {
     const auto groups = groups_of(version, column);
-    if (groups.empty())
-      return Error(err::kNoScore,
-                   fmt::format("the rows of the evaluation have no column '{}'", column))
-          .todo(fmt::format("evaluate with --slice_columns {}", column));
+    if (groups.empty()) return no_slice(column);
     for (const auto& [value, rows] : groups) {
       RowPointers mine, other;
       for (const size_t i : rows) mine.push_back(version[i]), other.push_back(against[i]);
@@ -139,6 +141,19 @@ Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluati
   return Error(err::kNoScore, fmt::format("{} has no metric '{}'", version.reference(), metric))
       .todo(near.empty() ? "evaluate it, and register it with --metrics or --evaluation"
                          : fmt::format("'{}' is there", near));
+}
+
+Status check_names(const ModelVersion& version, const Evaluation* evaluation, bool compares,
+                   const DecisionPolicy& policy) {
+  if (policy.floor || (!compares && evaluation != nullptr))
+    HONE_TRY(metric_of(version, evaluation, policy.metric));
+  if (!compares) return Ok{};
+  HONE_BUG_IF(evaluation == nullptr, "a comparison without rows");
+  const RowPointers rows = pointers(*evaluation);
+  HONE_TRY(row_scores(rows, policy.metric));
+  for (const std::string& column : policy.slices)
+    if (groups_of(rows, column).empty()) return no_slice(column);
+  return Ok{};
 }
 
 std::string differing_rows(const Evaluation& version, const Evaluation& against) {

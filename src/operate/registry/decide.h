@@ -27,6 +27,11 @@ Result<PairedComparison> compare_rows(const std::vector<const EvaluatedRow*>& ve
 Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluation,
                          const std::string& metric);
 
+// H3144: decide() would refuse the names of the policy, its metric and slices. Call this before more is evaluated:
+// `compares` with another version, on the rows of this evaluation.
+Status check_names(const ModelVersion& version, const Evaluation* evaluation, bool compares,
+                   const DecisionPolicy& policy);
+
 // "" if both have the same rows, else their differences.
 std::string differing_rows(const Evaluation& version, const Evaluation& against);
 

@@ -131,6 +131,7 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
   if (rows) input.evaluation = &*rows;
   if (champion) input.against = &*champion;
   const bool again = champion && !compares;  // the version is the champion already
+  if (!again) HONE_TRY(check_names(v, input.evaluation, compares, policy));
   if (policy.parity_rows > 0 && rows && !again)
     input.parity = HONE_TRY(parity_of(v, *rows, policy));
   if (policy.parity_rows > 0 && !rows && !again)
