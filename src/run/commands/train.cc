@@ -53,7 +53,11 @@ Result<std::optional<int>> train_steps(const Training& t) {
   return std::nullopt;
 }
 
+// The first rows can take long, in which the last line would be that of another part.
+void tell_begin(const char* part, const char* rows) { log_info("{:<11} the {} rows", part, rows); }
+
 Status predict_rows(const Training& t) {
+  tell_begin("predicting", "test");
   const double begin_s = system_clock().seconds();
   const OrderedJson got = HONE_TRY(t.run.predict(t.s.output_dir));
   if (got.empty()) return Ok{};
@@ -71,6 +75,7 @@ Result<int> do_parts(const Training& t, bool finished) {
   if (t.s.do_train && !finished)
     if (const auto status = HONE_TRY(train_steps(t))) return *status;
   if (t.s.do_eval) {
+    tell_begin("evaluating", "validation");
     const OrderedJson metrics = HONE_TRY(t.trainer.evaluate());
     if (metrics.empty()) return 128 + stop_signal();
     HONE_TRY(record(t, "eval", metrics));

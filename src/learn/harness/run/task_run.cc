@@ -162,6 +162,8 @@ Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& 
                                        const char* title) {
   HONE_TRY(feed_->begin_evaluation(begin, end));
   Progress bar(title ? title : rows_title_, feed_->evaluation_rows());
+  bar.update(
+      0);  // on a terminal the bar of the training is replaced before the first rows are done
   const HostWork work(ranks().control(), "evaluation", feed_->evaluation_rows());
   const auto loss_text = [&] {  // rows to predict have no loss
     const double loss = metrics.loss();
