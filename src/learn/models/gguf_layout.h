@@ -14,12 +14,12 @@ struct GgufKey {
   std::string gguf;      // after the architecture's name and a dot
   std::string config;    // key of config.json, a number or a flag; "": written, and not read
   bool is_real = false;  // a number with a fraction
-  bool is_text = false;  // a text, written if the config has it
   // Written in the place of the config's value: one number, or a list. nullptr: that value.
   std::vector<int64_t> (*values)(const ModelConfig& c) = nullptr;
   double usual = 0;                                // the real number if the config has none
   double (*real)(const ModelConfig& c) = nullptr;  // the same as `values`, of a real number
   bool of_tokenizer = false;  // after "tokenizer.ggml." in the place of the architecture's name
+  bool is_text = false;       // a text, written if the config has it
 };
 
 struct GgufName {
@@ -51,6 +51,17 @@ struct GgufStack {
 struct GgufList {
   std::string gguf, weight;  // the whole key, and the name after the layer's
   Shape shape = {};          // of the weight, which has one element
+};
+// A weight of layers with states whose rows are, for each head of keys, those of its query, its key, its values and
+// their gates. The file has the rows of all queries, all keys and all values in one tensor, those of all gates
+// in another.
+struct GgufStateRows {
+  std::string weight, mixed, gates;  // whole names after the layer's
+};
+// Rows of that weight that are together in a tensor too.
+struct GgufRun {
+  bool of_gates;
+  int64_t tensor_row, weight_row, count;
 };
 // An axis of size 1 of weights with this ending, which the file leaves out.
 struct GgufAxis {
@@ -87,6 +98,7 @@ struct GgufLayout {
   std::vector<const char*> by_group = {};
   std::vector<GgufAxis> left_out = {};
   std::vector<GgufTiles> tiles = {};
+  std::vector<GgufStateRows> state_rows = {};
   std::vector<const char*> rates = {};  // endings of weights w that the file has as -exp(w)
   // Of the models in files. none: their tokens see both sides, and what they make are embeddings.
   Head head = Head::causal_lm;

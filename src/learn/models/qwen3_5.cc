@@ -322,6 +322,33 @@ const GgufLayout* gguf_of_qwen35_moe() {
   return &layout;
 }
 
+std::string unwritable_qwen3_next(const ModelConfig& c) {
+  const ExpertStyle style = qwen35_experts(c);
+  if (!style.normalizes) return "its norm_topk_prob is false";
+  for (int64_t i = 0; i < c.layers; ++i)
+    if (is_dense_in_qwen(c, i)) return fmt::format("its layer {} has no experts", i);
+  return unwritable_qwen35(c);
+}
+
+const GgufLayout* gguf_of_qwen3_next() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = qwen35_layout("qwen3next");
+    std::erase_if(g.keys, [](const GgufKey& key) { return key.gguf == "rope.dimension_sections"; });
+    rename_tensors(g, {{"attn_qkv", ""},
+                       {"attn_gate", ""},
+                       {"ssm_beta", ""},
+                       {"ssm_alpha", ""},
+                       {"ssm_ba", "linear_attn.in_proj_ba"}});
+    g.tiles = {};
+    g.state_rows = {{"linear_attn.in_proj_qkvz.weight", "attn_qkv.weight", "attn_gate.weight"}};
+    add_experts(g, {});
+    add_shared_expert(g, {});
+    g.unwritable = unwritable_qwen3_next;
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_qwen3_5() {
@@ -330,7 +357,7 @@ Family family_qwen3_5() {
        .model_types =
            {{"qwen3_5_text", "Qwen3_5", kUsualQwen35, {}, gguf_of_qwen35()},
             {"qwen3_5_moe_text", "Qwen3_5Moe", kUsualQwen35Moe, {}, gguf_of_qwen35_moe()},
-            {"qwen3_next", "Qwen3Next", kUsualQwen3Next}},
+            {"qwen3_next", "Qwen3Next", kUsualQwen3Next, {}, gguf_of_qwen3_next()}},
        .read_config = read_qwen35_config,
        .carries_states = true,
        .module_order = {{"linear_attn", "self_attn", "mlp", "conv1d", "out_proj", "in_proj_qkv",

@@ -138,6 +138,10 @@ const Case kCases[] = {
      "num_experts=4,num_experts_per_tok=2,moe_intermediate_size=16,num_hidden_layers=4,"
      "shared_expert_intermediate_size=24,head_dim=16,linear_key_head_dim=8,"
      "linear_value_head_dim=8,linear_num_key_heads=2,linear_num_value_heads=4"},
+    {"qwen3_next",
+     "num_experts=4,num_experts_per_tok=2,moe_intermediate_size=16,num_hidden_layers=4,"
+     "shared_expert_intermediate_size=24,head_dim=16,linear_key_head_dim=8,"
+     "linear_value_head_dim=8,linear_num_key_heads=2,linear_num_value_heads=4"},
     {"gpt_neox", "intermediate_size=48,max_position_embeddings=64"},
     {"gpt_neox", "intermediate_size=48,use_parallel_residual=false"},
     {"bloom", ""},
@@ -162,7 +166,8 @@ TEST(GgufFamilies, WrittenAndReadBackEachIsTheSameModel) {
     const std::vector<float> read = logits_of_texts(*back), want = logits_of_texts(model);
     // Files with 1 + w or -exp(w) round w.
     const float bound = one.type == std::string_view("qwen3_5_text") ||
-                                one.type == std::string_view("qwen3_5_moe_text")
+                                one.type == std::string_view("qwen3_5_moe_text") ||
+                                one.type == std::string_view("qwen3_next")
                             ? 1e-4f
                             : 0;
     for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(read[i], want[i], bound) << i;
@@ -347,6 +352,8 @@ TEST(GgufFamilies, ModelsThatLlamaCppRunsOtherwiseAreRefused) {
       {{"qwen3", "use_sliding_window=true,max_window_layers=0,sliding_window=8"}, "a window"},
       {{"glm", "head_dim=16"}, "not the hidden size"},
       {{"apertus", "tie_word_embeddings=true"}, "tied"},
+      {{"qwen3_next", "decoder_sparse_step=2"}, "layer 0 has no experts"},
+      {{"qwen3_next", "norm_topk_prob=false"}, "norm_topk_prob is false"},
       {{"falcon", "alibi=true"}, "alibi"},
       {{"falcon", "bias=true"}, "biases"},
       {{"falcon", "parallel_attn=false"}, "after attention"},

@@ -298,7 +298,17 @@ struct Written {
   std::string weight, source;      // by the family's name and the checkpoint's
   const GgufPart* part = nullptr;  // non-null: it holds a part of the weight
   int64_t left_out = 0;            // elements of the weight before those of the file
+  std::vector<GgufRun> runs = {};  // not empty: rows of the weight that it holds
+  int64_t elements = 0;            // of the weight, with `runs`
 };
+
+GgufHeads heads_in(const ModelConfig& c, const GgufLayout& layout) {
+  GgufHeads heads =
+      heads_of(layout, [&](const std::string& key) { return c.integer(key, 0).value(); });
+  heads.queries = c.heads;  // config.json may leave them to other keys
+  heads.keys = c.kv_heads;
+  return heads;
+}
 
 // From Transformers' order of elements to ggml's; `shape` is the file's.
 void reorder(const ModelConfig& c, const GgufLayout& layout, const std::string& hf_name,
@@ -306,10 +316,7 @@ void reorder(const ModelConfig& c, const GgufLayout& layout, const std::string& 
   const int64_t columns = shape.size() < 2 ? 1 : shape.back();
   const auto rows = static_cast<int64_t>(to.size()) / columns;  // of `to`
   const bool turned = is_turned(layout, hf_name);
-  GgufHeads heads =
-      heads_of(layout, [&](const std::string& key) { return c.integer(key, 0).value(); });
-  heads.queries = c.heads;  // config.json may leave them to other keys
-  heads.keys = c.kv_heads;
+  const GgufHeads heads = heads_in(c, layout);
   const GgufRowOrder order = row_order(layout, hf_name, rows, heads),
                      across = column_order(layout, hf_name, columns, heads);
   for (int64_t r = 0; r < rows; ++r) {
@@ -374,6 +381,18 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
     }
     if (list_of_weight(layout, spec.name).first != nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
+    if (const auto [rows, layer] = state_rows_in(layout, spec.name, false); rows != nullptr) {
+      for (const bool gates : {false, true}) {
+        std::vector<GgufRun> runs = runs_of_state(heads_in(c, layout));
+        std::erase_if(runs, [&](const GgufRun& run) { return run.of_gates != gates; });
+        const std::string name =
+            fmt::format("{}{}.{}", layout.block, layer, gates ? rows->gates : rows->mixed);
+        const Shape shape{rows_of_runs(runs), spec.shape[1]};
+        outputs.push_back({name, shape, format_of(name, shape, type)});
+        written.push_back({spec.name, t->name, nullptr, 0, std::move(runs), t->type.count()});
+      }
+      continue;
+    }
     const auto parts = parts_of_weight(layout, spec.name);
     for (const GgufPart* part : parts) {
       const std::string name = ggml_part_name(layout, *part, spec.name);
@@ -449,9 +468,17 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
     }
     const Written& w = written[i];
     values.resize(out.size() * static_cast<size_t>(w.part != nullptr ? w.part->parts : 1));
+    if (!w.runs.empty()) values.resize(static_cast<size_t>(w.elements));
     if (w.left_out > 0) HONE_TRY(report_left_out(weights, w, outputs[i]));
     HONE_TRY(weights.read_range(w.source, DType::f32, w.left_out,
                                 std::as_writable_bytes(std::span(values))));
+    if (!w.runs.empty()) {
+      const int64_t columns = outputs[i].shape[1];
+      for (const GgufRun& run : w.runs)
+        std::copy_n(values.begin() + run.weight_row * columns, run.count * columns,
+                    out.begin() + run.tensor_row * columns);
+      return Ok{};
+    }
     if (w.part != nullptr && outputs[i].shape.size() > 1)
       take_part(*w.part, outputs[i].shape, values, out);
     else

@@ -114,6 +114,42 @@ GgufHeads heads_of(const GgufLayout& layout,
   return h;
 }
 
+std::vector<GgufRun> runs_of_state(const GgufHeads& of) {
+  std::vector<GgufRun> runs;
+  if (of.state_keys < 1 || of.state_values % of.state_keys != 0) return runs;
+  const int64_t keys = of.state_rows / (2 * of.state_keys),
+                values = of.state_values / of.state_keys * keys;
+  const int64_t sizes[] = {keys, keys, values, values};
+  int64_t start = 0, before = 0;  // of the piece: in the group, and in its tensor
+  for (size_t piece = 0; piece < std::size(sizes); ++piece) {
+    const bool gates = piece + 1 == std::size(sizes);
+    if (gates) before = 0;
+    for (int64_t g = 0; g < of.state_keys; ++g)
+      runs.push_back(
+          {gates, before + g * sizes[piece], g * 2 * (keys + values) + start, sizes[piece]});
+    start += sizes[piece];
+    before += of.state_keys * sizes[piece];
+  }
+  return runs;
+}
+
+int64_t rows_of_runs(const std::vector<GgufRun>& runs, std::optional<bool> of_gates) {
+  int64_t rows = 0;
+  for (const GgufRun& run : runs)
+    if (!of_gates || run.of_gates == *of_gates) rows += run.count;
+  return rows;
+}
+
+std::pair<const GgufStateRows*, int64_t> state_rows_in(const GgufLayout& layout,
+                                                       const std::string& name, bool of_file) {
+  if (const auto of_layer = split_layer(name, of_file ? layout.block : layout.layers))
+    for (const GgufStateRows& rows : layout.state_rows)
+      if (of_file ? rows.mixed == of_layer->second || rows.gates == of_layer->second
+                  : rows.weight == of_layer->second)
+        return {&rows, of_layer->first};
+  return {nullptr, 0};
+}
+
 bool GgufRowOrder::fits() const {
   if (kind == Kind::same) return true;
   if (queries < 1) return false;

@@ -27,6 +27,10 @@ struct Source {
   bool plus_one = false;             // the file has 1 + w; a vector
   int64_t zero_rows = 0;             // rows before those of the file
   std::optional<float> number = {};  // the weight itself, from the file's metadata
+  // The weight's rows are in two tensors: their places, and their runs. -1: not found yet.
+  std::vector<GgufRun> runs = {};
+  int64_t tensors[2] = {-1, -1};  // by GgufRun::of_gates
+  const GgmlFormat* formats[2] = {nullptr, nullptr};
   // The weight is in tensors of E stacks of F rows of C elements: places of the parts, -1: not found yet. Element
   // [e,c,f * parts + p] of the weight is [e,f,c] of part p.
   std::vector<int64_t> parts = {};
@@ -72,14 +76,18 @@ class GgufSource final : public WeightSource {
     if (!layout.after_padding.empty()) padding_rows_ = config["pad_token_id"].get<int64_t>() + 1;
     for (const GgufTensor& t : gguf.tensors) {
       if (is_of_rotation(t.name)) continue;
-      if (const GgufPart* part = part_of_file(layout, t.name))
+      if (const auto [rows, layer] = state_rows_in(layout, t.name, true); rows != nullptr)
+        HONE_TRY(take_state_rows(t, layout, *rows, layer, of));
+      else if (const GgufPart* part = part_of_file(layout, t.name))
         HONE_TRY(take_part(t, layout, *part, of));
       else
         HONE_TRY(take(t, layout, of));
     }
     HONE_TRY(take_lists(gguf, layout, config));
     for (size_t i = 0; i < tensors_.size(); ++i)
-      if (const auto& parts = sources_[i].parts; std::count(parts.begin(), parts.end(), -1) > 0)
+      if (const Source& s = sources_[i];
+          std::count(s.parts.begin(), s.parts.end(), -1) > 0 ||
+          (!s.runs.empty() && std::min(s.tensors[0], s.tensors[1]) < 0))
         return Error(err::kGgufDamaged,
                      fmt::format("'{}': '{}' is not whole", file_->path(), tensors_[i].name))
             .todo("convert the model again");
@@ -96,12 +104,13 @@ class GgufSource final : public WeightSource {
     }
     if (s.plus_one) return read_less_one(t, s, as, out);
     if (t.scheme.empty() && as == t.type.dtype && s.order.same() && s.across.same() &&
-        !s.transpose && s.parts.empty() && s.zero_rows == 0)
+        !s.transpose && s.parts.empty() && s.runs.empty() && s.zero_rows == 0)
       return file_->read_at(t.offset, out);
     if (!is_float(as))
       return Error(err::kTensorConversion,
                    fmt::format("tensor '{}' of '{}' is {} and cannot become {}", t.name, t.file,
                                s.format->name, name_of(as)));
+    if (!s.runs.empty()) return read_runs(s, as, out);
     if (!s.parts.empty()) return read_parts(s, as, out);
     const int64_t zeros = s.zero_rows * s.cols * size_of(as);
     std::memset(out.data(), 0, static_cast<size_t>(zeros));
@@ -177,6 +186,22 @@ class GgufSource final : public WeightSource {
     const std::vector<float> file(row.begin(), row.end());
     for (size_t i = 0; i < file.size(); ++i)
       row[static_cast<size_t>(order.hf_row(static_cast<int64_t>(i)))] = file[i];
+  }
+
+  Status read_runs(const Source& s, DType as, std::span<std::byte> out) const {
+    std::vector<std::byte> kept;
+    std::vector<float> values;
+    for (const GgufRun& run : s.runs) {
+      const GgmlFormat& format = *s.formats[run.of_gates];
+      const int64_t row_bytes = s.cols / format.block * format.bytes, count = run.count * s.cols;
+      kept.resize(static_cast<size_t>(run.count * row_bytes));
+      values.resize(static_cast<size_t>(count));
+      HONE_TRY(file_->read_at(s.tensors[run.of_gates] + run.tensor_row * row_bytes, kept));
+      format.decode(kept.data(), count / format.block, values.data());
+      convert(Stored::f32, reinterpret_cast<const std::byte*>(values.data()), as,
+              out.data() + run.weight_row * s.cols * size_of(as), count);
+    }
+    return Ok{};
   }
 
   Status read_parts(const Source& s, DType as, std::span<std::byte> out) const {
@@ -280,6 +305,31 @@ class GgufSource final : public WeightSource {
     }
     add(std::move(info));
     sources_.push_back(std::move(s));
+    return Ok{};
+  }
+
+  // One of the two tensors that hold the rows of a weight.
+  Status take_state_rows(const GgufTensor& t, const GgufLayout& layout, const GgufStateRows& rows,
+                         int64_t layer, const GgufHeads& of) {
+    const bool gates = t.name.ends_with("." + rows.gates);
+    const std::vector<GgufRun> runs = runs_of_state(of);
+    if (t.shape.size() != 2 || runs.empty() || t.shape[0] != rows_of_runs(runs, gates))
+      return unsupported(t, fmt::format("has not {} rows", rows_of_runs(runs, gates)));
+    const std::string name = fmt::format("{}{}.{}", layout.layers, layer, rows.weight);
+    TensorInfo info = HONE_TRY(info_of(t, name, {rows_of_runs(runs), t.shape[1]}));
+    info.scheme = t.format->name;  // its bytes are not those of the weight
+    const auto found = std::find_if(tensors_.begin(), tensors_.end(),
+                                    [&](const TensorInfo& other) { return other.name == name; });
+    const auto place = static_cast<size_t>(found - tensors_.begin());
+    if (found == tensors_.end()) {
+      add(std::move(info));
+      sources_.push_back({t.format, rows_of_runs(runs), t.shape[1]});
+      sources_.back().runs = runs;
+    } else if (found->type.shape != info.type.shape) {
+      return unsupported(t, fmt::format("does not fit the other part of '{}'", name));
+    }
+    sources_[place].tensors[gates] = t.offset;
+    sources_[place].formats[gates] = t.format;
     return Ok{};
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,15 @@ std::string hf_part_name(const GgufLayout& layout, const GgufPart& part,
 // "blk.3.ffn_up_exps.weight" of the part `gguf`, for the weight "model.layers.3.mlp.experts.up".
 std::string ggml_part_name(const GgufLayout& layout, const GgufPart& part,
                            const std::string& hf_name);
+
+// The runs of GgufStateRows' weight; empty: the model has no such heads.
+struct GgufHeads;
+std::vector<GgufRun> runs_of_state(const GgufHeads& of);
+// The rows that the weight has of one tensor of the file, or of both.
+int64_t rows_of_runs(const std::vector<GgufRun>& runs, std::optional<bool> of_gates = {});
+// The weight of a tensor, or the weight's own entry, with its layer; nullptr: none.
+std::pair<const GgufStateRows*, int64_t> state_rows_in(const GgufLayout& layout,
+                                                       const std::string& name, bool of_file);
 
 // The list of the file's metadata that holds the weight, and the weight's layer; nullptr: none.
 std::pair<const GgufList*, int64_t> list_of_weight(const GgufLayout& layout,
