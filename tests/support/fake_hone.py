@@ -4,6 +4,7 @@
 FAKE_LOG names a file that gets a line when a command begins and one when it ends: "train begin", "train end".
 FAKE_SECONDS is how long each takes; training takes five times that. FAKE_FAIL names a command that fails while the file FAKE_LOG.fail exists.
 """
+import hashlib
 import json
 import os
 import signal
@@ -77,6 +78,10 @@ def main():
         write(os.path.join(out, "model.safetensors"), f"{value(args, '--num_train_epochs')} epochs of {len(rows)}")
     elif what == "eval":
         write(os.path.join(out, "all_results.json"), '{"eval_rouge1": 30.0}')
+        shards = os.path.join(value(args, "--validation_file"), "data.arrow")
+        if os.path.exists(shards):  # rows of other data have other ids
+            data = hashlib.sha256(open(shards, "rb").read()).hexdigest()[:12]
+            write(os.path.join(out, "eval_examples.jsonl"), json.dumps({"id": data + "-0"}) + "\n")
         print('{"eval_rouge1": 30.0}')
     elif what == "register":
         print(json.dumps({"name": value(args, "--name"), "version": "3", "uri": value(args, "--model"), "hash": "h"}))

@@ -4,6 +4,7 @@
 #include "base/store/store.h"
 #include "operate/registry/decide.h"
 #include "operate/registry/evaluation.h"
+#include "operate/registry/model_hash.h"
 #include "operate/registry/registry_json.h"
 #include "operate/registry/run_names.h"
 
@@ -56,30 +57,43 @@ std::vector<std::string> of_evaluated_files(const RegisteredRun& run, const char
   return all;
 }
 
+// The record of an evaluation; null if it cannot be read.
+OrderedJson evaluation_record(const std::string& folder) {
+  const Result<std::string> text = file_store().read(folder + "/" + kEvaluationRunFile);
+  if (!text.ok()) return nullptr;
+  Result<OrderedJson> told = parse_ordered_json(*text, kEvaluationRunFile);
+  return told.ok() ? std::move(*told) : OrderedJson();
+}
+
 // "12 rows of a.csv"
-std::string evaluated_text(const RegisteredRun& run, const OrderedJson& metrics) {
-  const std::vector<std::string> names = of_evaluated_files(run, "name");
-  const OrderedJson& samples = value_at(metrics, "eval_samples");
+std::string evaluated_text(const ModelVersion& version, const RegisteredRun& run) {
+  RegisteredRun evaluation;
+  if (!version.evaluation.empty())
+    evaluation.params = value_at(evaluation_record(version.evaluation), "settings");
+  const std::vector<std::string> names =
+      of_evaluated_files(evaluation.params.empty() ? run : evaluation, "name");
+  const OrderedJson& samples = value_at(version.metrics, "eval_samples");
   return fmt::format("{} of {}", samples.is_number() ? dump_json(samples) + " rows" : "rows",
                      names.empty() ? "files without a record" : join(names, " "));
 }
 
-// Rows of evaluations that were kept say it surely, else the settings of the runs.
+// The run of a version; an empty one if it has none.
+Result<RegisteredRun> run_of_version(Registry& registry, const ModelVersion& v) {
+  return v.run_id.empty() ? Result<RegisteredRun>(RegisteredRun()) : registry.run(v.run_id);
+}
+
 Status compare_evaluated(Registry& registry, VersionDifference& d) {
-  if (!d.a.evaluation.empty() && !d.b.evaluation.empty()) {
-    const auto x = read_evaluation(d.a.evaluation), y = read_evaluation(d.b.evaluation);
-    if (x.ok() && y.ok()) {
-      d.rows = differing_rows(*x, *y);
-      return Ok{};
-    }
-  }
-  if (d.a.run_id.empty() || d.b.run_id.empty()) return Ok{};
-  const RegisteredRun x = HONE_TRY(registry.run(d.a.run_id)),
-                      y = HONE_TRY(registry.run(d.b.run_id));
-  const RowsAlike alike = rows_alike(evaluated_by(x, d.a.metrics), evaluated_by(y, d.b.metrics));
+  const RegisteredRun x = HONE_TRY(run_of_version(registry, d.a)),
+                      y = HONE_TRY(run_of_version(registry, d.b));
+  const RowsAlike alike = rows_alike(evaluated_by(d.a, x), evaluated_by(d.b, y));
   if (alike == RowsAlike::kSame) return Ok{};
-  d.rows = fmt::format("{} and {}", evaluated_text(x, d.a.metrics), evaluated_text(y, d.b.metrics));
   d.rows_unknown = alike == RowsAlike::kUnknown;
+  if (!d.a.evaluation.empty() && !d.b.evaluation.empty()) {
+    const auto saved = read_evaluation(d.a.evaluation), other = read_evaluation(d.b.evaluation);
+    if (saved.ok() && other.ok()) d.rows = differing_rows(*saved, *other);
+  }
+  if (d.rows.empty())
+    d.rows = fmt::format("{} and {}", evaluated_text(d.a, x), evaluated_text(d.b, y));
   return Ok{};
 }
 
@@ -100,26 +114,48 @@ OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics
 }
 
 RowsAlike rows_alike(const OrderedJson& a, const OrderedJson& b) {
+  const auto both = [&](const char* key) {
+    return !text_at(a, key).empty() && !text_at(b, key).empty();
+  };
+  const auto equal = [&](const char* key) { return text_at(a, key) == text_at(b, key); };
+  if (both("ids")) return equal("ids") ? RowsAlike::kSame : RowsAlike::kDifferent;
   if (a == b) return RowsAlike::kSame;
   const auto differ = [](const OrderedJson& x, const OrderedJson& y) {
     return x.is_number() && y.is_number() && x != y;
   };
   const bool sure = differ(a, b) || differ(value_at(a, "samples"), value_at(b, "samples")) ||
                     differ(value_at(a, "examples"), value_at(b, "examples"));
-  return sure ? RowsAlike::kDifferent : RowsAlike::kUnknown;
+  if (sure) return RowsAlike::kDifferent;
+  const bool same_number = value_at(a, "samples").is_number() && value_at(b, "samples").is_number();
+  return both("data") && equal("data") && same_number ? RowsAlike::kSame : RowsAlike::kUnknown;
 }
 
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics) {
-  return evaluated_by(run.params, metrics, of_evaluated_files(run, "hash"));
+  OrderedJson by = evaluated_by(run.params, metrics, of_evaluated_files(run, "hash"));
+  if (!evaluates_own_files(run.params)) return by;
+  // The hash of the same files in the record of an evaluation.
+  constexpr std::string_view kPrefix = "sha256:";
+  std::vector<std::string> sums;
+  for (const std::string& hash : of_evaluated_files(run, "hash"))
+    if (hash.starts_with(kPrefix)) sums.push_back(hash.substr(kPrefix.size()));
+  by["data"] = hash_of_sums(sums);
+  return by;
+}
+
+OrderedJson evaluated_in(const std::string& folder, const OrderedJson& metrics) {
+  const Result<std::string> ids = hash_of_row_ids(folder);
+  if (!ids.ok()) return nullptr;
+  OrderedJson by = {{"samples", value_at(metrics, "eval_samples")}, {"ids", *ids}};
+  const OrderedJson told = evaluation_record(folder);
+  for (const char* key : {"data", "examples"}) by[key] = value_at(told, key);
+  return by;
 }
 
 OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run) {
-  if (version.evaluation.empty()) return evaluated_by(run, version.metrics);
-  const Result<std::string> text = file_store().read(version.evaluation + "/" + kEvaluationRunFile);
-  if (!text.ok()) return evaluated_by(run, version.metrics);
-  const Result<OrderedJson> told = parse_ordered_json(*text, kEvaluationRunFile);
-  if (!told.ok()) return evaluated_by(run, version.metrics);
-  return {{"data", value_at(*told, "data")}, {"examples", value_at(*told, "examples")}};
+  OrderedJson saved = version.evaluation.empty()
+                          ? OrderedJson()
+                          : evaluated_in(version.evaluation, version.metrics);
+  return saved.is_null() ? evaluated_by(run, version.metrics) : saved;
 }
 
 Result<VersionDifference> compare_versions(Registry& registry, const ModelVersion& a,

@@ -24,10 +24,13 @@ bool evaluates_own_files(const OrderedJson& settings);
 OrderedJson evaluated_by(const OrderedJson& settings, const OrderedJson& metrics,
                          OrderedJson files);
 enum class RowsAlike { kSame, kDifferent, kUnknown };
-// Compares such facts. Only numbers of rows tell surely that rows differ: other files may hold the same rows.
+// Compares such facts. Ids of rows decide; without them, only numbers of rows tell surely that rows differ: other files
+// may hold the same rows.
 RowsAlike rows_alike(const OrderedJson& a, const OrderedJson& b);
-// These facts of a registered run, and of a version: of its evaluation, if the record of that is there.
+// These facts of a registered run; of the rows that are saved in a folder, null: none are; and of a version: of its
+// saved rows, if they are there.
 OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics);
+OrderedJson evaluated_in(const std::string& folder, const OrderedJson& metrics);
 OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run);
 
 // Errors: those of the registry.

@@ -1,8 +1,10 @@
 #include "operate/registry/evaluation.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/core/text.h"
+#include "base/store/hash.h"
 #include "base/store/store.h"
 #include "operate/registry/errors.h"
 
@@ -20,6 +22,16 @@ std::string word_at(const OrderedJson& row, const char* key) {
   const auto it = row.find(key);
   if (it == row.end() || it->is_null()) return "";
   return it->is_string() ? it->get<std::string>() : dump_json(*it);
+}
+
+// The id of a line that begins with it, as hone writes lines; "": another form.
+std::string_view id_at_start(std::string_view line) {
+  constexpr std::string_view kBegin = "{\"id\": \"";
+  if (!line.starts_with(kBegin)) return "";
+  line.remove_prefix(kBegin.size());
+  const size_t end = line.find('"');
+  if (end == std::string_view::npos || line.substr(0, end).find('\\') != line.npos) return "";
+  return line.substr(0, end);
 }
 
 OrderedJson member_object(const OrderedJson& row, const char* key) {
@@ -65,6 +77,25 @@ Result<Evaluation> read_evaluation(const std::string& folder) {
     e.run = std::move(*told);
   }
   return e;
+}
+
+Result<std::string> hash_of_row_ids(const std::string& folder) {
+  const std::string file = without_end_slash(folder) + "/" + kExamplesFile;
+  const std::string text = HONE_TRY(file_store().read(file));
+  std::vector<std::string> ids;
+  for (std::string_view left = text; !left.empty();) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(left.size(), line.size() + 1));
+    if (trim(line).empty()) continue;
+    std::string id(id_at_start(line));
+    if (id.empty())
+      if (const auto row = parse_ordered_json(line, file); row.ok()) id = text_at(*row, "id");
+    if (id.empty()) return not_examples("a row of an evaluation has no id", file);
+    ids.push_back(std::move(id));
+  }
+  if (ids.empty()) return not_examples("an evaluation has no rows", file);
+  std::sort(ids.begin(), ids.end());
+  return "sha256:" + sha256_of_text(join(ids, "\n"));
 }
 
 }  // namespace hone

@@ -30,4 +30,8 @@ Result<std::vector<EvaluatedRow>> parse_examples(std::string_view text, const st
 // Reads both files of a folder; without eval_run.json its `run` is null. H3142, those of the store.
 Result<Evaluation> read_evaluation(const std::string& folder);
 
+// Hashes the ids of its rows, in whatever order they are: equal for evaluations of the same rows. Reads only ids.
+// H3142: no row, or one without an id; errors of the store.
+Result<std::string> hash_of_row_ids(const std::string& folder);
+
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include "base/store/store.h"
 #include "base/store/temporary_folder.h"
 #include "operate/registry/compare_versions.h"
+#include "operate/registry/evaluation.h"
 #include "operate/registry/model_hash.h"
 #include "operate/registry/register_model.h"
 
@@ -348,6 +349,15 @@ TEST_F(RegistryTest, KnowsWhatRowsMetricsAreOf) {
   EXPECT_EQ(rows_alike(of(12, "a"), of(12, "b")), RowsAlike::kUnknown) << "a copy, perhaps";
   EXPECT_EQ(rows_alike(of(12, "a"), {{"data", "x"}, {"examples", 12}}), RowsAlike::kUnknown);
   EXPECT_EQ(rows_alike(12, 13), RowsAlike::kDifferent);
+  OrderedJson file = of(12, "a"), saved = {{"data", "x"}, {"samples", 12}, {"ids", "1"}},
+              other = saved;
+  EXPECT_EQ(rows_alike(file, saved), RowsAlike::kUnknown);
+  file["data"] = "x";
+  EXPECT_EQ(rows_alike(file, saved), RowsAlike::kSame) << "the files of an evaluation, by hash";
+  other["ids"] = "2";
+  EXPECT_EQ(rows_alike(saved, other), RowsAlike::kDifferent);
+  other = {{"data", "y"}, {"samples", 13}, {"ids", "1"}};
+  EXPECT_EQ(rows_alike(saved, other), RowsAlike::kSame);
   // Token shards and the files that they were made from have different hashes.
   Registry r = open();
   for (const char* id : {"shards", "files"}) {
@@ -364,6 +374,36 @@ TEST_F(RegistryTest, KnowsWhatRowsMetricsAreOf) {
   EXPECT_EQ(d.json()["differing_rows"], "");
   b.metrics = {{"eval_samples", 13}};
   EXPECT_FALSE(compare_versions(r, a, b).value().rows_unknown);
+}
+
+TEST_F(RegistryTest, SavedRowsDecideWhetherVersionsAreCompared) {
+  Registry r = open();
+  const auto evaluated = [&](const char* name, const std::string& rows) {
+    ModelVersion v = version(name);
+    v.evaluation = folder_.path + "/" + name;
+    EXPECT_TRUE(file_store().make_dirs(v.evaluation).ok());
+    EXPECT_TRUE(file_store().write(v.evaluation + "/eval_examples.jsonl", rows).ok());
+    return v;
+  };
+  const ModelVersion a = evaluated("a", "{\"id\": \"x-0\"}\n{\"id\": \"x-1\"}\n"),
+                     turned =
+                         evaluated("b", "{\"scores\": {}, \"id\": \"x-1\"}\n\n{\"id\":\"x-0\"}"),
+                     others = evaluated("c", "{\"id\": \"y-0\"}\n{\"id\": \"y-1\"}\n");
+  const auto alike = [&](const ModelVersion& x, const ModelVersion& y) {
+    const VersionDifference d = compare_versions(r, x, y).value();
+    const RowsAlike told = d.rows.empty()   ? RowsAlike::kSame
+                           : d.rows_unknown ? RowsAlike::kUnknown
+                                            : RowsAlike::kDifferent;
+    EXPECT_EQ(rows_alike(evaluated_by(x, {}), evaluated_by(y, {})), told) << "as tables say it";
+    return told;
+  };
+  EXPECT_EQ(alike(a, turned), RowsAlike::kSame);
+  EXPECT_EQ(alike(a, others), RowsAlike::kDifferent);
+  EXPECT_EQ(compare_versions(r, a, others).value().rows, "2 rows and 2 rows, 0 in common");
+  EXPECT_EQ(alike(a, version("d")), RowsAlike::kUnknown) << "its run says nothing of rows";
+  EXPECT_FALSE(hash_of_row_ids(folder_.path + "/nothing").ok());
+  ASSERT_TRUE(file_store().write(a.evaluation + "/eval_examples.jsonl", "{\"ids\": 1}\n").ok());
+  EXPECT_THAT(hash_of_row_ids(a.evaluation).error().text(), HasSubstr("H3142"));
 }
 
 }  // namespace

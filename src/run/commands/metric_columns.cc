@@ -17,14 +17,18 @@ std::optional<double> value_in(const MeasuredRow& row, const std::string& name) 
 
 // Whether all values of a metric are of the same rows. Training measures its own, whatever is evaluated.
 RowsAlike measured_alike(const std::vector<MeasuredRow>& rows, const std::string& name) {
-  const OrderedJson* first = nullptr;
+  std::vector<const OrderedJson*> known;
   RowsAlike all = RowsAlike::kSame;
   for (const MeasuredRow& row : rows) {
     if (name.starts_with("train_") || !value_in(row, name)) continue;
-    if (first == nullptr) first = &row.evaluated;
-    const RowsAlike alike = rows_alike(*first, row.evaluated);
-    if (alike == RowsAlike::kDifferent) return alike;
-    if (alike == RowsAlike::kUnknown) all = alike;
+    bool is_new = true;
+    for (const OrderedJson* other : known) {
+      const RowsAlike alike = rows_alike(*other, row.evaluated);
+      if (alike == RowsAlike::kDifferent) return alike;
+      if (alike == RowsAlike::kUnknown) all = alike;
+      is_new = is_new && alike != RowsAlike::kSame;
+    }
+    if (is_new) known.push_back(&row.evaluated);
   }
   return all;
 }

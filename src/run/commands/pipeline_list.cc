@@ -19,8 +19,8 @@ Result<int> list_pipeline_runs(const std::string& folder, bool is_named, const S
   std::vector<RunVerdict> verdicts;
   std::vector<MeasuredRow> measured;
   for (const PipelineRunRow& r : runs) {
-    verdicts.push_back(verdict_of(r, HONE_TRY(state->steps(r.id))));
-    measured.push_back({verdicts.back().metric, {}, verdicts.back().samples});
+    verdicts.push_back(verdict_of(folder, r, HONE_TRY(state->steps(r.id))));
+    measured.push_back({verdicts.back().metric, {}, verdicts.back().evaluated});
   }
   const MetricColumns metrics = metric_columns(measured);
   std::vector<Column> columns = {{.name = "run"}};

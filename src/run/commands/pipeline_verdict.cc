@@ -2,6 +2,7 @@
 
 #include "base/core/text.h"
 #include "operate/pipeline/recipe/recipe_reader.h"
+#include "operate/registry/compare_versions.h"
 #include "operate/registry/policy.h"
 
 namespace hone {
@@ -16,9 +17,22 @@ std::optional<DecidingMetric> metric_of_decision(const OrderedJson& result) {
   return std::nullopt;
 }
 
+// The rows of the last step that saved some; else all that is known is their number and the step's content.
+OrderedJson evaluated_in_steps(const std::string& folder, const std::vector<StepRow>& steps) {
+  OrderedJson saved, numbered = {{"folder", folder}};
+  for (const StepRow& step : steps) {
+    if (OrderedJson rows = evaluated_in(folder + "/" + step.name, step.result); !rows.is_null())
+      saved = std::move(rows);
+    if (const OrderedJson& samples = value_at(step.result, "eval_samples"); samples.is_number())
+      numbered = {{"samples", samples}, {"step", step.hash}};
+  }
+  return saved.is_null() ? numbered : saved;
+}
+
 }  // namespace
 
-RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& steps) {
+RunVerdict verdict_of(const std::string& root, const PipelineRunRow& run,
+                      const std::vector<StepRow>& steps) {
   RunVerdict v;
   for (const StepRow& step : steps) {
     if (text_at(step.result, "verdict").empty()) continue;
@@ -32,9 +46,7 @@ RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& ste
   for (const StepRow& step : steps)
     if (!v.metric)
       v.metric = deciding_metric(step.result, task.empty() ? Recipe().task : task, nullptr, wanted);
-  for (const StepRow& step : steps)
-    if (const OrderedJson& samples = value_at(step.result, "eval_samples"); samples.is_number())
-      v.samples = samples;
+  v.evaluated = evaluated_in_steps(root + "/" + run.id, steps);
   if (v.metric) v.metric->name = bare_metric(v.metric->name);
   if (v.metric && v.metric->name == "loss_per_token")
     v.metric->name = "loss";  // as decisions name it

@@ -10,9 +10,11 @@ namespace hone {
 struct RunVerdict {
   std::string verdict, reason;
   std::optional<DecidingMetric> metric;
-  OrderedJson samples = {};  // number of evaluated rows; null: unknown
+  OrderedJson evaluated = {};  // facts for rows_alike()
 };
-// From the results of its steps; without a verdict the metric is that of the policy, else that of the task.
-RunVerdict verdict_of(const PipelineRunRow& run, const std::vector<StepRow>& steps);
+// From the results of its steps, whose folders are in `root`/RUN; without a verdict the metric is that of the policy,
+// else that of the task.
+RunVerdict verdict_of(const std::string& root, const PipelineRunRow& run,
+                      const std::vector<StepRow>& steps);
 
 }  // namespace hone
