@@ -251,8 +251,8 @@ std::string t5_unwritable(const ModelConfig& c) {
     return fmt::format("its feed_forward_proj is {}", c.text("feed_forward_proj", ""));
   if (max_distance(c) != 128) return "its relative_attention_max_distance is not 128";
   if (scales_head(c)) return "what goes into its head is scaled";
-  // A file without a head is one of the first T5, which scales.
-  if (c.text("model_type", "t5") == "t5" && c.tied) return "its head is tied and not scaled";
+  if (c.text("model_type", "t5") == "t5" && c.tied && !f.gated)
+    return "its head is tied and not scaled, in a model like the first T5";
   return "";
 }
 
@@ -271,7 +271,9 @@ std::vector<GgufName> t5_gguf_names(const char* mlp) {
 }
 
 void finish_t5(Json& config, const std::function<bool(const char*)>& has) {
-  config["feed_forward_proj"] = has("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu";
+  const bool gated = has("enc.blk.0.ffn_gate.weight");
+  config["feed_forward_proj"] = gated ? "gated-gelu" : "relu";
+  config["scale_decoder_outputs"] = !gated && !has("output.weight");  // the first T5
 }
 
 GgufLayout t5_layout() {

@@ -275,6 +275,7 @@ TEST(GgufFamilies, T5IsTheSameModel) {
                             "decoder_start_token_id", "relative_attention_num_buckets"})
       EXPECT_EQ(back->config.config[key], json[key]) << key;
     EXPECT_FALSE(back->config.tied);
+    EXPECT_EQ(back->config.config["scale_decoder_outputs"], false);
     for (const ParamSpec& spec : family_of(back->config).params(back->config)) {
       const TensorInfo* info = back->weights->find(spec.name);
       ASSERT_NE(info, nullptr) << spec.name;
