@@ -10,7 +10,7 @@ namespace hone {
 // row, else between words, so that no part has more columns than `width` if the texts allow it. Later parts
 // begin below the text. Lines of another form stay as they are.
 std::string wrap_line(std::string_view line, size_t width);
-// The same for sentences without a word before them. `width` 0: there is no terminal.
+// The same for a whole sentence, from the first column on. `width` 0: there is no terminal.
 std::string wrap_text(std::string_view text, size_t width);
 // The same for Error::text(), whose places stay as they are. `width` 0: there is no terminal.
 std::string wrap_error(std::string_view text, size_t width);
