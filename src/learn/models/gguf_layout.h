@@ -100,7 +100,7 @@ struct GgufLayout {
   std::vector<GgufTiles> tiles = {};
   std::vector<GgufStateRows> state_rows = {};
   std::vector<const char*> rates = {};  // endings of weights w that the file has as -exp(w)
-  // Of the models in files. none: their tokens see both sides, and what they make are embeddings.
+  // The head of the models in files. none: their tokens see both sides, and what they make are embeddings.
   Head head = Head::causal_lm;
   // A table of positions without its first rows in the file: those up to the row of pad_token_id, which no
   // token of a text reads. "": none.
@@ -115,7 +115,7 @@ struct GgufModelType {
   const Family* family = nullptr;
   const ModelType* type = nullptr;
 };
-// What distinguishes the types of an architecture's files.
+// Traits that distinguish the types of an architecture's files.
 struct GgufTraits {
   std::string architecture, general_name = {};
   std::string tokenizer = {};  // tokenizer.ggml.model; "": the file has no vocabulary

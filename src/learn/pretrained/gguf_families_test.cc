@@ -8,6 +8,8 @@
 #include "base/core/text.h"
 #include "base/store/temporary_folder.h"
 #include "engine/backends/reference/reference.h"
+#include "learn/checkpoint/gguf/gguf_parts.h"
+#include "learn/checkpoint/gguf/gguf_writer.h"
 #include "learn/models/gguf_layout.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/pretrained.h"
@@ -317,6 +319,35 @@ TEST(GgufFamilies, EncodersThatLlamaCppRunsOtherwiseAreRefused) {
   ASSERT_TRUE(set_head(model.config, Head::masked_lm).ok());
   const Status saved = save_gguf(folder.path + "/m.gguf", *model.weights, model, "f32");
   EXPECT_NE(saved.error().what().find("BertForMaskedLM"), std::string::npos);
+}
+
+// Newer files of llama.cpp's converter keep the axis of size 1.
+TEST(GgufFamilies, AGateOfASharedExpertMayKeepItsAxis) {
+  const Pretrained model =
+      random_model(config_of({"qwen2_moe",
+                              "num_experts=4,num_experts_per_tok=2,moe_intermediate_size=16,"
+                              "shared_expert_intermediate_size=24"}));
+  const TemporaryFolder folder;
+  const std::string path = folder.path + "/m.gguf", other = folder.path + "/other.gguf";
+  ASSERT_TRUE(save_gguf(path, *model.weights, model, "f32").ok());
+  const OpenGguf written = open_gguf(path).value();
+  const GgufMetadata metadata(written.content.metadata.begin(), written.content.metadata.end());
+  std::vector<GgufOutput> outputs;
+  int64_t gates = 0;
+  for (const GgufTensor& t : written.content.tensors) {
+    outputs.push_back({t.name, t.shape, t.format});
+    if (!t.name.ends_with("ffn_gate_inp_shexp.weight")) continue;
+    outputs.back().shape.insert(outputs.back().shape.begin(), 1);
+    ++gates;
+  }
+  EXPECT_EQ(gates, 2);
+  const ReadFloats read = [&](size_t i, std::span<float> out) {
+    return written.file->read_at(written.content.tensors[i].offset, std::as_writable_bytes(out));
+  };
+  ASSERT_TRUE(save_gguf(other, metadata, outputs, read).ok());
+  const Result<Pretrained> back = open_pretrained(other, {.need_tokenizer = false});
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_EQ(logits_of_texts(*back), logits_of_texts(model));
 }
 
 TEST(GgufFamilies, TheRotationOfHunyuansAlphaIsOneOfAnotherTheta) {

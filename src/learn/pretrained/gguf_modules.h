@@ -1,12 +1,12 @@
-// How a GGUF file says what becomes of the outputs of an encoder: <architecture>.pooling_type, and
-// hone.sentence_modules, a JSON object with what llama.cpp has no key for.
+// The modules of sentence-transformers in a GGUF file: <architecture>.pooling_type, and hone.sentence_modules,
+// a JSON object with the settings for which llama.cpp has no key.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "learn/checkpoint/gguf/gguf_writer.h"
-#include "learn/pretrained/sentence_modules.h"
+#include "learn/pretrained/sentence_settings.h"
 
 namespace hone {
 

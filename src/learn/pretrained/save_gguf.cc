@@ -9,6 +9,7 @@
 #include "learn/models/rotation.h"
 #include "learn/pretrained/gguf_modules.h"
 #include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/sentence_modules.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"
 

@@ -1,25 +1,13 @@
 // The files of sentence-transformers in a model folder: modules.json and those it names, prompts, the length of texts.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
-#include "learn/models/text_embedding.h"
 #include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/sentence_settings.h"
 
 namespace hone {
-
-struct SentenceModules {
-  EmbeddingForm form = {};
-  int64_t max_seq_length = 0;  // tokens of a text; 0: the model's positions
-  std::map<std::string, std::string> prompts = {};
-  std::string default_prompt_name = {};
-  std::string similarity = "cosine";
-
-  // The prompt of this name; "" names the default one, if there is one. H2286: there is no such prompt.
-  Result<std::string> prompt(const std::string& name) const;
-};
 
 // Reads modules.json of a folder, or a GGUF file's own keys (gguf_modules.h).
 // None: the folder has no modules.json, the file no pooling. H2210: a file is not a JSON object. H2286: a module, key or value that hone does not compute.

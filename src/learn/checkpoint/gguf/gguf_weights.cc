@@ -265,7 +265,9 @@ class GgufSource final : public WeightSource {
       return unsupported(t, fmt::format("has no place in a {} model", layout.architecture))
           .todo("use the model's safetensors checkpoint");
     TensorInfo info = HONE_TRY(info_of(t, std::move(name), t.shape));
-    if (const int64_t axis = left_out_axis(layout, info.name); axis >= 0) {
+    // Newer converters keep the axis of a shared expert's gate.
+    const bool kept = t.shape.size() == 2 && t.shape[0] == 1;
+    if (const int64_t axis = left_out_axis(layout, info.name); axis > 0 || (axis == 0 && !kept)) {
       if (axis > std::ssize(t.shape)) return unsupported(t, "has too few axes");
       info.type.shape.insert(info.type.shape.begin() + axis, 1);
     }

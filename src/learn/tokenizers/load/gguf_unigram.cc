@@ -1,3 +1,4 @@
+// The Unigram vocabularies of GGUF files ("t5"), and back.
 #include <algorithm>
 
 #include "base/core/json.h"

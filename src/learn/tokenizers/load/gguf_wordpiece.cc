@@ -1,3 +1,4 @@
+// The WordPiece vocabularies of GGUF files ("bert"), and back.
 #include "base/core/json.h"
 #include "learn/tokenizers/load/gguf_vocab.h"
 #include "learn/tokenizers/load/loaders.h"
