@@ -94,9 +94,10 @@ TEST(Json, AnEmptyTextIsCalledEmpty) {
   for (const char* text : {"", " \n\n", "\xEF\xBB\xBF\t"}) {
     const Error e = parse_json(text, "a.json").error();
     EXPECT_EQ(e.text(),
-              "H0001  a.json:1:1: the text is empty\n"
+              "H0001  a.json:1:1: the file is empty\n"
               "  do   write JSON there; if it is a copy, copy it again");
   }
+  EXPECT_EQ(parse_json("", "--x").error().what(), "--x:1:1: the text is empty");
   EXPECT_EQ(json_error("{\"a\": "), "a.json:1:7: the text ends where a value should be");
 }
 

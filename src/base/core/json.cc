@@ -301,11 +301,12 @@ Result<J> parse_as(std::string_view text, const std::string& name, JsonPlaces* p
   J value;
   const auto fault = parse_json(text, {.places = places}, value);
   if (!fault) return value;
-  Error error(fault->code, fmt::format("{}:{}:{}: {}", name, fault->place.line, fault->place.column,
-                                       fault->what));
+  const bool empty = fault->what == kEmptyText;
+  Error error(fault->code,
+              fmt::format("{}:{}:{}: {}", name, fault->place.line, fault->place.column,
+                          empty && name.ends_with(".json") ? "the file is empty" : fault->what));
   if (error.is(err::kJsonDepth)) return error;
-  if (fault->what == kEmptyText)
-    return std::move(error.todo("write JSON there; if it is a copy, copy it again"));
+  if (empty) return std::move(error.todo("write JSON there; if it is a copy, copy it again"));
   return std::move(error.todo("correct it there: a comma too many or too few is a frequent cause"));
 }
 

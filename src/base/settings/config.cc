@@ -1,5 +1,4 @@
 // Settings files: YAML and JSON.
-#include "base/core/errors.h"
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "base/settings/settings.h"
@@ -44,9 +43,6 @@ Result<std::vector<Entry>> read_yaml(std::string_view text, const std::string& n
 }
 
 Result<std::vector<Entry>> read_json(std::string_view text, const std::string& name) {
-  if (trim(text).empty())
-    return Error(err::kJsonSyntax, fmt::format("{}: the file is empty", name))
-        .todo("write settings in it, such as {\"learning_rate\": 5e-05}, or leave it out");
   JsonPlaces places;
   Json json = HONE_TRY(parse_json(text, name, &places));
   if (!json.is_object()) {
