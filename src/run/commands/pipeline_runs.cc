@@ -35,7 +35,7 @@ Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name)
   names.resize(names.size() - more);
   return Error(err::kNoPipelineRun, fmt::format("there is no pipeline run '{}'", name))
       .todo(!near.empty() ? fmt::format("did you mean {}?", near)
-                          : fmt::format("name one of {}{}", join(names, ", "),
+                          : fmt::format("name a run: {}{}", join(names, ", "),
                                         more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
