@@ -71,7 +71,7 @@ Status put_back(Registry& registry, const Endpoint& before, const Endpoint& fail
     const Endpoint now = HONE_TRY(registry.endpoint(before.id));
     const bool same = std::ranges::equal(now.deployed, failed.deployed, {}, &DeployedModel::id,
                                          &DeployedModel::id);
-    const bool goes_on = now.server.is(before.server);  // the server that was to be replaced
+    const bool goes_on = now.server.is(before.server);  // the old server, which was not replaced
     if (same && (goes_on || !look_at_server(now).alive)) HONE_TRY(registry.set_endpoint(before));
     return Ok{};
   });

@@ -53,11 +53,7 @@ Result<std::optional<int>> train_steps(const Training& t) {
   return std::nullopt;
 }
 
-// The first rows can take long, in which the last line would be that of another part.
-void tell_begin(const char* part, const char* rows) { log_info("{:<11} the {} rows", part, rows); }
-
 Status predict_rows(const Training& t) {
-  tell_begin("predicting", "test");
   const double begin_s = system_clock().seconds();
   const OrderedJson got = HONE_TRY(t.run.predict(t.s.output_dir));
   if (got.empty()) return Ok{};
@@ -75,15 +71,14 @@ Result<int> do_parts(const Training& t, bool finished) {
   if (t.s.do_train && !finished)
     if (const auto status = HONE_TRY(train_steps(t))) return *status;
   if (t.s.do_eval) {
-    tell_begin("evaluating", "validation");
+    log_info("{:<11} the validation rows", "evaluating");  // the first ones can take long
     const OrderedJson metrics = HONE_TRY(t.trainer.evaluate());
     if (metrics.empty()) return 128 + stop_signal();
     HONE_TRY(record(t, "eval", metrics));
     if (t.s.do_train && !finished) HONE_TRY(t.trainer.write_state());
   }
   if (t.s.do_predict) HONE_TRY(predict_rows(t));
-  if (stop_signal()) return 128 + stop_signal();
-  if (finished) return kExitDone;
+  if (stop_signal() || finished) return stop_signal() ? 128 + stop_signal() : kExitDone;
   HONE_TRY(t.run.end());
   if (t.s.do_train) HONE_TRY(t.trainer.finish());
   return kExitDone;

@@ -297,6 +297,7 @@ Result<OrderedJson> TaskRun::evaluate() {
 
 Result<OrderedJson> TaskRun::predict(const std::string& folder) {
   HONE_BUG_IF(!examples_.predict, "a task without rows to predict was let through");
+  log_info("{:<11} the test rows", "predicting");
   rows_title_ = "predicting";
   Result<OrderedJson> metrics = examples_.predict(*this, folder);
   rows_title_ = "evaluating";
