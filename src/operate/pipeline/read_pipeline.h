@@ -11,7 +11,7 @@
 namespace hone {
 
 // A file with `steps` is a list of them (step_list.h); `recipe` makes the steps of any other. The
-// result is checked. Errors: H3161, H3162, those of read_config_tree and of `recipe`.
+// result is checked. Errors: H0001 the file is empty; H3161, H3162, those of read_config_tree and of `recipe`.
 Result<Pipeline> read_pipeline(std::string_view text, const std::string& name,
                                const std::function<Result<Pipeline>(const ConfigTree&)>& recipe);
 

@@ -200,7 +200,7 @@ TEST(Csv, ErrorsOfARowThatSpansLinesNameItsQuote) {
             "  do   close the quote at v.csv:2:1 if its text ends in line 2; put \" around a field "
             "that holds the separator or a line break");
   const std::string head = "a,b,c,d\n";
-  // Of several such fields, the one whose closing quote is followed by text.
+  // If there are several, the one whose closing quote is followed by text is named.
   EXPECT_THAT(read("v.csv", head + "\"two\nlines\",\"open,1\n\"x, y\",2,3\n").error,
               HasSubstr("  at   v.csv:3:8, where a quoted field of the row begins"));
   EXPECT_THAT(
