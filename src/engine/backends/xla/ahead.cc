@@ -11,6 +11,7 @@ Result<std::unique_ptr<AheadCompiler>> AheadCompiler::open(const std::string& to
   // It would ask a metadata server which machine this is, and print that it does not know.
   setenv("TPU_SKIP_MDS_QUERY", "1", 0);
   setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
+  setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", 0);  // no device is opened
   std::unique_ptr<AheadCompiler> made(new AheadCompiler);
   made->plugin_ = HONE_TRY(Plugin::load(file));
   pjrt::TopologyCreateArgs args;

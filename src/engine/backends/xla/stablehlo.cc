@@ -22,8 +22,9 @@ Refs write_of_ranks(Writer& w, const NodeView& n, const Refs& in, size_t i, cons
   return writer_of(*n.node.op)(w, n, {w.first_rows_of_replica(in[0], rows->second)});
 }
 
-// Keeps values that are computed again (passes/recompute.h) apart from those of the forward pass,
-// with which the compiler would merge them, and after the gradients that come before them.
+// Keeps values that are computed again (passes/recompute.h) and weights that are gathered again
+// (passes/shard.h) apart from those of the forward pass, with which the compiler would merge them, and
+// after the gradients that come before them.
 class Remade {
  public:
   explicit Remade(const Program& program) : p(program), differs_(p.values.size(), false) {}
@@ -34,6 +35,12 @@ class Remade {
     Refs in;
     for (const ValueId v : n.in)
       in.push_back(v == kNoValue ? Ref{} : values[static_cast<size_t>(v)]);
+    if (n.phase == Phase::backward && n.op->name == "all_gather" && !gradient_.name.empty()) {
+      in.push_back(gradient_);
+      in = w.barrier(in);
+      in.pop_back();
+      return in;
+    }
     const bool again = n.clone && n.phase == Phase::backward;
     bool differs = std::any_of(n.in.begin(), n.in.end(), [&](ValueId v) {
       return v != kNoValue && differs_[static_cast<size_t>(v)];

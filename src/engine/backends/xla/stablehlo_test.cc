@@ -104,6 +104,27 @@ output "y" = %7
   EXPECT_THAT(text, HasSubstr("%5 = stablehlo.exponential %4 : ")) << "its operand is new already";
 }
 
+TEST(StableHlo, WeightsThatAreGatheredAgainAreNotKeptFromTheForwardPass) {
+  Program p(op_table(), "step");
+  Builder b(p);
+  const ValueId x = p.add_input("x", {DType::f32, {4, 2}}),
+                part = p.add_input("part", {DType::f32, {2, 2}});
+  b.set_scope("weights.w");
+  const auto gather = [&] { return ops::all_gather(b, {part}, {4}, {{0, 2}})[0]; };
+  const ValueId y = ops::mul(b, x, gather());
+  b.set_phase(Phase::backward);
+  const ValueId g = ops::neg(b, y);
+  p.outputs = {{"g", ops::mul(b, g, gather())}};
+  const std::string text = write_module(p).text;
+  const std::string gathers = "\"stablehlo.all_gather\"";
+  const size_t first = text.find(gathers), gradient = text.find("stablehlo.negate"),
+               apart = text.find("stablehlo.optimization_barrier %arg1, "),
+               second = text.find(gathers, first + 1);
+  ASSERT_NE(second, text.npos) << text;
+  EXPECT_TRUE(first < gradient && gradient < apart && apart < second) << text;
+  EXPECT_EQ(text.find("optimization_barrier", apart + 30), text.npos) << "one";
+}
+
 // Rank 1 has a row more than rank 0 of `w`.
 Program of_rank(int64_t rank, const std::string& nodes) {
   const std::string rows = rank == 0 ? "2" : "3", begin = rank == 0 ? "0" : "2",
