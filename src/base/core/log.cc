@@ -232,7 +232,10 @@ void Progress::update(int64_t done, std::string_view text) {
   s.bar = line(true);
   const size_t width = terminal_columns();
   const size_t most = (width > 0 ? width : 100) - 1;
-  if (s.bar.size() > most) s.bar = utf8_prefix(s.bar, most);
+  if (s.bar.size() > most) {  // without the word that does not fit
+    s.bar = utf8_prefix(s.bar, most);
+    s.bar.resize(std::min(s.bar.size(), s.bar.find_last_of(' ')));
+  }
   emit(std::string(kClearLine) + s.bar);
 }
 

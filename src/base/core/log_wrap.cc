@@ -52,9 +52,9 @@ bool follows_comma(std::string_view line, size_t blank) {
   return line[blank - 1] == ',' || line[blank - 1] == ';';
 }
 
-// The parts of a line whose text begins at column `indent`, below one another.
-std::string broken(std::string_view line, size_t indent, size_t width) {
-  const std::vector<size_t> blanks = blanks_of(line, indent);
+// The parts of a line below one another, from column `indent` on. Its first `from` bytes are not broken.
+std::string broken(std::string_view line, size_t from, size_t indent, size_t width) {
+  const std::vector<size_t> blanks = blanks_of(line, from);
   std::string out;
   size_t begin = 0, used = 0;  // of the part that is not written yet, and the columns before it
   while (used + columns_of(line.substr(begin)) > width) {
@@ -92,21 +92,21 @@ bool has_text_column(std::string_view line) {
 std::string wrap_line(std::string_view line, size_t width) {
   if (columns_of(line) <= width || !has_text_column(line) || line.find('\n') != line.npos)
     return std::string(line);
-  return broken(line, kTextColumn, width);
+  return broken(line, kTextColumn, kTextColumn, width);
 }
 
 std::string wrap_text(std::string_view text, size_t width) {
-  return width == 0 ? std::string(text) : broken(text, 0, width);
+  return width == 0 ? std::string(text) : broken(text, 0, 0, width);
 }
 
 std::string wrap_error(std::string_view text, size_t width) {
   std::string out;
   for (const std::string& line : split(text, '\n')) {
-    const bool is_place = line.starts_with("  at   ");
     if (!out.empty()) out += '\n';
-    out += width == 0 || is_place || line.size() <= kErrorColumn
-               ? line
-               : broken(line, kErrorColumn, width);
+    // A place stays whole, up to a comma or a semicolon: a sentence follows.
+    const size_t from =
+        line.starts_with("  at   ") ? std::min(line.find(", "), line.find("; ")) : kErrorColumn;
+    out += width > 0 && from < line.size() ? broken(line, from, kErrorColumn, width) : line;
   }
   return out;
 }

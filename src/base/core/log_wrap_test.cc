@@ -71,6 +71,12 @@ TEST(LogWrap, ErrorsFitATerminal) {
             "       metrics are loss, accuracy, f1;\n"
             "       hone help metrics says what they are");
   EXPECT_EQ(wrap_error(text, 0), text);
+  EXPECT_EQ(
+      wrap_error("H3301  no\n  at   a folder/with blanks/x.csv; its first line looks like a row",
+                 40),
+      "H3301  no\n"
+      "  at   a folder/with blanks/x.csv;\n"
+      "       its first line looks like a row");
   EXPECT_EQ(wrap_text("runs have values of different rows, so none of them is the best", 40),
             "runs have values of different rows,\n"
             "so none of them is the best");

@@ -63,7 +63,8 @@ std::string_view ending(std::string_view text, int width) {
   return text.substr(at);
 }
 
-// Lines of at most `width` columns, broken at blanks, and within a word only if it is longer.
+// Lines of at most `width` columns, broken at blanks, and within a word only if it is longer and no path or
+// address, which is copied whole.
 std::vector<std::string> wrapped(const std::string& text, int width) {
   std::vector<std::string> lines;
   std::string line;
@@ -72,7 +73,7 @@ std::vector<std::string> wrapped(const std::string& text, int width) {
       lines.push_back(std::move(line));
       line.clear();
     }
-    while (line.empty() && text_width(word) > width) {
+    while (line.empty() && text_width(word) > width && word.find('/') == word.npos) {
       const std::string_view head = beginning(word, std::max(2, width));
       lines.emplace_back(head);
       word.erase(0, head.size());

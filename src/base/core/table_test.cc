@@ -84,6 +84,12 @@ TEST(Table, SentencesGoOnBelow) {
             "eval   short\n");
 }
 
+TEST(Table, PathsInSentencesStayWhole) {
+  TextTable t({{.name = "what"}, {.name = "value", .kind = Column::kSentence}});
+  t.add({"source", "/home/me/pipeline_runs/first/train"});
+  EXPECT_EQ(t.text(30), "what    value\nsource  /home/me/pipeline_runs/first/train\n");
+}
+
 TEST(Table, WordsOfSentencesStayWhole) {
   TextTable t({{.name = "what", .kind = Column::kSentence},
                {.name = "then", .kind = Column::kSentence},

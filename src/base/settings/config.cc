@@ -16,7 +16,9 @@ struct Entry {
 Result<std::vector<Entry>> read_yaml(std::string_view text, const std::string& name) {
   YAML::Node document = HONE_TRY(load_yaml(text, name));
   try {
-    if (document.IsNull()) return std::vector<Entry>{};
+    if (trim(text).empty())
+      return Error(err::kConfigSyntax, fmt::format("{}: the file is empty", name));
+    if (document.IsNull()) return std::vector<Entry>{};  // comments alone
     if (!document.IsMap()) {
       return Error(err::kConfigSyntax,
                    fmt::format("{}: a settings file is a list of lines 'name: value'", name))

@@ -127,12 +127,11 @@ std::string rows_text(const VersionDifference& d, const std::string& metric) {
     return fmt::format("hone cannot tell whether the metrics are of the same rows ({}){}", d.rows,
                        advice);
   return fmt::format(
-      "the metrics are of different rows ({}): they say nothing of which is better. hone models "
-      "decide {} --policy {} compares on the same rows{}",
-      d.rows, shell_word(d.b.reference()),
+      "the metrics are of different rows ({}): they say nothing of which is better{}. To compare "
+      "the versions on the same rows: hone models decide {} --policy {}",
+      d.rows, advice, shell_word(d.b.reference()),
       metric.empty() ? "FILE.json"
-                     : shell_word(dump_json(OrderedJson{{"metric", bare_metric(metric)}})),
-      advice);
+                     : shell_word(dump_json(OrderedJson{{"metric", bare_metric(metric)}})));
 }
 
 }  // namespace
