@@ -32,7 +32,8 @@ Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluati
 Status check_names(const ModelVersion& version, const Evaluation* evaluation, bool compares,
                    const DecisionPolicy& policy);
 
-// "" if both have the same rows, else their differences.
+// "" if both have the same rows, else their numbers and data. Counts the common rows only if ids are equal: without one,
+// two versions of a file may still hold the same rows.
 std::string differing_rows(const Evaluation& version, const Evaluation& against);
 
 struct ParityCheck {

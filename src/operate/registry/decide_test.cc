@@ -231,6 +231,9 @@ TEST_F(DecideTest, PairsRowsByTheirIds) {
   turned.run = {{"data", "sha256:0123456789abcdef"}};
   EXPECT_EQ(differing_rows(old, turned),
             "4 rows and 3 rows of data sha256:0123456789ab, 3 in common");
+  // A version of the file in which one row was changed: its ids say nothing of the other rows.
+  for (EvaluatedRow& r : turned.rows) r.id = "e" + r.id;
+  EXPECT_EQ(differing_rows(old, turned), "4 rows and 3 rows of data sha256:0123456789ab");
 }
 
 TEST_F(DecideTest, ComputesMetricsOfAnyRows) {

@@ -13,6 +13,7 @@
 #include "operate/registry/evaluation.h"
 #include "operate/registry/model_hash.h"
 #include "operate/registry/register_model.h"
+#include "operate/registry/training_rows.h"
 
 namespace hone {
 namespace {
@@ -399,11 +400,61 @@ TEST_F(RegistryTest, SavedRowsDecideWhetherVersionsAreCompared) {
   };
   EXPECT_EQ(alike(a, turned), RowsAlike::kSame);
   EXPECT_EQ(alike(a, others), RowsAlike::kDifferent);
-  EXPECT_EQ(compare_versions(r, a, others).value().rows, "2 rows and 2 rows, 0 in common");
+  EXPECT_EQ(compare_versions(r, a, others).value().rows, "2 rows and 2 rows");
   EXPECT_EQ(alike(a, version("d")), RowsAlike::kUnknown) << "its run says nothing of rows";
   EXPECT_FALSE(hash_of_row_ids(folder_.path + "/nothing").ok());
   ASSERT_TRUE(file_store().write(a.evaluation + "/eval_examples.jsonl", "{\"ids\": 1}\n").ok());
   EXPECT_THAT(hash_of_row_ids(a.evaluation).error().text(), HasSubstr("H3142"));
+}
+
+// What decides whether a champion has an advantage on rows that neither was evaluated on before.
+TEST_F(RegistryTest, KnowsWhetherAVersionMayKnowMoreRows) {
+  Registry r = open();
+  const auto trained = [&](const char* id, OrderedJson params, const std::string& place,
+                           const std::string& hash) {
+    RegisteredRun run{.id = id, .params = std::move(params)};
+    run.record["data"] = OrderedJson::array({{{"file", place}, {"hash", hash}}});
+    EXPECT_TRUE(r.put_run(run).ok());
+    ModelVersion v = version(id);
+    v.run_id = id;
+    return v;
+  };
+  const auto more = [&](const ModelVersion& x, const ModelVersion& y) {
+    return may_know_more(r, x, y).value();
+  };
+  const OrderedJson own = {{"validation_file", {"v.csv"}}, {"max_train_samples", -1}},
+                    shared = {{"validation_split_percentage", 5}, {"seed", 1}},
+                    turned = {{"validation_split_percentage", 5}, {"seed", 2}};
+  ModelVersion a = trained("a", own, "t.csv", "1"), b = trained("b", own, "copy.csv", "1");
+  EXPECT_FALSE(more(a, b)) << "the same training rows, whatever the rows of validation";
+  EXPECT_TRUE(more(trained("c", own, "t.csv", "2"), b));
+  EXPECT_TRUE(more(version("none"), b)) << "its run is unknown";
+  const ModelVersion part = trained("d", shared, "t.csv", "1");
+  EXPECT_FALSE(more(part, b)) << "it was trained on a part of these rows";
+  EXPECT_TRUE(more(b, part));
+  EXPECT_TRUE(more(trained("e", turned, "t.csv", "1"), part)) << "another part";
+  EXPECT_FALSE(more(trained("f", shared, "t.csv", "1"), part));
+  const OrderedJson few = {{"validation_file", {"v.csv"}}, {"max_train_samples", 3}};
+  EXPECT_TRUE(more(a, trained("g", few, "t.csv", "1")));
+  a.model = "other";
+  a.parent = fmt::format("news:{}", add(r, "base"));
+  EXPECT_TRUE(more(a, b)) << "it began from a version that may have seen them";
+  b.parent = a.parent;
+  EXPECT_FALSE(more(a, b));
+  // Shards have another hash as soon as a file of validation changes.
+  const auto shards = [&](const char* id, const std::string& validation) {
+    const std::string place = folder_.path + "/" + id;
+    OrderedJson sources = OrderedJson::array({{{"split", "train"}, {"sha256", "t"}}});
+    if (!validation.empty()) sources.push_back({{"split", "validation"}, {"sha256", validation}});
+    EXPECT_TRUE(file_store().make_dirs(place).ok());
+    EXPECT_TRUE(
+        file_store()
+            .write(place + "/hone_shards.json", dump_json(OrderedJson{{"sources", sources}}))
+            .ok());
+    return trained(id, own, place, id);
+  };
+  EXPECT_FALSE(more(shards("s1", "v"), shards("s2", "w")));
+  EXPECT_TRUE(more(shards("s3", ""), shards("s4", ""))) << "perhaps other parts of the file";
 }
 
 }  // namespace

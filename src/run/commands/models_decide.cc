@@ -8,6 +8,7 @@
 #include "operate/registry/errors.h"
 #include "operate/registry/model_hash.h"
 #include "operate/registry/registry_json.h"
+#include "operate/registry/training_rows.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/evaluate_like.h"
@@ -53,8 +54,8 @@ bool same_data(const Evaluation& a, const Evaluation& b) {
 }
 
 // The champion on the rows of the other version.
-Result<ChampionRows> rows_of_champion(const ModelVersion& champion, const ModelVersion& v,
-                                      const Evaluation& rows) {
+Result<ChampionRows> rows_of_champion(Registry& registry, const ModelVersion& champion,
+                                      const ModelVersion& v, const Evaluation& rows) {
   std::string caution;
   std::string why = "was not evaluated row by row";
   if (!champion.evaluation.empty()) {
@@ -62,7 +63,7 @@ Result<ChampionRows> rows_of_champion(const ModelVersion& champion, const ModelV
     if (recorded.ok()) {
       const std::string differs = differing_rows(rows, *recorded);
       if (differs.empty()) return ChampionRows{std::move(*recorded), ""};
-      if (!same_data(rows, *recorded))
+      if (!same_data(rows, *recorded) && HONE_TRY(may_know_more(registry, champion, v)))
         caution = fmt::format(
             "{} may have been trained on some of these rows, which favours it: keep the same "
             "validation rows for all versions",
@@ -137,7 +138,7 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
   if (policy.parity_rows > 0 && !rows && !again)
     log_warning("{} has no saved rows of an evaluation: its files are not checked", v.reference());
   if (compares && (!input.parity || input.parity->passed)) {
-    champion_rows = HONE_TRY(rows_of_champion(*champion, v, *rows));
+    champion_rows = HONE_TRY(rows_of_champion(registry, *champion, v, *rows));
     input.against_evaluation = &champion_rows->evaluation;
     if (champion_rows->own) input.evaluation = &*champion_rows->own;
     input.caution = champion_rows->caution;
