@@ -4,8 +4,8 @@ import {pathToFileURL} from 'node:url';
 
 globalThis.document = {getElementById: () => null, querySelectorAll: () => []};
 const page = (name) => import(pathToFileURL(`${process.argv[2]}/${name}.js`).href);
-const {decided, deciding, lowerIsBetter, metricText, withBest} = await page('run_facts');
-const {bytes} = await page('common'), {byteTicks, distinct} = await page('curves');
+const {decided, deciding, lowerIsBetter, metricText, noBest, withBest} = await page('run_facts');
+const {bytes, nameOf} = await page('common'), {byteTicks, distinct} = await page('curves');
 
 // The server chooses it. The best value is that of the same metric.
 const metric = {name: 'eval_loss_per_token', value: 2.5};
@@ -29,6 +29,18 @@ assert.deepEqual(withBest('eval_rouge1', [1, undefined, 3], false), [['1', '', '
 assert.deepEqual(withBest('eval_rouge1', [1, undefined], false), [['1', ''], -1]);
 assert.deepEqual(withBest('learning_rate', [1, 3], null), [['1', '3'], -1]);
 assert.equal(metricText('eval_loss', 2.5), '2.5');
+
+// Values of other rows have no best one; those of training have.
+const files = ['a', 'b'].map((name) => ({evaluated: {samples: 8, files: [name]}})), counts = [8, 9].map((samples) => ({evaluated: {samples, files: ['a']}}));
+assert.equal(noBest('eval_rouge1', [files[0], {...files[0]}]), '');
+assert.equal(noBest('eval_rouge1', files), 'hone cannot tell whether the runs were evaluated on the same rows');
+assert.equal(noBest('eval_rouge1', counts), 'the runs were evaluated on different rows');
+for (const name of ['train_loss', 'loss', 'memory_measured_bytes']) assert.equal(noBest(name, counts), '');
+
+// An id tells runs of one name apart.
+const named = [{id: 'r1', name: 'proj'}, {id: 'r2', name: 'proj'}, {id: 'r3', name: 'other'}, {id: 'r4'}];
+assert.deepEqual(named.map((run) => nameOf(run, named)), ['proj (r1)', 'proj (r2)', 'other', 'r4']);
+assert.equal(nameOf(named[0], [named[0], named[0]]), 'proj');
 
 // Ticks of memory that differ little are still in its unit.
 assert.deepEqual(distinct([592.6, 592.7, 592.8].map((m) => m * 2 ** 20), bytes), ['592.6 MiB', '592.7 MiB', '592.8 MiB']);

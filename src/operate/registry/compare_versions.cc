@@ -169,6 +169,21 @@ Result<VersionDifference> compare_versions(Registry& registry, const ModelVersio
   return d;
 }
 
+bool VersionDifference::is_of_same_rows(const std::string& metric) const {
+  if (!metric.starts_with("train_")) return rows.empty();
+  return a.task == b.task && !a.data_hash.empty() && a.data_hash == b.data_hash &&
+         value_at(a.metrics, "train_samples") == value_at(b.metrics, "train_samples");
+}
+
+std::string VersionDifference::rows_note() const {
+  if (rows.empty()) return "";
+  return rows_unknown
+             ? fmt::format("hone cannot tell whether the metrics are of the same rows ({})", rows)
+             : fmt::format(
+                   "the metrics are of different rows ({}): they say nothing of which is better",
+                   rows);
+}
+
 OrderedJson VersionDifference::json() const {
   return {{"a", version_json(a)},
           {"b", version_json(b)},

@@ -15,6 +15,10 @@ struct VersionDifference {
   std::string rows;
   bool rows_unknown = false;  // whether `rows` may be the same rows after all
 
+  // Whether both values of a metric are of the same rows; those of training are of its own.
+  bool is_of_same_rows(const std::string& metric) const;
+  // Tells why the evaluations are not compared: "the metrics are of different rows (...) ..."; "": they are.
+  std::string rows_note() const;
   OrderedJson json() const;
 };
 

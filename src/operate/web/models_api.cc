@@ -2,6 +2,7 @@
 #include "operate/registry/compare_versions.h"
 #include "operate/registry/deciding_metric.h"
 #include "operate/registry/errors.h"
+#include "operate/registry/measured_rows.h"
 #include "operate/registry/policy.h"
 #include "operate/registry/registry_json.h"
 #include "operate/registry/run_names.h"
@@ -60,6 +61,15 @@ OrderedJson deciding_json(const std::vector<Decision>& decisions,
   return {
       {"metric", metric},
       {"higher_is_better", higher.is_boolean() ? higher.get<bool>() : !lower_is_better(metric)}};
+}
+
+// Tells why none of these versions is the best by the metric that decides; "": one is.
+std::string no_best_of(const std::vector<MeasuredRow>& rows, const OrderedJson& deciding) {
+  std::string note;
+  for (const MeasuredRow& row : rows)
+    if (note.empty() && row.metric && bare_metric(row.metric->name) == text_at(deciding, "metric"))
+      note = no_best_text(measured_alike(rows, row.metric->name));
+  return note;
 }
 
 // The settings of two runs that differ, with paths by name and without those of output alone.
@@ -130,9 +140,12 @@ Result<WebAnswer> ModelsApi::one(Registry& registry, const std::string& name) {
               decisions = OrderedJson::array(), endpoints = OrderedJson::array();
   const std::vector<Decision> decided = HONE_TRY(registry.decisions(name));
   std::optional<DecidingMetric> newest;
+  std::vector<MeasuredRow> measured;
   for (const ModelVersion& v : HONE_TRY(registry.versions(name))) {
     const ShownVersion shown = shown_version(registry, v, decided);
     newest = shown.metric;
+    measured.push_back(
+        {shown.metric, shown.version.metrics, evaluated_by(shown.version, shown.run)});
     OrderedJson version = shown.json();
     // The origin of a version: run, data and initial model.
     if (!shown.run.id.empty()) {
@@ -151,6 +164,7 @@ Result<WebAnswer> ModelsApi::one(Registry& registry, const std::string& name) {
         break;
       }
   j["deciding"] = deciding_json(decided, newest);
+  j["no_best"] = no_best_of(measured, j["deciding"]);
   j["versions"] = versions;
   j["alias_changes"] = changes;
   j["decisions"] = decisions;
@@ -173,7 +187,12 @@ Result<WebAnswer> ModelsApi::compared(Registry& registry, const std::string& nam
   const std::vector<Decision> decisions = HONE_TRY(registry.decisions(name));
   const ShownVersion a = shown_version(registry, first, decisions),
                      b = shown_version(registry, second, decisions);
-  OrderedJson j = HONE_TRY(compare_versions(registry, a.version, b.version)).json();
+  const VersionDifference difference = HONE_TRY(compare_versions(registry, a.version, b.version));
+  OrderedJson j = difference.json(), same_rows = OrderedJson::array();
+  for (const auto& [metric, values] : difference.metrics.items())
+    if (difference.is_of_same_rows(metric)) same_rows.push_back(metric);
+  j["same_rows"] = same_rows;
+  j["rows_note"] = difference.rows_note();
   j["deciding"] = deciding_json(decisions, a.metric ? a.metric : b.metric);
   j["settings"] = shown_settings(j["settings"], a, b);
   j["a"]["parent_name"] = parent_of(a.version, a.run);

@@ -85,6 +85,29 @@ TEST_F(ModelsPage, TwoVersionsAreCompared) {
   EXPECT_EQ(json("/api/models/news/other", 404).at("code"), "H3135");
 }
 
+TEST_F(ModelsPage, VersionsOfDifferentRowsHaveNoBestAndNoDifference) {
+  EXPECT_EQ(text_at(json("/api/models/news"), "no_best"), "");
+  const OrderedJson same = json("/api/models/news/compare?a=1&b=2");
+  EXPECT_EQ(text_at(same, "rows_note"), "");
+  EXPECT_EQ(same.at("same_rows"), OrderedJson({"eval_rouge1", "eval_rougeLsum", "eval_loss"}));
+  for (int i = 1; i <= 2; ++i) {
+    ModelVersion v;
+    v.model = "mail", v.source = at("model"), v.hash = fmt::format("sha256:{}", i + 4);
+    v.task = "classification", v.run_id = fmt::format("m{}", i), v.data_hash = "sha256:d";
+    v.metrics = {{"eval_accuracy", 0.5 * i}, {"eval_samples", 10 * i}, {"train_loss", 1.0 / i}};
+    RegisteredRun run;
+    run.id = v.run_id, run.params = {{"validation_file", {fmt::format("{}.jsonl", i)}}};
+    ASSERT_TRUE(registry_->add_version(v, run).ok());
+  }
+  EXPECT_EQ(text_at(json("/api/models/mail"), "no_best"),
+            "the runs were evaluated on different rows");
+  const OrderedJson d = json("/api/models/mail/compare?a=1&b=2");
+  EXPECT_EQ(text_at(d, "rows_note"),
+            "the metrics are of different rows (10 rows of 1.jsonl and 20 rows of 2.jsonl): they "
+            "say nothing of which is better");
+  EXPECT_EQ(d.at("same_rows"), OrderedJson::array({"train_loss"}));
+}
+
 TEST_F(ModelsPage, CopiesOfAPipelineHaveTheNamesOfWhatTheyAreCopiesOf) {
   for (int i = 1; i <= 2; ++i) {
     const std::string run = fmt::format("runs/{}", i);

@@ -6,6 +6,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/registry/deciding_metric.h"
+#include "operate/registry/measured_rows.h"
 #include "operate/registry/policy.h"
 #include "operate/registry/run_names.h"
 
@@ -109,6 +110,7 @@ OrderedJson run_summary(const RunRow& row) {
           {"attempts", row.attempts},
           {"metrics", row.metrics},
           {"metric", metric_json(metric_of_run(row))},
+          {"evaluated", evaluated_by(row)},
           {"lower_is_better", lower_is_better_json(row)},
           {"best_metric", value_at(row.run, "best_metric")},
           {"best", row.best},

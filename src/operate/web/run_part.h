@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// id, name, status, step, metrics, the metric that decides, best, progress, tags and other facts of a run.
+// id, name, status, step, metrics, the metric that decides, the facts that decide the rows that it is of, best, progress, tags and other facts of a run.
 OrderedJson run_summary(const RunRow& row);
 
 // The summary, and the points, progress, usage, saves and lines of its log after `from` bytes; at most 4 MiB of the

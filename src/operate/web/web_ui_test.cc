@@ -133,6 +133,22 @@ TEST_F(WebUiTest, RunsHaveTheMetricOfTheTablesOfATerminal) {
             (OrderedJson{{"name", "eval_loss_per_token"}, {"value", 2.5}}));
 }
 
+TEST_F(WebUiTest, RunsHaveTheFactsThatDecideTheRowsThatTheyEvaluated) {
+  const auto evaluated = [&](const std::string& id, const std::string& file) {
+    const OrderedJson run = {{"id", id},
+                             {"begun_s", 9},
+                             {"settings", {{"validation_file", OrderedJson::array({file})}}}};
+    put("below/" + id + "/hone_log.jsonl",
+        log_line(id, R"("event": "begin", "run": )" + dump_json(run)) +
+            log_line(id, R"("event": "end", "results": {"eval_loss": 2.0, "eval_samples": 7})"));
+    return json("/api/runs/" + id).at("evaluated");
+  };
+  const OrderedJson one = evaluated("one", "a.jsonl");
+  EXPECT_EQ(one.at("samples"), 7);
+  EXPECT_EQ(one, evaluated("same", "a.jsonl"));
+  EXPECT_NE(one, evaluated("other", "b.jsonl"));
+}
+
 TEST_F(WebUiTest, CopiesOfAPipelineHaveTheNamesOfWhatTheyAreCopiesOf) {
   put("below/runs/one/download/hone_origin.json", R"({"model": "org/t5", "dataset": "ferries"})");
   const OrderedJson settings = {{"model_name_or_path", "runs/one/download/model"},

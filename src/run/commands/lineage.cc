@@ -1,57 +1,10 @@
 #include "run/commands/lineage.h"
 
-#include <sys/stat.h>
-
-#include <filesystem>
-
-#include "base/core/text.h"
-#include "base/core/url.h"
-#include "base/store/store.h"
-#include "operate/monitor/origin.h"
-#include "operate/registry/compare_versions.h"
-#include "operate/registry/run_names.h"
-
 namespace hone {
-namespace {
-
-// A file of a run by its whole path, in whatever folder this program runs; other names as they are.
-std::string place_of_run(const RunRow& row, const std::string& name) {
-  const std::string folder = text_at(row.run, "folder");
-  if (name.starts_with('/') || is_url(name) || folder.empty()) return name;
-  const std::string path =
-      without_end_slash((std::filesystem::path(folder) / name).lexically_normal().string());
-  return path_exists(path) ? path : name;
-}
-
-// Whether a file has other content than when the run began, as far as its time tells; false if it is gone.
-bool changed_since(const RunRow& row, const std::string& path) {
-  const OrderedJson& begun = value_at(row.run, "begun_s");
-  struct stat facts {};
-  return begun.is_number() && ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
-         static_cast<double>(facts.st_mtim.tv_sec) +
-                 static_cast<double>(facts.st_mtim.tv_nsec) * 1e-9 >
-             begun.get<double>();
-}
-
-}  // namespace
 
 std::string learning_rate_of(const OrderedJson& settings) {
   const OrderedJson& rate = value_at(settings, "learning_rate");
   return rate.is_number() ? fmt::format("{:.6g}", rate.get<double>()) : "";
-}
-
-OrderedJson evaluated_by(const RunRow& row) {
-  const OrderedJson& settings = value_at(row.run, "settings");
-  OrderedJson names = OrderedJson::array();
-  for (const char* key :
-       {"dataset_name", evaluates_own_files(settings) ? "validation_file" : "train_file"})
-    for (const std::string& file : texts_of_setting(settings, key)) {
-      const std::string path = place_of_run(row, file);
-      names.push_back(place_of_run(row, data_name_of(path)));
-      if (changed_since(row, path))  // this run's own version of it
-        names.push_back(text_at(row.run, "id"));
-    }
-  return evaluated_by(settings, results_of(row), std::move(names));
 }
 
 }  // namespace hone

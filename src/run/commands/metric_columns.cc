@@ -3,37 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operate/registry/compare_versions.h"
 #include "operate/registry/policy.h"
 
 namespace hone {
-namespace {
-
-std::optional<double> value_in(const MeasuredRow& row, const std::string& name) {
-  if (row.metric && row.metric->name == name) return row.metric->value;
-  const OrderedJson& value = value_at(row.metrics, name.c_str());
-  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
-}
-
-// Whether all values of a metric are of the same rows. Training measures its own, whatever is evaluated.
-RowsAlike measured_alike(const std::vector<MeasuredRow>& rows, const std::string& name) {
-  std::vector<const OrderedJson*> known;
-  RowsAlike all = RowsAlike::kSame;
-  for (const MeasuredRow& row : rows) {
-    if (name.starts_with("train_") || !value_in(row, name)) continue;
-    bool is_new = true;
-    for (const OrderedJson* other : known) {
-      const RowsAlike alike = rows_alike(*other, row.evaluated);
-      if (alike == RowsAlike::kDifferent) return alike;
-      if (alike == RowsAlike::kUnknown) all = alike;
-      is_new = is_new && alike != RowsAlike::kSame;
-    }
-    if (is_new) known.push_back(&row.evaluated);
-  }
-  return all;
-}
-
-}  // namespace
 
 MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
   std::vector<std::pair<std::string, int>> names;  // with their number of rows
@@ -64,11 +36,8 @@ MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
     const RowsAlike rows_of_all = measured_alike(rows, names[i].first);
     const bool alike = rows_of_all == RowsAlike::kSame;
     if (!alike)
-      out.note = fmt::format("{:<11} no best value has a mark: {}", "best",
-                             rows_of_all == RowsAlike::kDifferent
-                                 ? "the runs were evaluated on different rows"
-                                 : "hone cannot tell whether the runs were evaluated on the same "
-                                   "rows");
+      out.note =
+          fmt::format("{:<11} no best value has a mark: {}", "best", no_best_text(rows_of_all));
     const Column::Best best = lower ? Column::kSmallest : Column::kLargest;
     out.columns.push_back({.name = names[i].first,
                            .kind = Column::kNumber,

@@ -1,22 +1,13 @@
 // Columns of a table for the metrics that decide which of its rows is the best.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/core/json.h"
 #include "base/core/table.h"
-#include "operate/registry/deciding_metric.h"
+#include "operate/registry/measured_rows.h"
 
 namespace hone {
-
-// A row of a table: the metric that decides, all of its metrics, and what decides the rows that they are of.
-struct MeasuredRow {
-  std::optional<DecidingMetric> metric = {};
-  OrderedJson metrics = {};
-  OrderedJson evaluated = {};
-};
 
 // Columns for the metrics that decide, the most frequent first. The best value is marked if all were measured on the
 // same rows.

@@ -46,12 +46,6 @@ bool is_cost(const std::string& metric) {
          metric.find("_seconds") != std::string::npos || metric.ends_with("_step_s");
 }
 
-// Whether the metrics of training are of the same rows.
-bool same_training(const VersionDifference& d) {
-  return d.a.task == d.b.task && !d.a.data_hash.empty() && d.a.data_hash == d.b.data_hash &&
-         value_at(d.a.metrics, "train_samples") == value_at(d.b.metrics, "train_samples");
-}
-
 // The metrics of both, the one that decides first; the better value has a mark, if they are of the same rows.
 std::vector<ComparedLine> metric_lines(const VersionDifference& d, const std::string& first,
                                        bool whole) {
@@ -59,8 +53,7 @@ std::vector<ComparedLine> metric_lines(const VersionDifference& d, const std::st
   for (const auto& [key, values] : d.metrics.items()) {
     if (!whole && is_cost(key)) continue;
     const bool numbers = values[0].is_number() && values[1].is_number();
-    const bool same_rows =
-        is_cost(key) || (key.starts_with("train_") ? same_training(d) : d.rows.empty());
+    const bool same_rows = is_cost(key) || d.is_of_same_rows(key);
     const auto text = [&](const OrderedJson& value) {
       if (value.is_null()) return std::string();
       return whole || !value.is_number() ? dump_json(value) : metric_text(value.get<double>());
@@ -123,13 +116,10 @@ std::string rows_text(const VersionDifference& d, const std::string& metric) {
     if (v->evaluation.empty())
       advice += fmt::format("{} {}: {}", advice.empty() ? ". To save the rows of" : "; of",
                             v->reference(), commands_for_rows(*v));
-  if (d.rows_unknown)
-    return fmt::format("hone cannot tell whether the metrics are of the same rows ({}){}", d.rows,
-                       advice);
+  if (d.rows_unknown) return d.rows_note() + advice;
   return fmt::format(
-      "the metrics are of different rows ({}): they say nothing of which is better{}. To compare "
-      "the versions on the same rows: hone models decide {} --policy {}",
-      d.rows, advice, shell_word(d.b.reference()),
+      "{}{}. To compare the versions on the same rows: hone models decide {} --policy {}",
+      d.rows_note(), advice, shell_word(d.b.reference()),
       metric.empty() ? "FILE.json"
                      : shell_word(dump_json(OrderedJson{{"metric", bare_metric(metric)}})));
 }

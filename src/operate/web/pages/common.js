@@ -102,6 +102,9 @@ export function duration(seconds) {
 }
 export const moment = (seconds) =>
   seconds > 0 ? new Date(seconds * 1000).toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'short'}) : '';
+// Names of runs; an id is beside a name that several of them have.
+export const isRepeated = (run, runs) => Boolean(run.name) && runs.some((r) => r.id !== run.id && r.name === run.name);
+export const nameOf = (run, runs) => (isRepeated(run, runs) ? `${run.name} (${run.id})` : run.name || run.id);
 export const short = (hash) => (hash && hash.length > 24 ? el('span', {title: hash}, `${hash.slice(0, 19)}…`) : hash);
 export const percent = (share) => (typeof share === 'number' && share >= 0 ? `${Math.round(share * 100)} %` : '');
 

@@ -1,4 +1,4 @@
-import {byId, el, get, number, parameter, say} from './common.js';
+import {byId, el, get, isRepeated, nameOf, number, parameter, say} from './common.js';
 import {choicesHere, filled, linkTo, pathTo} from './parts.js';
 
 const content = byId('content');
@@ -12,7 +12,7 @@ const here = (changes) => pathTo('/data', {...choicesHere([...FIELDS, 'from']), 
 const KINDS = {file: 'file', files: 'files', folder: 'folder', prepared: 'prepared rows', images: 'images', elsewhere: 'not in the folders of hone ui'};
 const SETTINGS = {train_file: 'training', validation_file: 'validation', dataset_name: 'data set', train_dir: 'training', validation_dir: 'validation'};
 
-function setRow(set) {
+function setRow(set, all) {
   const reader = set.runs[0];
   const open = (file, text = file) => linkTo('/data', {file, model: reader.model, task: reader.task, run: reader.id}, text);
   const runs = [...new Map(set.runs.map((r) => [r.id, r])).values()];
@@ -20,7 +20,7 @@ function setRow(set) {
     ...(set.sources || []).map((s) => el('div', null, `${s.split}, made from `, s.file ? open(s.file) : s.name))];
   return [set.path || set.name, KINDS[set.kind], [...new Set(set.runs.map((r) => SETTINGS[r.setting]))].join(', '),
     files.length ? files : set.kind === 'elsewhere' ? el('span', {class: 'muted'}, 'open it with ', el('code', null, `hone ui --data_folders FOLDER`)) : el('span', {class: 'muted'}, 'no data files'),
-    runs.slice(0, 5).map((r) => el('div', null, linkTo('/runs', {id: r.id}, r.name || r.id), r.task ? ` (${r.task})` : '')).concat(runs.length > 5 ? el('div', {class: 'muted'}, `and ${runs.length - 5} more`) : [])];
+    runs.slice(0, 5).map((r) => el('div', null, linkTo('/runs', {id: r.id}, r.name || r.id), isRepeated(r, all) ? el('span', {class: 'small-text'}, ` ${r.id}`) : '', r.task ? ` (${r.task})` : '')).concat(runs.length > 5 ? el('div', {class: 'muted'}, `and ${runs.length - 5} more`) : [])];
 }
 
 // What hone eval --save_examples and the step evaluate of a pipeline write.
@@ -28,7 +28,7 @@ const isEvaluation = (file) => file.split('/').pop() === 'eval_examples.jsonl';
 function showSets(lists) {
   byId('sets').replaceChildren(lists.sets.length
     ? el('div', {class: 'panel'}, filled('Data sets of the runs: choose a file to see its rows as the model sees them',
-      [['Data set', 'name'], ['Kind'], ['Used for', 'text'], ['Files', 'text'], ['Runs', 'text']], lists.sets.map(setRow)))
+      [['Data set', 'name'], ['Kind'], ['Used for', 'text'], ['Files', 'text'], ['Runs', 'text']], lists.sets.map((set) => setRow(set, lists.sets.flatMap((s) => s.runs)))))
     : el('div', {class: 'panel empty'}, `No runs below ${lists.folder} name a data set yet. Choose a file below.`));
   const evaluated = lists.files.filter(isEvaluation), own = lists.files.filter((file) => !isEvaluation(file));
   const list = (title, files, open) => (files.length ? el('details', {open}, el('summary', null, `${title} (${files.length})`),
@@ -131,7 +131,7 @@ async function start() {
   const runs = new Map(lists.sets.flatMap((set) => set.runs.map((r) => [r.id, r])));
   const chosen = parameter('run');
   if (chosen && !runs.has(chosen)) runs.set(chosen, {id: chosen});
-  byId('run').append(...[...runs.values()].map((r) => el('option', {value: r.id}, `${r.name || r.id}${r.task ? ` (${r.task})` : ''}`)));
+  byId('run').append(...[...runs.values()].map((r) => el('option', {value: r.id}, `${nameOf(r, [...runs.values()])}${r.task ? ` (${r.task})` : ''}`)));
   byId('run').addEventListener('change', () => {
     const run = runs.get(byId('run').value);
     if (run && run.task) byId('task').value = run.task;

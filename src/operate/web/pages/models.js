@@ -44,9 +44,9 @@ const endpointTable = (endpoints) => filled('Endpoints', [['Endpoint', 'name'], 
 
 // --- one model ----------------------------------------------------------------------------------
 
-// The best value of a metric among the versions; undefined if the direction is not known.
-function bestOf(versions, name, deciding) {
-  if (!deciding || !isDeciding(name, deciding.metric)) return undefined;
+// The best value of a metric among the versions; undefined if the direction is not known or they were evaluated on different rows.
+function bestOf(versions, name, {deciding, no_best: noBest}) {
+  if (noBest || !deciding || !isDeciding(name, deciding.metric)) return undefined;
   const all = versions.map((v) => (v.metrics || {})[name]).filter((v) => typeof v === 'number');
   return all.length > 1 ? Math[deciding.higher_is_better ? 'max' : 'min'](...all) : undefined;
 }
@@ -63,8 +63,9 @@ function metricsPanel(model, versions) {
       versions.map((v) => [versionLink(model.name, v.version), stage(model, v),
         ...names.map((n) => {
           const value = (v.metrics || {})[n];
-          return value !== undefined && value === bestOf(versions, n, model.deciding) ? el('strong', {class: 'best', title: 'best value'}, number(value), el('span', {class: 'hidden'}, ' (best)')) : number(value);
+          return value !== undefined && value === bestOf(versions, n, model) ? el('strong', {class: 'best', title: 'best value'}, number(value), el('span', {class: 'hidden'}, ' (best)')) : number(value);
         }), when(v.created), labels(v.labels)])),
+    model.no_best ? el('p', {class: 'muted'}, `No best value has a mark: ${model.no_best}`) : null,
     versions.length > 1 ? compareForm(model.name, versions) : null);
 }
 
@@ -101,7 +102,7 @@ function versionPanel(model, v) {
 
 // What a version was compared with. One that has the alias already is not compared; the reason says so.
 function comparedWith(d) {
-  if (!d.against) return ', nothing was deployed';
+  if (!d.against) return ', no champion yet';
   return d.against === d.version ? '' : ` against version ${d.against}`;
 }
 
@@ -109,7 +110,7 @@ function decisionPanel(d) {
   const both = comparison(d);
   return el('article', {class: 'row'},
     el('h3', null, badge(d.verdict), ` version ${d.version}${comparedWith(d)}`),
-    el('p', null, d.reason), both ? facts(both) : null, el('p', {class: 'muted'}, when(d.time)),
+    el('p', null, d.reason), both ? facts(both, 'whole-lines') : null, el('p', {class: 'muted'}, when(d.time)),
     Object.keys(d.evidence || {}).length ? el('details', null, el('summary', null, `Evidence of decision ${d.id}`), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Evidence of decision ${d.id}`}, values(d.evidence))) : null);
 }
 
@@ -131,8 +132,9 @@ async function showOne(name, wanted) {
 
 // --- two versions -------------------------------------------------------------------------------
 
-function differenceCell(name, [a, b, difference], deciding) {
-  if (typeof difference !== 'number') return '';
+function differenceCell(name, {metrics, same_rows: sameRows, deciding}) {
+  const difference = metrics[name][2];
+  if (typeof difference !== 'number' || !sameRows.includes(name)) return '';
   const sign = difference > 0 ? '+' : '';
   if (!deciding || !isDeciding(name, deciding.metric) || difference === 0) return `${sign}${number(difference)}`;
   const better = difference > 0 === deciding.higher_is_better;
@@ -150,7 +152,8 @@ async function showCompared(name, a, b) {
   const versions = [`Version ${a}`, `Version ${b}`];
   content.replaceChildren(el('p', null, linkTo('/models', {name}, `← ${name}`)),
     el('div', {class: 'panel'}, filled('Metrics', [['Metric', 'name'], ...versions.map((v) => [v, 'number']), ['Difference', 'text']],
-      names.map((n) => [[n, ' ', d.deciding && isDeciding(n, d.deciding.metric) ? decides() : null], ...d.metrics[n].slice(0, 2).map(number), differenceCell(n, d.metrics[n], d.deciding)])),
+      names.map((n) => [[n, ' ', d.deciding && isDeciding(n, d.deciding.metric) ? decides() : null], ...d.metrics[n].slice(0, 2).map(number), differenceCell(n, d)])),
+      d.rows_note ? el('p', {class: 'muted'}, d.rows_note[0].toUpperCase() + d.rows_note.slice(1)) : null,
       compareForm(name, newest, Number(a), Number(b))),
     d.decision ? panel('Decision', decisionPanel(d.decision)) : '',
     el('div', {class: 'panel'}, settings.length ? filled('Settings that differ', [['Setting', 'name'], ...versions.map((v) => [v, 'text'])],

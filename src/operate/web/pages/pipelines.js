@@ -122,7 +122,7 @@ class PipelinePage {
         ['Run', trained.length ? trained.map((r) => [linkTo('/runs', {id: r.id}, r.name || r.id), ' ']) : ''],
         ['Version', result && result.name && result.version && !result.verdict ? linkTo('/models', {name: result.name, version: result.version}, `${result.name}:${result.version}`) : '']]),
       step.message && step.status !== 'failed' ? el('p', null, step.message) : null,
-      result && result.verdict ? [el('h3', null, 'Verdict'), el('p', null, badge(result.verdict), ' ', result.reason), compared ? facts(compared) : null] : null,
+      result && result.verdict ? [el('h3', null, 'Verdict'), el('p', null, badge(result.verdict), ' ', result.reason), compared ? facts(compared, 'whole-lines') : null] : null,
       metricTable(step, this.run.metric),
       step.command ? [el('h3', null, 'Command'), shellLine('Command', step.command.map(quoted).join(' '))] : null,
       result || otherNames(step.metrics).length ? el('details', null, el('summary', null, `All results of ${step.name}`), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `All results of ${step.name}`}, values(result || step.metrics))) : null,

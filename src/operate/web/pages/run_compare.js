@@ -1,8 +1,8 @@
 // Runs beside each other: overlaid curves with one colour a run, final metrics, the settings that differ.
-import {address, badge, byId, el, listParameter, number, panel, parameter, remember, say} from './common.js';
+import {address, badge, byId, el, listParameter, nameOf, number, panel, parameter, remember, say} from './common.js';
 import {Board} from './board.js';
 import {colorOf, swatch} from './chart.js';
-import {decided, lowerIsBetter, metricTitle, metricsOf, tokensPerSecond, withBest} from './run_facts.js';
+import {decided, lowerIsBetter, metricTitle, metricsOf, noBest, noBestNotes, tokensPerSecond, withBest} from './run_facts.js';
 import {RunData, chartsOf, settingText} from './run_page.js';
 
 // The places of a run, which differ between any two.
@@ -37,8 +37,7 @@ export class ComparePage {
 
   // A name; with its id if another run has it too.
   label(data) {
-    const name = data.summary.name || data.id;
-    return this.known.some((d) => d !== data && (d.summary.name || d.id) === name) ? `${name} (${data.id})` : name;
+    return nameOf(data.summary, this.known.map((d) => d.summary));
   }
   color(data) {
     return colorOf(this.all.indexOf(data));
@@ -93,17 +92,23 @@ export class ComparePage {
     const of = (d) => ({...d.summary.metrics, ...(d.summary.end && d.summary.end.results)});
     const all = this.known.map(of), first = [...new Set(this.known.map((d) => decided(d.summary).name).filter(Boolean))];
     const names = [...new Set([...first, 'train_loss', ...metricsOf([...new Set(all.flatMap((m) => Object.keys(m)))])])];
-    const runs = this.known.map((d) => d.summary), row = (title, name, values, lower) => [title, ...withBest(name, values, lower)];
+    const runs = this.known.map((d) => d.summary), notes = new Map();
+    const row = (title, name, values, lower) => {
+      const note = lower === null ? '' : noBest(name, runs.filter((_, i) => typeof values[i] === 'number'));
+      if (note) notes.set(name, note);
+      return [title, ...withBest(name, values, note ? null : lower)];
+    };
     const rows = names.filter((name) => all.some((m) => typeof m[name] === 'number'))
       .map((name) => row(metricTitle(name), name, all.map((m) => m[name]), ['learning_rate', 'grad_norm'].includes(name) ? null : lowerIsBetter(name, runs)));
     for (const name of first)
       if (this.known.some((d) => d.summary.best && d.summary.best.name === name))
         rows.unshift(row(`${metricTitle(name)}, best`, name, runs.map((run) => (run.best && run.best.name === name ? run.best.value : undefined)), lowerIsBetter(name, runs)));
-    rows.push(row('Steps', 'step', runs.map((run) => run.step), null), row('Tokens a second', 'tokens', this.known.map((d) => {
+    rows.push(row('Steps', 'step', runs.map((run) => run.step), null), row('Tokens a second', 'train_tokens_per_second', this.known.map((d) => {
       const rate = tokensPerSecond(d.summary);
       return rate > 0 ? Math.round(rate) : undefined;
     }), false));
-    this.metrics.replaceChildren(this.table('Final metrics', 'Metric', rows));
+    const texts = [...new Set(notes.values())];
+    this.metrics.replaceChildren(this.table('Final metrics', 'Metric', rows), ...noBestNotes(texts.length > 1 ? [...notes].map(([name, note]) => [metricTitle(name), note]) : texts.map((note) => ['', note])));
   }
 
   showSettings() {

@@ -1,5 +1,5 @@
 // Facts of runs that several pages show: names of metrics, the metric that decides, progress.
-import {bytes, duration, number} from './common.js';
+import {bytes, duration, el, number} from './common.js';
 
 const RECENT_SECONDS = 180;
 const DERIVED = /runtime|per_second|per_step|^epoch$|total_flos|_seconds$|_samples$|^train_|^step$/;
@@ -22,6 +22,17 @@ export function withBest(name, values, lower) {
   if (lower === null || new Set(texts.filter(Boolean)).size < 2) return [texts, -1];
   return [texts, values.indexOf((lower ? Math.min : Math.max)(...numbers))];
 }
+
+// Tells why none of the values that these runs have of a metric is the best: they are not surely of the same rows; '': one is.
+// Training measures its own rows, whatever is evaluated.
+export function noBest(name, runs) {
+  if (/^(train|memory)_|^(loss|grad_norm|learning_rate)$/.test(name) || new Set(runs.map((r) => JSON.stringify(r.evaluated))).size < 2) return '';
+  const counts = new Set(runs.map((r) => r.evaluated.samples).filter((n) => typeof n === 'number'));
+  return counts.size > 1 ? 'the runs were evaluated on different rows' : 'hone cannot tell whether the runs were evaluated on the same rows';
+}
+// These texts under a table: [title of the metric, text].
+export const noBestNotes = (notes) => [...new Set(notes.map(([title, text]) => (notes.length > 1 ? `${title}: no best value has a mark: ${text}` : `No best value has a mark: ${text}`)))]
+  .map((text) => el('p', {class: 'muted'}, text));
 
 // The metric of the first chart: that by which the run's best checkpoint is chosen, else that which decides.
 export function deciding(run, names) {

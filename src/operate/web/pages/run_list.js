@@ -1,6 +1,6 @@
 // The list of runs: search, filters, columns to sort by, and the choice of runs to compare.
-import {address, badge, byId, bytes, duration, el, get, listParameter, number, parameter, remember, say} from './common.js';
-import {decided, lastPart, lasted, lossOf, lowerIsBetter, metricTitle, progressOf, progressText, tokensPerSecond} from './run_facts.js';
+import {address, badge, byId, bytes, duration, el, get, isRepeated, listParameter, nameOf, number, parameter, remember, say} from './common.js';
+import {decided, lastPart, lasted, lossOf, lowerIsBetter, metricTitle, noBest, noBestNotes, progressOf, progressText, tokensPerSecond} from './run_facts.js';
 
 // "27 Nov, 23:09", with the year unless it is this one.
 function when(seconds) {
@@ -67,16 +67,17 @@ export class RunList {
     return found.map((r) => [value(r), r]).sort(([a], [b]) => (missing(a) || missing(b) ? missing(a) - missing(b) : a < b ? -sign : a > b ? sign : 0)).map(([, r]) => r);
   }
 
-  // The best value of each metric and task among these runs, if there are several.
+  // The best value of each metric and task among these runs, if there are several and their rows are the same.
   bests(runs) {
     const groups = new Map();
     for (const run of runs) {
       const {name, value} = decided(run), key = `${run.task} ${name}`;
       if (typeof value !== 'number') continue;
-      const group = groups.get(key) || groups.set(key, {count: 0, best: value}).get(key);
+      const group = groups.get(key) || groups.set(key, {name, runs: [], best: value}).get(key);
       group.best = (lowerIsBetter(name, [run]) ? Math.min : Math.max)(group.best, value);
-      ++group.count;
+      group.runs.push(run);
     }
+    for (const group of groups.values()) group.note = noBest(group.name, group.runs);
     return groups;
   }
 
@@ -130,13 +131,15 @@ export class RunList {
     return el('div', {class: 'panel'}, el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Runs'},
       el('table', {class: 'runs'}, el('caption', {class: 'hidden'}, 'Runs'),
         el('thead', null, el('tr', null, el('td', {class: 'choice'}, el('span', {class: 'hidden'}, 'Choose')), head)),
-        el('tbody', null, runs.map((run) => this.row(run, bests, names.length > 1))))));
+        el('tbody', null, runs.map((run) => this.row(run, bests, names.length > 1))))),
+      noBestNotes([...bests.values()].filter((g) => g.note).map((g) => [metricTitle(g.name), g.note])));
   }
 
   row(run, bests, named) {
-    const {name, value} = decided(run), group = bests.get(`${run.task} ${name}`), best = group && group.count > 1 && group.best === value;
+    const {name, value} = decided(run), group = bests.get(`${run.task} ${name}`), best = group && group.runs.length > 1 && !group.note && group.best === value;
     const cells = {
       name: [el('a', {href: `/runs?id=${encodeURIComponent(run.id)}`, 'data-focus': `run ${run.id}`}, run.name || run.id),
+        isRepeated(run, this.runs) ? el('div', {class: 'small-text'}, run.id) : '',
         run.tags.length ? el('div', {class: 'tags'}, run.tags.map((tag) => el('a', {class: 'run-tag', href: address({tag}), 'data-focus': `tag ${run.id} ${tag}`, onclick: (event) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
@@ -147,7 +150,7 @@ export class RunList {
       metric: value === undefined ? '' : [el('span', {class: best ? 'best-value' : null}, best ? el('span', {class: 'hidden'}, 'Best: ') : '', number(value)),
         named ? el('div', {class: 'small-text'}, metricTitle(name)) : '']};
     const picked = this.picked.has(run.id);
-    const box = el('input', {type: 'checkbox', 'data-focus': `pick ${run.id}`, 'aria-label': `Choose ${run.name || run.id}`, onchange: () => {
+    const box = el('input', {type: 'checkbox', 'data-focus': `pick ${run.id}`, 'aria-label': `Choose ${nameOf(run, this.runs)}`, onchange: () => {
       if (box.checked) this.picked.add(run.id);
       else this.picked.delete(run.id);
       this.choose({pick: [...this.picked].join(',')});
