@@ -287,30 +287,63 @@ next %0 = %1
   std::filesystem::remove_all(folder);
 }
 
-// A mask is the same integers as on every other device.
-TEST(Xla, DropoutKeepsWhatPhiloxKeeps) {
-  HONE_XLA_OR_SKIP(backend);
-  const Program p = program_of(R"(program mask
+// A dropout of three tokens.
+struct Mask {
+  Program program = program_of(R"(program mask
 input "rng" %0 : i64[2]
 input "samples" %1 : i64[3]
 input "positions" %2 : i32[3]
   %3 : bool[3,130] = dropout_mask(%0, %1, %2) {p=0.3, channels=130, key="h.7.mlp"}
 output "mask" = %3
 )");
-  const std::vector<double> samples{0, 5, 1099511627781.0}, positions{0, 17, 4000};
+  std::vector<int64_t> rng{42, 1000000007}, samples{0, 5, 1099511627781};
+  std::vector<int32_t> positions{0, 17, 4000};
+
+  void expect(std::span<const uint8_t> mask) const {
+    const DropoutKey key = dropout_key(42, 1000000007, scope_hash("h.7.mlp"));
+    for (size_t t = 0; t < 3; ++t)
+      for (int32_t c = 0; c < 130; ++c)
+        ASSERT_EQ(mask[t * 130 + static_cast<size_t>(c)] != 0,
+                  dropout_word(key, samples[t], positions[t], c) >= dropout_threshold(0.3))
+            << t << " " << c;
+  }
+};
+
+// A mask is the same integers as on every other device.
+TEST(Xla, DropoutKeepsWhatPhiloxKeeps) {
+  HONE_XLA_OR_SKIP(backend);
+  const Mask m;
   Tensors given;
-  given["rng"] = Tensor::of({DType::i64, {2}}, {42, 1000000007});
-  given["samples"] = Tensor::of({DType::i64, {3}}, samples);
-  given["positions"] = Tensor::of({DType::i32, {3}}, positions);
-  const Tensor mask = interpret(p, *backend, given).value().outputs.at("mask");
-  const DropoutKey key = dropout_key(42, 1000000007, scope_hash("h.7.mlp"));
-  for (int32_t t = 0; t < 3; ++t)
-    for (int32_t c = 0; c < 130; ++c)
-      ASSERT_EQ(mask.bytes[static_cast<size_t>(t * 130 + c)] != 0,
-                dropout_word(key, static_cast<int64_t>(samples[static_cast<size_t>(t)]),
-                             static_cast<int32_t>(positions[static_cast<size_t>(t)]),
-                             c) >= dropout_threshold(0.3))
-          << t << " " << c;
+  given["rng"] = Tensor::of({DType::i64, {2}}, {m.rng.begin(), m.rng.end()});
+  given["samples"] = Tensor::of({DType::i64, {3}}, {m.samples.begin(), m.samples.end()});
+  given["positions"] = Tensor::of({DType::i32, {3}}, {m.positions.begin(), m.positions.end()});
+  m.expect(interpret(m.program, *backend, given).value().outputs.at("mask").bytes);
+}
+
+// The text that a TPU gets.
+TEST(Xla, DropoutWithoutIntegersOf64BitsKeepsTheSame) {
+  const auto file = xla::find_plugin(xla::Platform::cpu);
+  if (!file.ok()) GTEST_SKIP() << file.error().text();
+  const Mask m;
+  const std::string text = xla::write_module(m.program, xla::Integers::of_32_bits).text;
+  for (const std::string& line : split(text, '\n'))
+    EXPECT_FALSE(line.find("multiply") != line.npos && line.ends_with("ui64>")) << line;
+  const auto client = xla::Client::open(xla::Plugin::load(*file).value()).value();
+  const auto program = client->compile(text).value();
+  const std::vector<xla::Buffer> given = [&] {
+    std::vector<xla::Buffer> all;
+    all.push_back(client->upload(0, m.rng.data(), {DType::i64, {2}}).value());
+    all.push_back(client->upload(0, m.samples.data(), {DType::i64, {3}}).value());
+    all.push_back(client->upload(0, m.positions.data(), {DType::i32, {3}}).value());
+    return all;
+  }();
+  std::vector<xla::pjrt::Buffer*> arguments, results(1);
+  for (const xla::Buffer& b : given) arguments.push_back(b.raw());
+  ASSERT_TRUE(program->run(0, arguments, results).ok());
+  const xla::Buffer result(*client, results[0]);
+  std::vector<uint8_t> mask(3 * 130);
+  ASSERT_TRUE(client->download(result, mask.data(), std::ssize(mask)).ok());
+  m.expect(mask);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "engine/backends/xla/compile_options.h"
 #include "engine/backends/xla/executable_cache.h"
+#include "engine/backends/xla/writer.h"
 #include "engine/graph/type.h"
 
 namespace hone::xla {
@@ -65,6 +66,9 @@ class Client {
 
   const Plugin& plugin() const { return *plugin_; }
   const std::string& platform() const { return platform_; }  // "cpu", "tpu"
+  Integers integers() const {
+    return platform_ == "tpu" ? Integers::of_32_bits : Integers::of_64_bits;
+  }
   const std::string& platform_version() const { return platform_version_; }
   const std::vector<std::string>& device_kinds() const { return kinds_; }  // by ordinal
   // H1362: there are fewer devices.

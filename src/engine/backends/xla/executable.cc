@@ -62,7 +62,7 @@ Status compile_for_all(const Client& client, std::span<void* const> ranks) {
       HONE_BUG_IF(i >= given(r)->programs.size(), "rank {} has other programs", r);
       of_ranks.push_back(&given(r)->programs[i]);
     }
-    const ModuleText module = HONE_TRY(write_replicas(of_ranks));
+    const ModuleText module = HONE_TRY(write_replicas(of_ranks, client.integers()));
     const auto program = HONE_TRY(client.compile(module.text, static_cast<int>(ranks.size())));
     for (size_t r = 0; r < ranks.size(); ++r) (*given(r)->made)[i] = {module, program};
   }
@@ -88,7 +88,7 @@ class XlaExecutable : public Executable, public Residents {
       c.program = replicas[i].program;
       c.of_all_ranks = c.program != nullptr;
       if (!c.of_all_ranks) {
-        module = write_module(p);
+        module = write_module(p, device_.client().integers());
         c.program = HONE_TRY(device_.client().compile(module.text));
       }
       for (const Named& in : p.inputs) c.inputs.push_back(p.type(in.value));

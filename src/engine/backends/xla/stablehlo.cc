@@ -79,7 +79,7 @@ class Remade {
   Ref gradient_;               // the last result of the backward pass
 };
 
-ModuleText write_with(const Program& p, const Replicas& ranks) {
+ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers) {
   ModuleText m;
   for (const Named& o : p.outputs) {
     if (std::find(m.outputs.begin(), m.outputs.end(), o.value) != m.outputs.end()) continue;
@@ -87,7 +87,7 @@ ModuleText write_with(const Program& p, const Replicas& ranks) {
     m.results.push_back(p.type(o.value));
   }
 
-  Writer w;
+  Writer w(integers);
   Refs values(p.values.size());
   std::vector<std::string> arguments;
   const auto argument = [&](ValueId v, const std::string& more) {
@@ -133,16 +133,16 @@ ModuleText write_with(const Program& p, const Replicas& ranks) {
 
 }  // namespace
 
-ModuleText write_module(const Program& p) { return write_with(p, {}); }
+ModuleText write_module(const Program& p, Integers integers) { return write_with(p, {}, integers); }
 
 bool has_collectives(const Program& p) {
   return std::any_of(p.nodes.begin(), p.nodes.end(),
                      [](const Node& n) { return n.op->traffic != nullptr; });
 }
 
-Result<ModuleText> write_replicas(std::span<const Program* const> ranks) {
+Result<ModuleText> write_replicas(std::span<const Program* const> ranks, Integers integers) {
   const Replicas replicas = HONE_TRY(compare_replicas(ranks));
-  return write_with(*replicas.widest, replicas);
+  return write_with(*replicas.widest, replicas, integers);
 }
 
 }  // namespace hone::xla

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backends/xla/writer.h"
 #include "engine/graph/graph.h"
 
 namespace hone::xla {
@@ -20,12 +21,13 @@ struct ModuleText {
   std::vector<Type> results;     // of `outputs`
 };
 
-// `p` is lowered for this backend: writer_of() knows each of its ops.
-ModuleText write_module(const Program& p);
+// `p` is lowered for this backend: writer_of() knows each of its ops. `integers`: those that the device has.
+ModuleText write_module(const Program& p, Integers integers = Integers::of_64_bits);
 
 // One module for the programs of all ranks, which its replicas run: rank r is replica r (replicas.h). A rank's
 // state with fewer rows than that of another one has its rows first. H1401.
-Result<ModuleText> write_replicas(std::span<const Program* const> ranks);
+Result<ModuleText> write_replicas(std::span<const Program* const> ranks,
+                                  Integers integers = Integers::of_64_bits);
 bool has_collectives(const Program& p);
 
 }  // namespace hone::xla

@@ -12,9 +12,8 @@ namespace {
 using Words = std::array<Ref, 4>;
 using Key = RandomKey;
 
-// The two halves of the product of each element and a constant, by halves of 16 bits: TPUs have no integers of
-// 64 bits, and their compiler took four times as long for the operations that replace them.
-std::array<Ref, 2> product(Writer& w, const Ref& x, uint32_t factor) {
+// The two halves of the product of each element and a constant, from products of 16 bits.
+std::array<Ref, 2> product_of_parts(Writer& w, const Ref& x, uint32_t factor) {
   const auto times = [&](const Ref& v, uint32_t f) {
     return w.binary("multiply", v, w.whole_like(f, v));
   };
@@ -28,6 +27,16 @@ std::array<Ref, 2> product(Writer& w, const Ref& x, uint32_t factor) {
             p2 = w.binary("add", times(x0, high_factor), low(p1));
   const Ref p3 = w.binary("add", w.binary("add", times(x1, high_factor), high(p1)), high(p2));
   return {p3, w.binary("or", w.binary("shift_left", p2, w.whole_like(16, p2)), low(p0))};
+}
+
+// The same from a product of 64 bits.
+std::array<Ref, 2> product(Writer& w, const Ref& x, uint32_t factor) {
+  if (w.integers() == Integers::of_32_bits) return product_of_parts(w, x, factor);
+  const Ref whole = w.convert(x, "ui64"),
+            p = w.binary("multiply", whole, w.whole_like(factor, whole));
+  const Ref high = w.binary("shift_right_logical", p, w.whole_like(32, p));
+  const Ref low = w.binary("and", p, w.whole_like(0xffffffff, p));
+  return {w.convert(high, "ui32"), w.convert(low, "ui32")};
 }
 
 Refs ten_rounds(Writer& w, const Refs& a) {

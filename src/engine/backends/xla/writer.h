@@ -27,8 +27,15 @@ bool is_float(const Ref& x);
 bool is_narrow(const Ref& x);  // bf16 or f16
 std::string type_text(const std::string& element, const Shape& shape);
 
+// The widest integers that a device multiplies itself: a CPU those of 64 bits. The compiler of TPUs takes several times
+// as long for the operations that stand for them, and the plug-ins for CPUs for those of 32 bits.
+enum class Integers { of_32_bits, of_64_bits };
+
 class Writer {
  public:
+  explicit Writer(Integers integers = Integers::of_64_bits) : integers_(integers) {}
+  Integers integers() const { return integers_; }
+
   // Constants. An integer element takes the whole part of `value`.
   Ref number(double value, const std::string& element, const Shape& shape = {});
   Ref whole(uint64_t value, const std::string& element, const Shape& shape = {});
@@ -118,6 +125,7 @@ class Writer {
     std::string name;
     Refs results;
   };
+  Integers integers_;
   std::string body_;
   int64_t next_ = 0, function_count_ = 0;
   std::map<std::string, Function> functions_;  // by name and types
