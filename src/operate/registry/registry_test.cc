@@ -407,7 +407,7 @@ TEST_F(RegistryTest, SavedRowsDecideWhetherVersionsAreCompared) {
   EXPECT_THAT(hash_of_row_ids(a.evaluation).error().text(), HasSubstr("H3142"));
 }
 
-// What decides whether a champion has an advantage on rows that neither was evaluated on before.
+// A champion may have an advantage on rows that neither version was evaluated on before.
 TEST_F(RegistryTest, KnowsWhetherAVersionMayKnowMoreRows) {
   Registry r = open();
   const auto trained = [&](const char* id, OrderedJson params, const std::string& place,
