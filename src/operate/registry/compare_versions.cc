@@ -77,11 +77,6 @@ std::string evaluated_text(const ModelVersion& version, const RegisteredRun& run
                      names.empty() ? "files without a record" : join(names, " "));
 }
 
-// The run of a version; an empty one if it has none.
-Result<RegisteredRun> run_of_version(Registry& registry, const ModelVersion& v) {
-  return v.run_id.empty() ? Result<RegisteredRun>(RegisteredRun()) : registry.run(v.run_id);
-}
-
 Status compare_evaluated(Registry& registry, VersionDifference& d) {
   const RegisteredRun x = HONE_TRY(run_of_version(registry, d.a)),
                       y = HONE_TRY(run_of_version(registry, d.b));
@@ -156,6 +151,10 @@ OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run) 
                           ? OrderedJson()
                           : evaluated_in(version.evaluation, version.metrics);
   return saved.is_null() ? evaluated_by(run, version.metrics) : saved;
+}
+
+Result<RegisteredRun> run_of_version(Registry& registry, const ModelVersion& v) {
+  return v.run_id.empty() ? Result<RegisteredRun>(RegisteredRun()) : registry.run(v.run_id);
 }
 
 Result<VersionDifference> compare_versions(Registry& registry, const ModelVersion& a,

@@ -37,6 +37,8 @@ OrderedJson evaluated_by(const RegisteredRun& run, const OrderedJson& metrics);
 OrderedJson evaluated_in(const std::string& folder, const OrderedJson& metrics);
 OrderedJson evaluated_by(const ModelVersion& version, const RegisteredRun& run);
 
+// The run that made a version; an empty one if it has none. Errors: those of the registry.
+Result<RegisteredRun> run_of_version(Registry& registry, const ModelVersion& v);
 // Errors: those of the registry.
 Result<VersionDifference> compare_versions(Registry& registry, const ModelVersion& a,
                                            const ModelVersion& b);

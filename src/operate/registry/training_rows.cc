@@ -38,16 +38,11 @@ bool same_part(const RegisteredRun& x, const RegisteredRun& y) {
   return same;
 }
 
-// An empty one if the version has none.
-Result<RegisteredRun> registered_run_of(Registry& registry, const ModelVersion& v) {
-  return v.run_id.empty() ? Result<RegisteredRun>(RegisteredRun()) : registry.run(v.run_id);
-}
-
 }  // namespace
 
 Result<bool> may_know_more(Registry& registry, const ModelVersion& a, const ModelVersion& b) {
-  const RegisteredRun x = HONE_TRY(registered_run_of(registry, a)),
-                      y = HONE_TRY(registered_run_of(registry, b));
+  const RegisteredRun x = HONE_TRY(run_of_version(registry, a)),
+                      y = HONE_TRY(run_of_version(registry, b));
   const TrainingFiles mine = training_files(x), other = training_files(y);
   if (mine.hashes.empty() || mine.hashes != other.hashes || other.shared) return true;
   const OrderedJson& most = value_at(y.params, "max_train_samples");

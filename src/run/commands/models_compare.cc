@@ -32,7 +32,7 @@ Result<ComparedVersion> compared_version(Registry& registry, const std::string& 
   c.version = HONE_TRY(resolve_model(registry, reference));
   c.decisions = HONE_TRY(registry.decisions(c.version.model));
   c.version.metrics = metrics_with_decisions(c.version, c.decisions);
-  if (!c.version.run_id.empty()) c.run = HONE_TRY(registry.run(c.version.run_id));
+  c.run = HONE_TRY(run_of_version(registry, c.version));
   return c;
 }
 
