@@ -78,7 +78,8 @@ Result<int> do_parts(const Training& t, bool finished) {
     if (t.s.do_train && !finished) HONE_TRY(t.trainer.write_state());
   }
   if (t.s.do_predict) HONE_TRY(predict_rows(t));
-  if (stop_signal() || finished) return stop_signal() ? 128 + stop_signal() : kExitDone;
+  if (stop_signal()) return 128 + stop_signal();
+  if (finished) return kExitDone;
   HONE_TRY(t.run.end());
   if (t.s.do_train) HONE_TRY(t.trainer.finish());
   return kExitDone;
@@ -175,8 +176,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   if (!s.do_train && !s.do_eval && !s.do_predict)
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
         .todo("add --do_train, --do_eval or both");
-  // The launcher starts ranks again.
-  const bool one_rank = HONE_TRY(read_world()).is_alone();
+  const bool one_rank = HONE_TRY(read_world()).is_alone();  // the launcher starts others again
   if (s.restarts > 0 && one_rank && !is_supervised()) return supervise(args, s);
   const int threads = HONE_TRY(in_flags(chosen->schema, rank_threads_of(s)));
   if (threads > 1) return train_on_threads(*chosen, args, threads, begin_s);
