@@ -1,6 +1,7 @@
 // Reading GGUF: metadata and where the tensors are. Format and validity rule: docs/formats/gguf.md.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +38,10 @@ struct GgufFile {
   const T* get(std::string_view key) const {
     const auto it = metadata.find(key);
     return it == metadata.end() ? nullptr : std::get_if<T>(&it->second);
+  }
+  bool has_tensor(std::string_view name) const {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [&](const GgufTensor& t) { return t.name == name; });
   }
 };
 

@@ -164,19 +164,15 @@ Result<GgufModelType> type_in(const GgufFile& gguf, const std::string& path) {
     const auto* value = gguf.get<std::string>(key);
     return value == nullptr ? std::string() : *value;
   };
-  const GgufTraits traits{.architecture = *arch,
-                          .general_name = text("general.name"),
-                          .tokenizer = text("tokenizer.ggml.model"),
-                          .has =
-                              [&](const std::string& key) {
-                                return gguf.metadata.find(*arch + "." + key) != gguf.metadata.end();
-                              },
-                          .has_tensor =
-                              [&](const std::string& name) {
-                                return std::any_of(
-                                    gguf.tensors.begin(), gguf.tensors.end(),
-                                    [&](const GgufTensor& t) { return t.name == name; });
-                              }};
+  const GgufTraits traits{
+      .architecture = *arch,
+      .general_name = text("general.name"),
+      .tokenizer = text("tokenizer.ggml.model"),
+      .has =
+          [&](const std::string& key) {
+            return gguf.metadata.find(*arch + "." + key) != gguf.metadata.end();
+          },
+      .has_tensor = [&](const std::string& name) { return gguf.has_tensor(name); }};
   if (const auto found = gguf_type(traits)) return *found;
   return Error(err::kGgufUnsupported,
                fmt::format("'{}' holds a model of architecture '{}'", path, *arch))
@@ -192,10 +188,7 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
   config["architectures"] = {class_of(found)};
   if (const auto* name = gguf.get<std::string>("general.name"))
     config["_model_name_or_path"] = *name;
-  const auto has = [&](const char* tensor) {
-    return std::any_of(gguf.tensors.begin(), gguf.tensors.end(),
-                       [&](const GgufTensor& t) { return t.name == tensor; });
-  };
+  const auto has = [&](const char* tensor) { return gguf.has_tensor(tensor); };
   if (layout.head != Head::none) config["tie_word_embeddings"] = !has("output.weight");
   const auto take = [&](const std::string& prefix, const std::vector<GgufKey>& keys) {
     for (const GgufKey& key : keys) {

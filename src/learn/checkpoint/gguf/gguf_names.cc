@@ -40,9 +40,15 @@ bool has_ending(const std::string& name, const std::vector<const char*>& endings
                      [&](const char* end) { return name.ends_with(end); });
 }
 
-std::vector<GgufStack> stacks_of(const GgufLayout& layout) {
-  std::vector<GgufStack> all{{layout.block, layout.layers, layout.of_layer}};
-  all.insert(all.end(), layout.stacks.begin(), layout.stacks.end());
+// The layers of a layout that have numbers of their own. The layout outlives them.
+struct Layers {
+  const std::string &gguf, &weights;  // before the number
+  const std::vector<GgufName>& names;
+};
+std::vector<Layers> layers_of(const GgufLayout& layout) {
+  std::vector<Layers> all{{layout.block, layout.layers, layout.of_layer}};
+  for (const GgufStack& stack : layout.stacks)
+    all.push_back({stack.gguf, stack.layers, stack.names});
   return all;
 }
 
@@ -55,11 +61,11 @@ std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name) {
   const std::string suffix = ggml_name.substr(dot);  // ".weight", ".bias"
   if (suffix != ".weight" && suffix != ".bias") return "";
   if (const auto hf = look_up(layout.once, base); !hf.empty()) return std::string(hf) + suffix;
-  for (const GgufStack& stack : stacks_of(layout)) {
+  for (const Layers& stack : layers_of(layout)) {
     const auto of_layer = split_layer(base, stack.gguf);
     if (!of_layer) continue;
     const auto hf = look_up(stack.names, of_layer->second);
-    return hf.empty() ? "" : fmt::format("{}{}.{}{}", stack.layers, of_layer->first, hf, suffix);
+    return hf.empty() ? "" : fmt::format("{}{}.{}{}", stack.weights, of_layer->first, hf, suffix);
   }
   return "";
 }
@@ -239,8 +245,8 @@ std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
   const std::string suffix = hf_name.substr(dot);
   if (const auto ggml = look_back(layout.once, base); !ggml.empty())
     return std::string(ggml) + suffix;
-  for (const GgufStack& stack : stacks_of(layout)) {
-    const auto of_layer = split_layer(base, stack.layers);
+  for (const Layers& stack : layers_of(layout)) {
+    const auto of_layer = split_layer(base, stack.weights);
     if (!of_layer) continue;
     const auto ggml = look_back(stack.names, of_layer->second);
     return ggml.empty() ? "" : fmt::format("{}{}.{}{}", stack.gguf, of_layer->first, ggml, suffix);

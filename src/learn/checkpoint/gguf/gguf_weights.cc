@@ -47,9 +47,7 @@ std::string scheme_of(const GgmlFormat& format) {
 // The layout without the names of other files.
 GgufLayout layout_for(GgufLayout layout, const GgufFile& gguf) {
   const auto other = [&](const GgufName& name) {
-    return !name.beside.empty() &&
-           std::none_of(gguf.tensors.begin(), gguf.tensors.end(),
-                        [&](const GgufTensor& t) { return t.name == name.beside; });
+    return !name.beside.empty() && !gguf.has_tensor(name.beside);
   };
   std::erase_if(layout.of_layer, other);
   for (GgufStack& stack : layout.stacks) std::erase_if(stack.names, other);
