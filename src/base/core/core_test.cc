@@ -247,14 +247,14 @@ TEST(Log, ProgressRedrawsInPlaceOnATerminal) {
   FakeClock clock;
   Progress bar("get", 4, {.clock = &clock, .force_terminal = 1});
   bar.update(1);
-  bar.update(2);  // too soon to draw
+  bar.update(2);  // drawn with the next line
   log_info("note");
   clock.advance(1);
   bar.update(3);
   bar.finish();
   EXPECT_EQ(log.text,
             "\r\x1b[Kget [#####...............] 1/4 25% 0s left 0s"
-            "\r\x1b[Knote\nget [#####...............] 1/4 25% 0s left 0s"
+            "\r\x1b[Knote\nget [##########..........] 2/4 50% 0s left 0s"
             "\r\x1b[Kget [###############.....] 3/4 75% 1s left 0s"
             "\r\x1b[Kget [###############.....] 3/4 75% 1s left 0s\n");
 }

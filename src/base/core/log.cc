@@ -25,7 +25,7 @@ struct LogState {
   std::function<void(std::string_view)> sink;
   std::function<void(const LogRecord&)> listener;
   LogLabels labels;
-  std::string bar;   // the bar drawn on the last line of the terminal, or ""
+  std::function<std::string()> bar;  // the last line of the terminal; empty: none
   std::string text;  // of one line: kept, so that a line of usual length allocates nothing
   LogState() { text.reserve(512); }
 };
@@ -154,7 +154,7 @@ void write_record(LogState& s, const LogRecord& given, bool with_word) {
     emit(text);
     return;
   }
-  if (!s.bar.empty()) text += kClearLine;
+  if (s.bar) text += kClearLine;
   const bool color = !s.sink && log_in_color();
   if (with_word && r.level <= LogLevel::kWarning) {
     std::string_view word = r.level == LogLevel::kError ? "error: " : "warning: ";
@@ -167,7 +167,7 @@ void write_record(LogState& s, const LogRecord& given, bool with_word) {
   else
     text += r.message;
   text += '\n';
-  text += s.bar;
+  if (s.bar) text += s.bar();
   emit(text);
 }
 
@@ -214,39 +214,45 @@ std::string Progress::line(bool terminal) const {
   return s;
 }
 
+std::string Progress::bar() const {
+  std::string s = line(true);
+  const size_t width = terminal_columns();
+  const size_t most = (width > 0 ? width : 100) - 1;
+  if (s.size() > most) {  // without the word that does not fit
+    s = utf8_prefix(s, most);
+    s.resize(std::min(s.size(), s.find_last_of(' ')));
+  }
+  return s;
+}
+
 void Progress::update(int64_t done, std::string_view text) {
   if (finished_ || log_level() < LogLevel::kInfo) return;
+  LogState& s = state();
+  std::lock_guard lock(s.mutex);  // other threads' lines draw the bar
   done_ = done;
   text_ = text;
   double now = options_.clock->seconds();
   if (now - last_drawn_ < (terminal_ ? 0.1 : options_.line_seconds)) return;
   last_drawn_ = now;
   shown_ = true;
-  LogState& s = state();
-  std::lock_guard lock(s.mutex);
   if (!terminal_) {
     write_record(s, {LogLevel::kInfo, options_.clock->wall_seconds(), s.step, line(false), ""},
                  false);
     return;
   }
-  s.bar = line(true);
-  const size_t width = terminal_columns();
-  const size_t most = (width > 0 ? width : 100) - 1;
-  if (s.bar.size() > most) {  // without the word that does not fit
-    s.bar = utf8_prefix(s.bar, most);
-    s.bar.resize(std::min(s.bar.size(), s.bar.find_last_of(' ')));
-  }
-  emit(std::string(kClearLine) + s.bar);
+  s.bar = [this] { return bar(); };
+  emit(std::string(kClearLine) + bar());
 }
 
 void Progress::finish() {
   if (finished_) return;
   finished_ = true;
-  if (log_level() < LogLevel::kInfo || (!shown_ && done_ == options_.start)) return;
+  if (!shown_ && done_ == options_.start) return;
   LogState& s = state();
   std::lock_guard lock(s.mutex);
-  if (!s.bar.empty()) emit(kClearLine);
-  s.bar.clear();
+  if (s.bar) emit(kClearLine);
+  s.bar = nullptr;
+  if (log_level() < LogLevel::kInfo) return;
   write_record(s, {LogLevel::kInfo, options_.clock->wall_seconds(), s.step, line(terminal_), ""},
                false);
 }

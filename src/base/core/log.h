@@ -101,9 +101,12 @@ class Progress {
   void update(int64_t done, std::string_view text = {});
   // The last line; later calls do nothing.
   void finish();
+  // Whether it is a bar; else lines.
+  bool on_terminal() const { return terminal_; }
 
  private:
   std::string line(bool terminal) const;
+  std::string bar() const;  // the line without what a terminal has no room for
   std::string title_;
   int64_t total_, done_;
   std::string text_;

@@ -111,9 +111,23 @@ std::string wrap_error(std::string_view text, size_t width) {
   return out;
 }
 
-size_t terminal_columns() {
+std::string wrap_report(std::string_view text, size_t width) {
+  if (width == 0) return std::string(text);
+  std::string out;
+  for (const std::string& line : split(text, '\n')) {
+    if (!out.empty()) out += '\n';
+    const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    size_t cell = line.rfind("  ");  // the last cell begins behind it
+    cell = cell == line.npos || cell < begin ? begin : cell + 2;
+    const size_t indent = cell == begin ? begin + 2 : columns_of(line.substr(0, cell));
+    out += broken(line, cell, indent, width);
+  }
+  return out;
+}
+
+size_t terminal_columns(int fd) {
   winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 0;
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 0;
 }
 
 }  // namespace hone

@@ -82,5 +82,21 @@ TEST(LogWrap, ErrorsFitATerminal) {
             "so none of them is the best");
 }
 
+TEST(LogWrap, ReportsFitATerminal) {
+  const std::string text =
+      "m: 10 parameters, rows of 512 tokens, 64 rows in a step of 8 ranks\n"
+      "  arena             6.3 GiB  (budget of code and data)\n"
+      "    8     8.9 GiB      0.26   92%  data=8, ZeRO stage 0, --gradient_checkpointing\n"
+      "short\n";
+  EXPECT_EQ(wrap_report(text, 60),
+            "m: 10 parameters, rows of 512 tokens,\n"
+            "  64 rows in a step of 8 ranks\n"
+            "  arena             6.3 GiB  (budget of code and data)\n"
+            "    8     8.9 GiB      0.26   92%  data=8, ZeRO stage 0,\n"
+            "                                   --gradient_checkpointing\n"
+            "short\n");
+  EXPECT_EQ(wrap_report(text, 0), text);
+}
+
 }  // namespace
 }  // namespace hone

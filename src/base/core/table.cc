@@ -1,6 +1,5 @@
 #include "base/core/table.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/core/error.h"
+#include "base/core/log_wrap.h"
 #include "base/core/text.h"
 
 namespace hone {
@@ -155,9 +155,9 @@ std::string markdown_cell(const std::string& text) {
 }  // namespace
 
 int output_width() {
-  winsize size{};
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO})
-    if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastWidth) return size.ws_col;
+    if (const int columns = static_cast<int>(terminal_columns(fd)); columns >= kLeastWidth)
+      return columns;
   return kUsualWidth;
 }
 

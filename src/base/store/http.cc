@@ -157,7 +157,7 @@ Result<HttpResponse> HttpClient::run(HttpTransfer& t) {
     }
     const double seconds = std::min(retry_after(t.response.header("retry-after"), wait) * jitter(),
                                     std::max(seconds_left(), 0.0));
-    log_info("{}: {}; trying again in {:.1f} s", t.name(), failed.why, seconds);
+    log_info("{:<11} {}: {}; trying again in {:.1f} s", "waiting", t.name(), failed.why, seconds);
     pause(seconds, t.heeds_stop);
     wait = std::min(wait * 2, 30.0);
   }

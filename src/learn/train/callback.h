@@ -37,6 +37,7 @@ class TrainCallback {
   virtual Status on_log(const RunPlace&, const OrderedJson& /*entry*/) { return Ok{}; }
   // Called after on_log() if the task has images for the log.
   virtual void on_media(const RunPlace&, const LogMedia&) {}
+  virtual void on_evaluate_begin(const RunPlace&) {}
   // An evaluation during training, after its entry; `best` comes from the evaluations before.
   virtual Status on_evaluate(const RunPlace&, const OrderedJson& /*metrics*/,
                              const BestModel& /*best*/) {

@@ -44,6 +44,12 @@ class Console : public TrainCallback {
     }
     return Ok{};
   }
+  // The first rows can take long. A terminal shows their bar soon.
+  void on_evaluate_begin(const RunPlace& at) override {
+    if (training_ && bar_->on_terminal()) return;
+    log_info("{:<11} the validation rows{}", "evaluating",
+             training_ ? fmt::format(" after step {}", at.step) : "");
+  }
   Status on_evaluate(const RunPlace& at, const OrderedJson& metrics,
                      const BestModel& best) override {
     if (!metric_) {

@@ -61,6 +61,7 @@ Status Trainer::after_loading(int64_t updates) {
 }
 
 Result<OrderedJson> Trainer::evaluate() {
+  for (const auto& c : callbacks_) c->on_evaluate_begin(place());
   const double start = clock_->seconds();
   const bool averages = HONE_TRY(use_averages());
   Result<OrderedJson> made = task_.evaluate();

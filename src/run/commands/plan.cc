@@ -1,5 +1,6 @@
 // hone plan --task T: the memory and time of the run that the same flags would start, without its
 // weights or data.
+#include "base/core/log_wrap.h"
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "learn/harness/budget/plan_report.h"
@@ -17,7 +18,8 @@ struct PlanSettings {
 
 template <class Report>
 int print_report(const Report& report, bool as_json) {
-  print_out(as_json ? dump_json(report.json()) + "\n" : report.text());
+  print_out(as_json ? dump_json(report.json()) + "\n"
+                    : wrap_report(report.text(), terminal_columns(STDOUT_FILENO)));
   return report.fits() ? kExitDone : kExitUserError;
 }
 

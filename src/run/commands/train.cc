@@ -71,7 +71,6 @@ Result<int> do_parts(const Training& t, bool finished) {
   if (t.s.do_train && !finished)
     if (const auto status = HONE_TRY(train_steps(t))) return *status;
   if (t.s.do_eval) {
-    log_info("{:<11} the validation rows", "evaluating");  // the first ones can take long
     const OrderedJson metrics = HONE_TRY(t.trainer.evaluate());
     if (metrics.empty()) return 128 + stop_signal();
     HONE_TRY(record(t, "eval", metrics));
