@@ -44,6 +44,7 @@ HeadLayer bert_head(ModelGraph& g, ValueId x) {
 const GgufLayout* gguf_of_bert() {
   static const GgufLayout layout = [] {
     GgufLayout g = encoder_gguf("bert", "bert", bert_style());
+    g.classifier = {{"cls", "pooler.dense"}, {"cls.output", "classifier"}};
     g.unwritable = [](const ModelConfig& c) { return encoder_unwritable(c, bert_style()); };
     return g;
   }();

@@ -55,11 +55,18 @@ HeadLayer distilbert_head(ModelGraph& g, ValueId x) {
   return encoder_classifier(g, "classifier", x);
 }
 
+std::string distilbert_unwritable(const ModelConfig& c) {
+  if (c.head == Head::sequence_classification)
+    return "its classifier has relu, where llama.cpp has tanh";
+  return encoder_unwritable(c, distilbert_style());
+}
+
 const GgufLayout* gguf_of_distilbert() {
   static const GgufLayout layout = [] {
     GgufLayout g = encoder_gguf("bert", "bert", distilbert_style());
     g.lacks = "token_types.weight";
-    g.unwritable = [](const ModelConfig& c) { return encoder_unwritable(c, distilbert_style()); };
+    g.classifier = {{"cls", "pre_classifier"}, {"cls.output", "classifier"}};
+    g.unwritable = distilbert_unwritable;
     return g;
   }();
   return &layout;

@@ -8,6 +8,7 @@
 #include "learn/models/activations.h"
 #include "learn/models/config_keys.h"
 #include "learn/models/errors.h"
+#include "learn/models/gemma4_layers.h"
 #include "learn/models/llama_blocks.h"
 
 namespace hone {
@@ -33,43 +34,7 @@ constexpr const char* kUsualGemma4 =
       "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}})";
 constexpr ExpertStyle kGemma4Experts = {
     .at = "", .act = "gelu_pytorch_tanh", .chosen = "top_k_experts", .is_merged = true};
-constexpr int64_t kUsualLayers = 30, kUsualPeriod = 6, kUsualFullHead = 512;
-
-bool is_full(const ModelConfig& c, int64_t layer) {
-  return c.config["layer_types"][static_cast<size_t>(layer)] == kFullAttention;
-}
-
-// Heads of the layers without a window: the same in each of them (check_layer_sizes).
-LayerHeads full_heads(const ModelConfig& c) {
-  LayerHeads heads{.kv_heads = c.kv_heads, .head_dim = c.head_dim};
-  if (const auto by_layer = c.config.find("per_layer_config");
-      by_layer != c.config.end() && by_layer->is_object()) {
-    if (by_layer->empty()) return heads;
-    heads.kv_heads = by_layer->front().value("num_key_value_heads", c.kv_heads);
-    heads.head_dim = by_layer->front().value("head_dim", c.head_dim);
-    return heads;
-  }
-  heads.head_dim = c.integer("global_head_dim", kUsualFullHead).value();
-  if (c.flag("attention_k_eq_v", false))
-    heads.kv_heads = c.integer("num_global_key_value_heads", c.kv_heads).value();
-  return heads;
-}
-
-RotationStyle gemma4_rotation(const ModelConfig& c) {
-  return {.theta = 1e6, .local_theta_key = "", .head_dim = full_heads(c).head_dim};
-}
-
-// Layers of the end that read another's keys.
-int64_t first_shared(const ModelConfig& c) {
-  return c.layers - c.integer("num_kv_shared_layers", 0).value();
-}
-// The layer whose keys and values this one reads; -1: it has its own.
-int64_t keys_of(const ModelConfig& c, int64_t layer) {
-  if (layer < first_shared(c)) return -1;
-  int64_t source = first_shared(c) - 1;
-  while (source >= 0 && is_full(c, source) != is_full(c, layer)) --source;
-  return source;
-}
+constexpr int64_t kUsualLayers = 30;
 
 // --- config.json --------------------------------------------------------------------------------
 
@@ -81,7 +46,7 @@ Error no_gemma4(const std::string& what) {
 // Every sixth layer is without a window unless layer_types says otherwise, and the last always is.
 Status set_layer_types(ModelConfig& c) {
   HONE_TRY(name_layers(c, kUsualLayers, [](int64_t i) {
-    return (i + 1) % kUsualPeriod == 0 ? kFullAttention : kSlidingAttention;
+    return (i + 1) % kGemma4Period == 0 ? kFullAttention : kSlidingAttention;
   }));
   json& types = c.config["layer_types"];
   if (types.is_array() && !types.empty()) types.back() = kFullAttention;
@@ -102,7 +67,7 @@ Status check_layer_sizes(const ModelConfig& c) {
         return no_gemma4(fmt::format("'{}' {} in per_layer_config", key, value.dump()));
   }
   for (int64_t i = 0; i < c.layers; ++i)
-    if (!found->empty() && is_full(c, i) != found->contains(std::to_string(i)))
+    if (!found->empty() && gemma4_is_full(c, i) != found->contains(std::to_string(i)))
       return no_gemma4("per_layer_config for other layers than those without a window");
   return Ok{};
 }
@@ -110,12 +75,12 @@ Status check_layer_sizes(const ModelConfig& c) {
 Status check_shared_layers(const ModelConfig& c) {
   const int64_t shared = HONE_TRY(c.integer("num_kv_shared_layers", 0));
   HONE_TRY(check_range("'num_kv_shared_layers'", shared, 0, c.layers - 1));
-  for (int64_t i = first_shared(c); i < c.layers; ++i)
-    if (keys_of(c, i) < 0)
+  for (int64_t i = gemma4_first_shared(c); i < c.layers; ++i)
+    if (gemma4_keys_of(c, i) < 0)
       return bad_config(
           fmt::format("layer {} reads the keys of an earlier layer of its kind, and "
                       "there is none before layer {}",
-                      i, first_shared(c)));
+                      i, gemma4_first_shared(c)));
   return Ok{};
 }
 
@@ -146,7 +111,7 @@ Status read_gemma4_config(ModelConfig& c) {
   HONE_TRY(check_layer_sizes(c));
   HONE_TRY(check_shared_layers(c));
   HONE_TRY(check_rotation_parts(c));
-  const LayerHeads full = full_heads(c);
+  const LayerHeads full = gemma4_full_heads(c);
   if (full.head_dim % 2 != 0 || c.heads % full.kv_heads != 0)
     return bad_config(
         fmt::format("{} heads with {} of keys, of size {}, in layers without a window", c.heads,
@@ -173,7 +138,7 @@ class Gemma4Layers {
         eps_(c_.real("rms_norm_eps", 1e-6)),
         inner_(c_.integer("intermediate_size").value()),
         inputs_(c_.integer("hidden_size_per_layer_input", 0).value()),
-        full_(full_heads(c_)),
+        full_(gemma4_full_heads(c_)),
         rotation_(g, gemma4_rotation(c_)) {}
 
   // The inputs of all layers, [T,layers * inputs]: of the words and of the embedding x [T,C].
@@ -267,9 +232,9 @@ class Gemma4Layers {
   }
 
   ValueId attend(int64_t i, const std::string& at, ValueId y) {
-    const bool full = is_full(c_, i), bias = c_.flag("attention_bias", false);
+    const bool full = gemma4_is_full(c_, i), bias = c_.flag("attention_bias", false);
     LayerHeads heads = full ? full_ : LayerHeads{.kv_heads = c_.kv_heads, .head_dim = c_.head_dim};
-    heads.keys_of = keys_of(c_, i);
+    heads.keys_of = gemma4_keys_of(c_, i);
     const auto turned = [&](const char* which, ValueId x, int64_t of) {
       x = norm_of(fmt::format("{}{}_norm", at, which), x, heads.head_dim);
       return rotation_.turn(x, of, !full);
@@ -292,8 +257,7 @@ class Gemma4Layers {
   }
 
   ValueId feed_forward(int64_t i, const std::string& at, ValueId y) {
-    const bool wide = c_.flag("use_double_wide_mlp", false) && keys_of(c_, i) >= 0;
-    const int64_t F = inner_ * (wide ? 2 : 1);
+    const int64_t F = inner_ * (gemma4_is_wide(c_, i) ? 2 : 1);
     const ValueId gate = g_.linear(at + "gate_proj", y, F, {.bias = false});
     const ValueId value = g_.linear(at + "up_proj", y, F, {.bias = false});
     return g_.linear(at + "down_proj", ops::gate(b_, gate, value, kind_), c_.hidden,
@@ -330,24 +294,25 @@ ValueId gemma4_body(ModelGraph& g) {
 }  // namespace
 
 Family family_gemma4() {
-  return {.name = "gemma4",
-          .model_types = {{"gemma4_text", "Gemma4", kUsualGemma4, {"q_proj", "v_proj"}}},
-          .heads = {{Head::causal_lm, "ForCausalLM"}},
-          .read_config = read_gemma4_config,
-          .body = gemma4_body,
-          .head = capped_head,
-          .dropouts = {"attention_dropout"},
-          .body_prefix = "model.",
-          // Files have keys and values of layers that read another's.
-          .unread = {".rotary_emb.inv_freq", ".self_attn.k_proj.weight", ".self_attn.v_proj.weight",
-                     ".self_attn.k_norm.weight"},
-          .separate_head = "lm_head.weight",
-          .module_order = {{"embed_tokens", "layers", "norm", "self_attn", "mlp", "input_layernorm",
-                            "post_attention_layernorm", "pre_feedforward_layernorm",
-                            "post_feedforward_layernorm", "per_layer_input_gate",
-                            "per_layer_projection", "post_per_layer_input_norm", "router",
-                            "experts", "post_feedforward_layernorm_1"}},
-          .safe_in_f16 = false};
+  return {
+      .name = "gemma4",
+      .model_types = {{"gemma4_text", "Gemma4", kUsualGemma4, {"q_proj", "v_proj"}, gemma4_gguf()}},
+      .heads = {{Head::causal_lm, "ForCausalLM"}},
+      .read_config = read_gemma4_config,
+      .body = gemma4_body,
+      .head = capped_head,
+      .dropouts = {"attention_dropout"},
+      .body_prefix = "model.",
+      // Files have keys and values of layers that read another's.
+      .unread = {".rotary_emb.inv_freq", ".self_attn.k_proj.weight", ".self_attn.v_proj.weight",
+                 ".self_attn.k_norm.weight"},
+      .separate_head = "lm_head.weight",
+      .module_order = {{"embed_tokens", "layers", "norm", "self_attn", "mlp", "input_layernorm",
+                        "post_attention_layernorm", "pre_feedforward_layernorm",
+                        "post_feedforward_layernorm", "per_layer_input_gate",
+                        "per_layer_projection", "post_per_layer_input_norm", "router", "experts",
+                        "post_feedforward_layernorm_1"}},
+      .safe_in_f16 = false};
 }
 
 }  // namespace hone

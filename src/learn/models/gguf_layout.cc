@@ -4,6 +4,18 @@
 
 namespace hone {
 
+namespace {
+
+// Whether the file has what distinguishes the type; none: nothing does.
+std::optional<bool> has_mark(const GgufTraits& file, const GgufLayout& layout) {
+  if (!layout.marker.empty()) return file.has && file.has(layout.marker);
+  if (!layout.lacks.empty()) return file.has_tensor && !file.has_tensor(layout.lacks);
+  if (!layout.holds.empty()) return !file.has_tensor || file.has_tensor(layout.holds);
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<GgufModelType> gguf_type(const GgufTraits& file) {
   std::optional<GgufModelType> first, named, marked;
   for (const Family& family : families())
@@ -14,10 +26,8 @@ std::optional<GgufModelType> gguf_type(const GgufTraits& file) {
           layout.tokenizer != file.tokenizer)
         continue;
       const GgufModelType found{&family, &type};
-      if (!layout.marker.empty() || !layout.lacks.empty()) {
-        const bool has = layout.lacks.empty() ? file.has && file.has(layout.marker)
-                                              : file.has_tensor && !file.has_tensor(layout.lacks);
-        if (has) marked = found;
+      if (const std::optional<bool> has = has_mark(file, layout)) {
+        if (*has) marked = found;
         continue;
       }
       if (type.name == file.general_name) named = found;

@@ -14,12 +14,16 @@ struct GgufKey {
   std::string gguf;      // after the architecture's name and a dot
   std::string config;    // key of config.json, a number or a flag; "": written, and not read
   bool is_real = false;  // a number with a fraction
-  // Written in the place of the config's value: one number, or a list. nullptr: that value.
+  // Written in the place of the config's value: one number, or a list; empty: the key is not written. nullptr:
+  // that value.
   std::vector<int64_t> (*values)(const ModelConfig& c) = nullptr;
   double usual = 0;                                // the real number if the config has none
   double (*real)(const ModelConfig& c) = nullptr;  // the same as `values`, of a real number
   bool of_tokenizer = false;  // after "tokenizer.ggml." in the place of the architecture's name
   bool is_text = false;       // a text, written if the config has it
+  // Written as a list of flags. nullptr: as the members above say.
+  std::vector<bool> (*flags)(const ModelConfig& c) = nullptr;
+  bool is_list = false;  // read as it is: a list stays one, with one element for each layer
 };
 
 struct GgufName {
@@ -75,12 +79,15 @@ struct GgufLayout {
       "";  // general.name of all files of this type; "": the architecture is enough
   std::string marker = {};  // a key that only this type's files of the architecture have; "": none
   std::string lacks = {};   // a tensor that only this type's files are without; "": none
+  std::string holds = {};   // a tensor that only this type's files have; "": none
   std::string tokenizer = {};               // tokenizer.ggml.model of this type's files; "": any
+  const char* sentencepiece = "llama";      // tokenizer.ggml.model of a SentencePiece BPE
   std::vector<GgufKey> keys = {};           // in the order in which they are written
   std::vector<const char*> needed = {};     // keys of config.json that every file must give
   std::string inner = "intermediate_size";  // key of config.json; without it 4 x the hidden size
   std::vector<GgufName> once = {}, of_layer = {};  // tensors; those of a layer without "blk.3."
   std::string layers = {};           // "model.layers.", before the number of the layer
+  std::vector<GgufName> whole = {};  // tensors of a layer with the whole names of both sides
   std::vector<GgufPart> parts = {};  // of a layer too
   std::vector<GgufList> lists = {};
   std::string block = "blk.";          // before the number of a layer in the file
@@ -89,6 +96,8 @@ struct GgufLayout {
   RotationStyle rotation = {};         // defaults, and the names of its keys
   bool blends_yarn =
       false;  // yarn of this type has "truncate": false, for which the file has no key
+  // rope_freqs has 1 for the channels of a head that turn, and 1e30 for those that do not.
+  bool turns_by_factors = false;
   bool interleaves_heads = false;  // rows of q and k of a head are pairs in the file
   bool turns_part = false;  // rope.dimension_count is less than a head: partial_rotary_factor
   std::vector<const char*> turned = {};    // endings of weights that config's model keeps [in, out]
@@ -102,6 +111,9 @@ struct GgufLayout {
   std::vector<const char*> rates = {};  // endings of weights w that the file has as -exp(w)
   // The head of the models in files. none: their tokens see both sides, and what they make are embeddings.
   Head head = Head::causal_lm;
+  // The tensors of a head that classifies sequences, which files may have too. Empty: llama.cpp has none
+  // for the type.
+  std::vector<GgufName> classifier = {};
   // A table of positions without its first rows in the file: those up to the row of pad_token_id, which no
   // token of a text reads. "": none.
   std::string after_padding = {};

@@ -180,6 +180,12 @@ std::string modern_unwritable(const ModelConfig& c) {
     if (c.flag(key, false)) return fmt::format("its {} is true", key);
   const std::string act = hidden_act_of(c, modern_style());
   if (act != "gelu" && act != "silu") return fmt::format("its activation is {}", act);
+  if (c.head == Head::sequence_classification) {
+    if (c.text("classifier_pooling", "cls") != "mean") return "its classifier_pooling is not mean";
+    if (c.text("classifier_activation", "gelu") != "gelu")
+      return "its classifier_activation is not gelu";
+    if (c.flag("classifier_bias", false)) return "its classifier_bias is true";
+  }
   const int64_t period = c.integer("global_attn_every_n_layers", 3).value();
   for (int64_t i = 0; i < c.layers; ++i)
     if (sees_all(c, i) != (i % period == 0))
@@ -217,7 +223,11 @@ const GgufLayout* gguf_of_modernbert() {
     g.of_layer = {{"attn_norm", "attn_norm"}, {"attn_qkv", "attn.Wqkv"}, {"attn_output", "attn.Wo"},
                   {"ffn_norm", "mlp_norm"},   {"ffn_up", "mlp.Wi"},      {"ffn_down", "mlp.Wo"}};
     g.layers = "layers.";
+    g.classifier = {{"cls", "head.dense"}, {"cls.norm", "head.norm"}, {"cls.output", "classifier"}};
     g.unwritable = modern_unwritable;
+    g.finish = [](Json& config, const std::function<bool(const char*)>& has) {
+      if (has("cls.output.weight")) config["classifier_pooling"] = "mean";
+    };
     return g;
   }();
   return &layout;

@@ -69,6 +69,7 @@ void finish_roberta(Json& config, const std::function<bool(const char*)>&) {
 
 GgufLayout roberta_layout(const char* tokenizer) {
   GgufLayout g = encoder_gguf("bert", tokenizer, {});
+  g.classifier = {{"cls", "classifier.dense"}, {"cls.output", "classifier.out_proj"}};
   g.after_padding = "embeddings.position_embeddings.weight";
   g.unwritable = [](const ModelConfig& c) { return encoder_unwritable(c, {}); };
   g.finish = finish_roberta;

@@ -347,6 +347,19 @@ const GgufLayout* gguf_of_mt5() {
   }();
   return &layout;
 }
+// A table of distances in each layer.
+const GgufLayout* gguf_of_umt5() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = t5_layout();
+    g.holds = "enc.blk.1.attn_rel_b.weight";
+    const std::string table = "layer.0.SelfAttention.relative_attention_bias";
+    std::erase_if(g.once, [&](const GgufName& n) { return n.weight.ends_with(table); });
+    g.of_layer.push_back({"attn_rel_b", table});
+    g.stacks[0].names.push_back({"attn_rel_b", table});
+    return g;
+  }();
+  return &layout;
+}
 
 }  // namespace
 
@@ -354,7 +367,7 @@ Family family_t5() {
   return {.name = "t5",
           .model_types = {{"t5", "T5", "", {"q", "v"}, gguf_of_t5()},
                           {"mt5", "MT5", "", {"q", "v"}, gguf_of_mt5()},
-                          {"umt5", "UMT5"}},
+                          {"umt5", "UMT5", "", {}, gguf_of_umt5()}},
           .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"},
                     {Head::sequence_classification, "ForSequenceClassification"}},
           .read_config = read_t5_config,

@@ -144,6 +144,16 @@ const Case kCases[] = {
      "num_experts=4,num_experts_per_tok=2,moe_intermediate_size=16,num_hidden_layers=4,"
      "shared_expert_intermediate_size=24,head_dim=16,linear_key_head_dim=8,"
      "linear_value_head_dim=8,linear_num_key_heads=2,linear_num_value_heads=4"},
+    {"gemma4_text", "head_dim=8,global_head_dim=16,sliding_window=4,hidden_size_per_layer_input=0"},
+    {"gemma4_text",
+     "num_hidden_layers=7,head_dim=8,global_head_dim=16,sliding_window=4,final_logit_softcapping=5."
+     "0,"
+     "hidden_size_per_layer_input=8,vocab_size_per_layer_input=32,num_kv_shared_layers=1,"
+     "use_double_wide_mlp=true,attention_k_eq_v=true,num_global_key_value_heads=1"},
+    {"gemma4_text",
+     "num_hidden_layers=3,head_dim=8,global_head_dim=16,sliding_window=4,enable_moe_block=true,"
+     "hidden_size_per_layer_input=0,num_experts=4,top_k_experts=2,moe_intermediate_size=16,"
+     "tie_word_embeddings=false"},
     {"gpt_neox", "intermediate_size=48,max_position_embeddings=64"},
     {"gpt_neox", "intermediate_size=48,use_parallel_residual=false"},
     {"bloom", ""},
@@ -247,11 +257,55 @@ TEST(GgufFamilies, EncodersAreTheSameModelsWithoutTheirPoolers) {
   }
 }
 
-// Encoder-decoders: the names of two stacks, and the table of distances of the first layer of each.
+// Classifiers of sequences: the same weights, but of the rows of positions that no token reads, and labels.
+TEST(GgufFamilies, ClassifiersAreTheSameModels) {
+  const Case cases[] = {{"bert", "problem_type=\"regression\""},
+                        {"roberta", "pad_token_id=1"},
+                        {"xlm-roberta", "pad_token_id=3"},
+                        {"camembert", "type_vocab_size=1"},
+                        {"modernbert", "pad_token_id=0,classifier_pooling=\"mean\""}};
+  const TemporaryFolder folder;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.type);
+    Pretrained model = random_encoder(one);
+    ASSERT_TRUE(set_head(model.config, Head::sequence_classification,
+                         std::vector<std::string>{"no", "maybe", "yes"})
+                    .ok());
+    model = random_model(model.config);
+    const std::string path = fmt::format("{}/{}.gguf", folder.path, one.type);
+    const Status saved = save_gguf(path, *model.weights, model, "f32");
+    ASSERT_TRUE(saved.ok()) << saved.error().text();
+    const GgufFile file = open_gguf(path).value().content;
+    const std::string architecture = *file.get<std::string>("general.architecture");
+    EXPECT_EQ(*file.get<int64_t>(architecture + ".pooling_type"), 4);
+    EXPECT_TRUE(file.has_tensor("cls.weight") && file.has_tensor("cls.output.bias"));
+    const Result<Pretrained> back = open_pretrained(path, {.need_tokenizer = false});
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(back->config.config["model_type"], one.type);
+    EXPECT_EQ(back->config.head, Head::sequence_classification);
+    EXPECT_EQ(back->config.config["id2label"], model.config.config["id2label"]);
+    EXPECT_EQ(back->config.config["label2id"], model.config.config["label2id"]);
+    for (const char* key : {"problem_type", "classifier_pooling"})
+      EXPECT_EQ(back->config.text(key, ""), model.config.text(key, "")) << key;
+    const GgufLayout& layout = *gguf_layout_of(model.config);
+    for (const ParamSpec& spec : family_of(back->config).params(back->config)) {
+      const TensorInfo* info = find_weight(*back->weights, back->config, spec);
+      ASSERT_NE(info, nullptr) << spec.name;
+      ASSERT_EQ(info->type.shape, spec.shape) << spec.name;
+      const auto count = static_cast<size_t>(info->type.count());
+      std::vector<float> want = values_of(*model.weights, spec.name, count);
+      if (info->name == layout.after_padding)
+        std::fill_n(want.begin(), (model.config.padding_token + 1) * 32, 0.0f);
+      EXPECT_EQ(values_of(*back->weights, info->name, count), want) << spec.name;
+    }
+  }
+}
+
+// Encoder-decoders: the names of two stacks, and the table of distances of the first layer of each, or of all.
 TEST(GgufFamilies, T5IsTheSameModel) {
   const TemporaryFolder folder;
   const std::pair<const char*, const char*> cases[] = {
-      {"t5", "gated-gelu"}, {"t5", "relu"}, {"mt5", "gated-gelu"}};
+      {"t5", "gated-gelu"}, {"t5", "relu"}, {"mt5", "gated-gelu"}, {"umt5", "gated-gelu"}};
   for (const auto& [type, act] : cases) {
     SCOPED_TRACE(fmt::format("{} {}", type, act));
     const nlohmann::json json = {{"model_type", type},
@@ -313,6 +367,18 @@ TEST(GgufFamilies, EncodersThatLlamaCppRunsOtherwiseAreRefused) {
     ASSERT_EQ(saved.ok(), *why == 0) << one.type << " " << one.overrides;
     if (saved.ok()) continue;
     EXPECT_STREQ(saved.error().code(), "H2209") << saved.error().text();
+    EXPECT_NE(saved.error().what().find(why), std::string::npos) << saved.error().text();
+  }
+  const std::pair<Case, const char*> classifiers[] = {
+      {{"distilbert", "dim=32,n_layers=2,n_heads=4,hidden_dim=48"}, "its classifier has relu"},
+      {{"modernbert", "pad_token_id=0"}, "its classifier_pooling is not mean"},
+      {{"eurobert", "num_key_value_heads=2,pad_token_id=1"}, "EuroBertForSequenceClassification"}};
+  for (const auto& [one, why] : classifiers) {
+    Pretrained model = random_encoder(one);
+    ASSERT_TRUE(set_head(model.config, Head::sequence_classification, 2).ok());
+    model = random_model(model.config);
+    const Status saved = save_gguf(folder.path + "/m.gguf", *model.weights, model, "f32");
+    ASSERT_FALSE(saved.ok()) << one.type;
     EXPECT_NE(saved.error().what().find(why), std::string::npos) << saved.error().text();
   }
   Pretrained model = random_encoder({"bert", ""});

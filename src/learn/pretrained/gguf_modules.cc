@@ -43,7 +43,8 @@ Result<std::optional<SentenceModules>> read_gguf_modules(const GgufFile& file,
   const auto* architecture = file.get<std::string>("general.architecture");
   const int64_t* number =
       architecture == nullptr ? nullptr : file.get<int64_t>(*architecture + kPooling);
-  if (number == nullptr || *number == 0) return std::optional<SentenceModules>();
+  if (number == nullptr || *number == 0 || *number == kRankPooling)
+    return std::optional<SentenceModules>();
   SentenceModules modules;
   modules.form.pooling.clear();
   for (const PoolingType& type : kPoolingTypes)

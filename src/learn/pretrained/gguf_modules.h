@@ -10,6 +10,9 @@
 
 namespace hone {
 
+// pooling_type of a head that classifies sequences.
+inline constexpr int64_t kRankPooling = 4;
+
 // hone's key for AddedToken::lstrip of the mask.
 inline constexpr const char* kMaskLstrip = "hone.mask_lstrip";
 

@@ -27,9 +27,22 @@ struct FileType {
 constexpr FileType kFileTypes[] = {
     {"f32", "F32", 0}, {"f16", "F16", 1}, {"q8_0", "Q8_0", 7}, {"bf16", "BF16", 32}};
 
+// The model is one that classifies sequences, with a head that files of the type have.
+bool classifies_in(const GgufLayout& layout, const ModelConfig& c) {
+  return c.head == Head::sequence_classification && !layout.classifier.empty();
+}
+
+// The name of a weight in the layout of an encoder: without the prefix of the body in a model with a head.
+std::string name_in(const GgufLayout& layout, const ModelConfig& c, const std::string& name) {
+  const std::string& prefix = family_of(c).body_prefix;
+  return layout.head == Head::none && !prefix.empty() && name.starts_with(prefix)
+             ? name.substr(prefix.size())
+             : name;
+}
+
 Result<const GgufLayout*> layout_for(const ModelConfig& c) {
   const GgufLayout* layout = gguf_layout_of(c);
-  if (layout != nullptr && c.head == layout->head) {
+  if (layout != nullptr && (c.head == layout->head || classifies_in(*layout, c))) {
     const std::string why = layout->unwritable != nullptr ? layout->unwritable(c) : "";
     if (why.empty()) return layout;
     return Error(err::kGgufUnsupported,
@@ -113,6 +126,10 @@ Result<Rope> rope_of(const ModelConfig& c, const GgufLayout& layout) {
     rope.original = p["original_max_position_embeddings"];
     rope.scaling = rope_scaling(c, p);
   }
+  if (layout.turns_by_factors)
+    for (const ConstantTable& table : family_of(c).constants(c))
+      if (table.name == "rope.inv_freq")
+        for (const float x : table.values) rope.factors.push_back(x == 0 ? kNeverTurns : 1);
   if (type == "dynamic") rope.theta = theta_of_dynamic(p, rope.turned);
   if (type == "yarn" && is_usual_yarn(c, layout, p)) rope.yarn = p;
   if (type == "yarn" && rope.yarn.is_null())
@@ -126,6 +143,7 @@ Result<Rope> rope_of(const ModelConfig& c, const GgufLayout& layout) {
 Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufLayout& layout,
                            const Rope& rope) {
   const std::string& name = key.gguf;
+  if (key.flags != nullptr) return GgufValue(key.flags(c));
   if (key.values != nullptr) {
     std::vector<int64_t> values = key.values(c);
     return values.size() == 1 ? GgufValue(values[0]) : GgufValue(std::move(values));
@@ -193,7 +211,8 @@ Status put_vocabulary(const Pretrained& model, const GgufLayout& layout, GgufMet
     return Ok{};
   }
   const bool encoder = layout.head != Head::causal_lm;
-  const GgufVocab v = HONE_TRY(gguf_vocab(*model.tokenizer, c.vocab, encoder));
+  const GgufVocab v =
+      HONE_TRY(gguf_vocab(*model.tokenizer, c.vocab, encoder, layout.sentencepiece));
   if ((cut && v.pad != c.padding_token) ||
       (!layout.tokenizer.empty() && layout.tokenizer != v.model))
     return Error(
@@ -235,6 +254,19 @@ Status put_vocabulary(const Pretrained& model, const GgufLayout& layout, GgufMet
   return Ok{};
 }
 
+// The labels of a head that classifies sequences, in the order of their numbers.
+void put_classifier(const ModelConfig& c, const PutValue& put) {
+  put("pooling_type", kRankPooling);
+  std::vector<std::string> labels;
+  const auto named = c.config.find("id2label");
+  for (int64_t i = 0; i < c.labels; ++i) {
+    const std::string usual = fmt::format("LABEL_{}", i);
+    const bool given = named != c.config.end() && named->is_object();
+    labels.push_back(given ? named->value(std::to_string(i), usual) : usual);
+  }
+  put(kOutputLabels, labels);
+}
+
 Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layout,
                                  const Rope& rope, const FileType& type) {
   const ModelConfig& c = model.config;
@@ -254,6 +286,7 @@ Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layo
     says_head_size = says_head_size || key.gguf == kKeyLength;
     if (key.gguf == kWindow && key.values == nullptr && c.window == 0) continue;
     if (key.is_text && !c.config.contains(key.config)) continue;
+    if (key.values != nullptr && key.values(c).empty()) continue;
     if (key.of_tokenizer) {
       m.emplace_back(kOfTokenizer + key.gguf, HONE_TRY(value_of(key, c, layout, rope)));
       continue;
@@ -273,10 +306,15 @@ Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layo
   }
   if (layout.head == Head::none) {
     put("attention.causal", false);
-    if (const auto modules = HONE_TRY(read_sentence_modules(model.path)))
+    if (classifies_in(layout, c))
+      put_classifier(c, put);
+    else if (const auto modules = HONE_TRY(read_sentence_modules(model.path)))
       for (auto& [key, value] : HONE_TRY(gguf_modules(*modules, layout.architecture)))
         m.emplace_back(key, std::move(value));
   }
+  if (const std::string kind = c.text("problem_type", "");
+      classifies_in(layout, c) && !kind.empty())
+    m.emplace_back(kProblemType, kind);
   HONE_TRY(put_vocabulary(model, layout, m));
   return m;
 }
@@ -374,7 +412,7 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
                     const FileType& type, std::vector<GgufOutput>& outputs,
                     std::vector<Written>& written) {
   for (const ParamSpec& spec : family_of(c).params(c)) {
-    if (layout.head == Head::none && spec.of_head) {
+    if (c.head == Head::none && spec.of_head) {
       if (find_weight(weights, c, spec) != nullptr)
         log_info("left out    '{}': embeddings do not read it, and llama.cpp has no place for it",
                  spec.name);
@@ -382,6 +420,7 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
     }
     if (list_of_weight(layout, spec.name).first != nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
+    const std::string weight = name_in(layout, c, spec.name);
     if (const auto [rows, layer] = state_rows_in(layout, spec.name, false); rows != nullptr) {
       for (const bool gates : {false, true}) {
         std::vector<GgufRun> runs = runs_of_state(heads_in(c, layout));
@@ -402,7 +441,7 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
       written.push_back({spec.name, t->name, part});
     }
     if (!parts.empty()) continue;
-    const std::string name = ggml_name_of(layout, spec.name);
+    const std::string name = ggml_name_of(layout, weight);
     if (name.empty())
       return Error(err::kGgufUnsupported, fmt::format("'{}' has no place in a GGUF file of {}",
                                                       spec.name, layout.architecture))
@@ -412,12 +451,12 @@ Status list_outputs(const WeightSource& weights, const ModelConfig& c, const Ggu
       shape.erase(shape.begin() + axis);
     if (is_turned(layout, spec.name)) std::swap(shape[0], shape[1]);
     int64_t left_out = 0;
-    if (spec.name == layout.after_padding) {
+    if (weight == layout.after_padding) {
       left_out = (c.padding_token + 1) * shape[1];
       shape[0] -= c.padding_token + 1;
     }
     outputs.push_back({name, shape, format_of(name, shape, type)});
-    written.push_back({spec.name, t->name, nullptr, left_out});
+    written.push_back({weight, t->name, nullptr, left_out});
   }
   return Ok{};
 }

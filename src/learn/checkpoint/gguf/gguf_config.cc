@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/core/text.h"
 #include "learn/checkpoint/gguf/errors.h"
 #include "learn/checkpoint/gguf/gguf_weights.h"
 
@@ -147,10 +148,72 @@ void add_rope_share(Json& config, const GgufFile& gguf, const GgufLayout& layout
     config[layout.rotation.share_key] = static_cast<double>(*turned) / static_cast<double>(size);
 }
 
-std::string class_of(const GgufModelType& found) {
+// The share of a head without a window that turns, from rope_freqs: the factors of channels that do not are
+// beyond any position.
+Status add_turned_share(Json& config, const GgufFile& gguf, const ByteFile& file) {
+  const std::vector<float> factors = HONE_TRY(numbers_of(gguf, file, kRopeFreqs));
+  const auto turned = std::find_if(factors.begin(), factors.end(), [](float x) { return x != 1; });
+  if (factors.empty() ||
+      std::any_of(turned, factors.end(), [](float x) { return !(x >= kNeverTurns); }))
+    return Error(
+               err::kGgufUnsupported,
+               fmt::format("'{}': its {} is not 1 for the channels that turn and {} for the others",
+                           file.path(), kRopeFreqs, kNeverTurns))
+        .todo(
+            "use the model's safetensors checkpoint: its config.json has the scaling of positions");
+  config["rope_parameters"]["full_attention"]["partial_rotary_factor"] =
+      static_cast<double>(turned - factors.begin()) / static_cast<double>(factors.size());
+  return Ok{};
+}
+
+std::string class_of(const GgufModelType& found, Head head) {
   for (const HeadOffer& offer : found.family->heads)
-    if (offer.head == found.type->gguf->head) return found.type->class_prefix + offer.class_ending;
+    if (offer.head == head) return found.type->class_prefix + offer.class_ending;
   HONE_BUG_IF(true, "GGUF files of {} without a head for them", found.family->name);
+}
+
+// Whether the file has a head that classifies sequences. H2209: it has a part of one.
+Result<bool> has_classifier(const GgufFile& gguf, const GgufLayout& layout,
+                            const std::string& path) {
+  std::vector<std::string> there, missing;
+  for (const GgufName& name : layout.classifier) {
+    const std::string tensor = name.gguf + ".weight";
+    (gguf.has_tensor(tensor) ? there : missing).push_back(tensor);
+  }
+  if (there.empty() || missing.empty()) return missing.empty() && !there.empty();
+  return Error(err::kGgufUnsupported,
+               fmt::format("'{}': its head that classifies has '{}' and no '{}'", path,
+                           join(there, "', '"), join(missing, "', '")))
+      .todo(
+          "llama.cpp's converter leaves the pooler of BERT out; convert the folder with hone, or "
+          "use its safetensors");
+}
+
+// The labels of a head that classifies: the file's names, or numbers.
+Status add_labels(Json& config, const GgufFile& gguf, const GgufLayout& layout,
+                  const std::string& path) {
+  const std::string key = layout.architecture + "." + kOutputLabels;
+  int64_t count = 0;
+  for (const GgufTensor& t : gguf.tensors)
+    if (t.name == kClassifierOutput) count = t.shape.front();
+  std::vector<std::string> labels;
+  for (int64_t i = 0; i < count; ++i) labels.push_back(fmt::format("LABEL_{}", i));
+  if (const auto* named = gguf.get<std::vector<std::string>>(key)) labels = *named;
+  if (std::ssize(labels) != count)
+    return Error(err::kGgufDamaged, fmt::format("'{}': '{}' has {} labels, '{}' has {} rows", path,
+                                                key, labels.size(), kClassifierOutput, count))
+        .todo("convert the model again");
+  for (size_t i = 0; i < labels.size(); ++i) {
+    config["id2label"][std::to_string(i)] = labels[i];
+    config["label2id"][labels[i]] = i;
+  }
+  if (const auto* type = gguf.get<std::string>(kProblemType)) config["problem_type"] = *type;
+  return Ok{};
+}
+
+// A list of the metadata, or its only number.
+Json whole_value(const GgufValue& v) {
+  return std::visit([](const auto& x) { return Json(x); }, v);
 }
 
 }  // namespace
@@ -185,7 +248,10 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
   const GgufLayout& layout = *found.type->gguf;
   Json config = Json::object();
   config["model_type"] = found.type->name;
-  config["architectures"] = {class_of(found)};
+  const bool classifies = HONE_TRY(has_classifier(gguf, layout, file.path()));
+  config["architectures"] = {
+      class_of(found, classifies ? Head::sequence_classification : layout.head)};
+  if (classifies) HONE_TRY(add_labels(config, gguf, layout, file.path()));
   if (const auto* name = gguf.get<std::string>("general.name"))
     config["_model_name_or_path"] = *name;
   const auto has = [&](const char* tensor) { return gguf.has_tensor(tensor); };
@@ -197,6 +263,10 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
       if (key.config.empty() || it == gguf.metadata.end()) continue;
       if (const auto* text = std::get_if<std::string>(&it->second); text != nullptr && key.is_text)
         config[key.config] = *text;
+      if (key.is_list) {
+        config[key.config] = whole_value(it->second);
+        continue;
+      }
       if (Json v = scalar(it->second); v.is_number_float() == key.is_real && !v.is_null())
         config[key.config] = std::move(v);
     }
@@ -218,6 +288,7 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
   if (!layout.after_padding.empty()) HONE_TRY(check("pad_token_id", 0));
   if (layout.finish != nullptr) layout.finish(config, has);
   if (layout.turns_part) add_rope_share(config, gguf, layout);
+  if (layout.turns_by_factors) HONE_TRY(add_turned_share(config, gguf, file));
   if (layout.rotates) HONE_TRY(add_rope(config, gguf, file, layout));
   return config;
 }

@@ -55,12 +55,16 @@ std::vector<Layers> layers_of(const GgufLayout& layout) {
 }  // namespace
 
 std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name) {
+  if (const auto of_layer = split_layer(ggml_name, layout.block))
+    if (const auto hf = look_up(layout.whole, of_layer->second); !hf.empty())
+      return fmt::format("{}{}.{}", layout.layers, of_layer->first, hf);
   const size_t dot = ggml_name.rfind('.');
   if (dot == std::string::npos) return "";
   const std::string_view base = std::string_view(ggml_name).substr(0, dot);
   const std::string suffix = ggml_name.substr(dot);  // ".weight", ".bias"
   if (suffix != ".weight" && suffix != ".bias") return "";
-  if (const auto hf = look_up(layout.once, base); !hf.empty()) return std::string(hf) + suffix;
+  for (const std::vector<GgufName>* names : {&layout.once, &layout.classifier})
+    if (const auto hf = look_up(*names, base); !hf.empty()) return std::string(hf) + suffix;
   for (const Layers& stack : layers_of(layout)) {
     const auto of_layer = split_layer(base, stack.gguf);
     if (!of_layer) continue;
@@ -239,12 +243,15 @@ bool is_rate(const GgufLayout& layout, const std::string& hf_name) {
 }
 
 std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name) {
+  if (const auto of_layer = split_layer(hf_name, layout.layers))
+    if (const auto ggml = look_back(layout.whole, of_layer->second); !ggml.empty())
+      return fmt::format("{}{}.{}", layout.block, of_layer->first, ggml);
   const size_t dot = hf_name.rfind('.');
   if (dot == std::string::npos) return "";
   const std::string_view base = std::string_view(hf_name).substr(0, dot);
   const std::string suffix = hf_name.substr(dot);
-  if (const auto ggml = look_back(layout.once, base); !ggml.empty())
-    return std::string(ggml) + suffix;
+  for (const std::vector<GgufName>* names : {&layout.once, &layout.classifier})
+    if (const auto ggml = look_back(*names, base); !ggml.empty()) return std::string(ggml) + suffix;
   for (const Layers& stack : layers_of(layout)) {
     const auto of_layer = split_layer(base, stack.weights);
     if (!of_layer) continue;

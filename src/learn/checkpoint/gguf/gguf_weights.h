@@ -108,5 +108,12 @@ inline constexpr const char* kRopeFreqs = "rope_freqs.weight";
 inline constexpr const char* kShortFactors = "rope_factors_short.weight";
 inline constexpr const char* kLongFactors = "rope_factors_long.weight";
 bool is_of_rotation(const std::string& ggml_name);
+inline constexpr float kNeverTurns = 1e30f;  // GgufLayout::turns_by_factors
+
+// The head that classifies: its last matrix, the key of its labels after the architecture's name, and hone's key of
+// config.json's problem_type.
+inline constexpr const char *kClassifierOutput = "cls.output.weight",
+                            *kOutputLabels = "classifier.output_labels",
+                            *kProblemType = "hone.problem_type";
 
 }  // namespace hone

@@ -12,9 +12,13 @@
 
 namespace hone {
 
+// Kinds of SentencePiece BPE in GGUF files: with a score for each token, and with the list of merges.
+inline constexpr const char *kScoredBpe = "llama", *kRankedBpe = "gemma4";
+
 // The vocabulary that a GGUF file carries (keys tokenizer.ggml.*).
 struct GgufVocab {
-  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "bert" = WordPiece, "t5" = SentencePiece Unigram
+  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "gemma4" = the same with its merges, "bert" = WordPiece,
+  // "t5" = SentencePiece Unigram
   std::string model;
   std::string pre;  // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
   std::vector<std::string> tokens;
@@ -32,8 +36,9 @@ struct GgufVocab {
 };
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
 // The inverse, with one token for each row of an embedding; of an encoder with the tokens around
-// pairs too. kTokenizerKind if no such vocabulary gives the tokenizer's ids.
-Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder = false);
+// pairs too. `model`: the kind of a SentencePiece BPE. kTokenizerKind if no such vocabulary gives the tokenizer's ids.
+Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder = false,
+                             const char* model = kScoredBpe);
 
 // The texts of a translation model's tokenizer: source or target. Names of languages are the
 // model's ("en_XX"); empty: those of tokenizer_config.json.

@@ -2,6 +2,7 @@
 // SentencePiece's, where scores order the merges.
 // Reference: llama.cpp's names of pre-tokenizers; the pipelines are those of the models'
 // tokenizer.json files.
+#include <algorithm>
 #include <cmath>
 
 #include "base/core/text.h"
@@ -104,9 +105,18 @@ Status read_scores(const GgufVocab& vocab, BpeParts& bpe) {
   return merges_from_scores(scores, bpe);
 }
 
-// Byte-level BPE ("gpt2") or SentencePiece's ("llama").
+// SentencePiece's BPE with its merges.
+Status read_ranked(const GgufVocab& vocab, BpeParts& bpe) {
+  bpe.byte_fallback = std::ranges::count(vocab.types, kByte) > 0;
+  bpe.byte_level = false;
+  bpe.fuse_unk = true;
+  return read_gguf_merges(vocab, bpe);
+}
+
+// Byte-level BPE ("gpt2") or SentencePiece's.
 Result<TokenizerParts> read_gguf_bpe(const GgufVocab& vocab) {
-  const bool sentencepiece = vocab.model == "llama";
+  const bool ranked = vocab.model == kRankedBpe,
+             sentencepiece = vocab.model == kScoredBpe || ranked;
   constexpr Pre kLlama = {"", Splitting::kGpt2, false, false, true};  // only bos counts
   const Pre pre = sentencepiece ? kLlama : HONE_TRY(find_pre(vocab));
   BpeParts bpe;
@@ -116,7 +126,9 @@ Result<TokenizerParts> read_gguf_bpe(const GgufVocab& vocab) {
     auto added = bpe.vocabulary.add(vocab.tokens[id], static_cast<int64_t>(id));
     if (!added.ok()) return std::move(added.error()).at("tokenizer.ggml.tokens");
   }
-  HONE_TRY(sentencepiece ? read_scores(vocab, bpe) : read_gguf_merges(vocab, bpe));
+  HONE_TRY(ranked          ? read_ranked(vocab, bpe)
+           : sentencepiece ? read_scores(vocab, bpe)
+                           : read_gguf_merges(vocab, bpe));
   const auto ask = [&](const std::optional<bool>& flag, bool fallback, int64_t id) {
     const bool given = id >= 0 && id < static_cast<int64_t>(vocab.tokens.size());
     return flag.value_or(fallback) && given ? std::optional(static_cast<int32_t>(id))
@@ -127,7 +139,7 @@ Result<TokenizerParts> read_gguf_bpe(const GgufVocab& vocab) {
   name_gguf_tokens(vocab, parts);
   if (sentencepiece) bpe.unk_token = parts.unk;
   StagesJson stages = sentencepiece
-                          ? sentencepiece_stages(vocab.add_space_prefix.value_or(true), false)
+                          ? sentencepiece_stages(vocab.add_space_prefix.value_or(!ranked), false)
                           : byte_level_stages(pre.nfc ? R"({"type":"NFC"})" : "null",
                                               pre_tokenizer_json(pre.splitting), "null");
   const auto bos = ask(vocab.add_bos, pre.bos_by_default, vocab.bos),
@@ -186,14 +198,14 @@ Status set_encoder_post_processor(const GgufVocab& vocab, bool bos, TokenizerPar
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
   if (vocab.model == "bert") return Tokenizer::make(HONE_TRY(read_gguf_wordpiece(vocab)));
   if (vocab.model == "t5") return Tokenizer::make(HONE_TRY(read_gguf_unigram(vocab)));
-  if (vocab.model == "gpt2" || vocab.model == "llama")
+  if (vocab.model == "gpt2" || vocab.model == kScoredBpe || vocab.model == kRankedBpe)
     return Tokenizer::make(HONE_TRY(read_gguf_bpe(vocab)));
   return Error(err::kTokenizerKind,
                fmt::format("the vocabulary is of the kind \"{}\"", vocab.model))
       .at("tokenizer.ggml.model")
       .todo(
-          "hone reads \"gpt2\", byte-level BPE, \"llama\", SentencePiece BPE, \"bert\", WordPiece, "
-          "and "
+          "hone reads \"gpt2\", byte-level BPE, \"llama\" and \"gemma4\", SentencePiece BPE, "
+          "\"bert\", WordPiece, and "
           "\"t5\", Unigram; give a folder with tokenizer.json by --tokenizer_name instead");
 }
 

@@ -36,7 +36,7 @@ bool is_byte(std::string_view token) {
 }
 
 void add_tokens(const Tokenizer& tokenizer, int64_t rows, GgufVocab& v) {
-  const bool bytes = v.model == "llama";
+  const bool bytes = v.model == kScoredBpe || v.model == kRankedBpe;
   for (int32_t id = 0; id < static_cast<int32_t>(rows); ++id) {
     const std::optional<std::string> token = tokenizer.token_of(id);
     if (!token) {
@@ -62,6 +62,11 @@ void add_scores(const Json& merges, GgufVocab& v) {
     const auto at = rank.find(token);
     v.scores.push_back(-static_cast<float>(at == rank.end() ? merges.size() : at->second));
   }
+}
+
+void add_merges(const Json& merges, GgufVocab& v) {
+  for (const Json& m : merges)
+    v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
 }
 
 bool same_ids(const Tokenizer& a, const Tokenizer& b) {
@@ -163,7 +168,8 @@ Error not_in_gguf(std::string what) {
       .todo("write a folder in place of the .gguf file, or a model with another tokenizer");
 }
 
-Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder) {
+Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool encoder,
+                             const char* model_kind) {
   if (tokenizer.id_limit() > rows)
     return not_in_gguf(fmt::format("the tokenizer has ids up to {}, the model {} rows for them",
                                    tokenizer.id_limit() - 1, rows));
@@ -171,7 +177,7 @@ Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool enco
   const std::string kind = model.at("type").get<std::string>();
   const bool bytes = tokenizer.parts().model->byte_level();
   GgufVocab v;
-  v.model = kind == "WordPiece" ? "bert" : kind == "Unigram" ? "t5" : bytes ? "gpt2" : "llama";
+  v.model = kind == "WordPiece" ? "bert" : kind == "Unigram" ? "t5" : bytes ? "gpt2" : model_kind;
   if (kind != "BPE" && !encoder)
     return not_in_gguf(fmt::format("a tokenizer of the kind {} has no place in such a file", kind));
   set_token_ids(tokenizer, encoder, v);
@@ -188,9 +194,12 @@ Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows, bool enco
     trials.emplace_back([](GgufVocab&) {});
   } else if (bytes) {
     trials = splittings(model, encoder);
-    for (const Json& m : model.at("merges"))
-      v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
+    add_merges(model.at("merges"), v);
     otherwise = "llama.cpp has no name that hone knows for the tokenizer's splitting";
+  } else if (v.model == kRankedBpe) {
+    v.pre = kRankedBpe;
+    add_merges(model.at("merges"), v);
+    trials.emplace_back([](GgufVocab& vocab) { vocab.add_space_prefix = false; });
   } else {
     v.pre = "default";
     add_scores(model.at("merges"), v);
