@@ -39,10 +39,10 @@ TEST(Mesh, DividesTheDevices) {
 
 TEST(Mesh, ALayoutSaysItsAxes) {
   const Cluster g = planned_devices("2x8xH100", 1).value().cluster;
-  EXPECT_EQ((RankLayout{.stage = 3}).text(g), "data=16, ZeRO stage 3");
-  EXPECT_EQ((RankLayout{.stage = 1, .tensor = 8}).text(g), "data=2,tensor=8, ZeRO stage 1");
+  EXPECT_EQ((RankLayout{.stage = 3}).text(g), "data=16, ZeRO-3");
+  EXPECT_EQ((RankLayout{.stage = 1, .tensor = 8}).text(g), "data=2,tensor=8, ZeRO-1");
   EXPECT_EQ((RankLayout{.stage = 3, .group = 8, .how = {.gradient_checkpointing = true}}).text(g),
-            "data=16, ZeRO stage 3 in groups of 8, --gradient_checkpointing");
+            "data=16, ZeRO-3 in groups of 8, --gradient_checkpointing");
 }
 
 // The result of a product, dropped out or not, and the values beside it; not a bias, nor two inputs.

@@ -1,4 +1,6 @@
 // Prints a RankReport as JSON and as text.
+#include <algorithm>
+
 #include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/budget/rank_report.h"
@@ -22,17 +24,20 @@ std::string devices_text(const Cluster& g) {
 std::string bytes_text(double bytes) { return format_bytes(static_cast<int64_t>(bytes)); }
 
 std::string table_head() {
-  return fmt::format("{:>5} {:>11} {:>11} {:>11} {:>9} {:>5}  {}\n", "rows", "a rank", "in machine",
+  return fmt::format("{:>4} {:>9} {:>10} {:>10} {:>8} {:>5}  {}\n", "rows", "a rank", "in machine",
                      "to others", "s a step", "eff.", "layout");
 }
 
 std::string plan_line(const RankReport& r, const RankPlan& p) {
-  const std::string layout =
-      p.layout.text(r.cluster) + (p.layout.by_formula() ? " (by formula)" : "");
-  if (!p.fits())
-    return fmt::format("{:>5} {:>11} {:>11} {:>11} {:>9} {:>5}  {}: {}\n", p.layout.rows,
-                       format_bytes(p.needs.device), "", "", "", "", layout, p.why);
-  return fmt::format("{:>5} {:>11} {:>11} {:>11} {:>9.3g} {:>4.0f}%  {}\n", p.fit.rows,
+  const std::string layout = p.layout.text(r.cluster) + (p.layout.by_formula() ? " *" : "");
+  if (!p.fits()) {
+    const bool elsewhere = p.needs.host > r.limits.host || p.needs.disk > r.limits.disk;
+    return fmt::format(
+        "{:>4} {:>9} {:>37}  {}\n", p.layout.rows, format_bytes(p.needs.device),
+        elsewhere ? "" : fmt::format("{} may be used", format_bytes(r.limits.device)),
+        elsewhere ? fmt::format("{}: {}", layout, p.why) : layout);
+  }
+  return fmt::format("{:>4} {:>9} {:>10} {:>10} {:>8.3g} {:>4.0f}%  {}\n", p.fit.rows,
                      format_bytes(p.needs.device), bytes_text(p.sent.near_bytes),
                      bytes_text(p.sent.far_bytes), p.seconds, 100 * p.efficiency(), layout);
 }
@@ -41,6 +46,9 @@ std::string layouts_text(const RankReport& r) {
   std::string text = table_head();
   for (const RankPlan& p : r.layouts.tried) text += plan_line(r, p);
   for (const RankPlan& p : r.layouts.smaller) text += plan_line(r, p);
+  if (std::any_of(r.layouts.tried.begin(), r.layouts.tried.end(),
+                  [](const RankPlan& p) { return p.layout.by_formula(); }))
+    text += "  *: by formula, for comparison\n";
   return text;
 }
 

@@ -267,7 +267,7 @@ std::string RankLayout::mesh(const Cluster& cluster) const {
 
 std::string RankLayout::text(const Cluster& cluster) const {
   std::string s =
-      fmt::format("{}, ZeRO stage {}{}", mesh(cluster), stage,
+      fmt::format("{}, ZeRO-{}{}", mesh(cluster), stage,
                   group > 0 && group < cluster.all() ? fmt::format(" in groups of {}", group) : "");
   if (const std::string flags = how.flags(); !flags.empty()) s += ", " + flags;
   return s;

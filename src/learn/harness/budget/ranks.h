@@ -35,7 +35,7 @@ struct RankLayout {
   int64_t divided() const { return tensor * pipeline; }  // ranks that have the same rows
   // "data=13,tensor=8", for all devices of the cluster.
   std::string mesh(const Cluster& cluster) const;
-  // "data=104, ZeRO stage 3, gradient checkpointing".
+  // "data=104, ZeRO-3, gradient checkpointing".
   std::string text(const Cluster& cluster) const;
 };
 
