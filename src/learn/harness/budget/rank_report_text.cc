@@ -33,7 +33,7 @@ std::string plan_line(const RankReport& r, const RankPlan& p) {
   if (!p.fits()) {
     const bool elsewhere = p.needs.host > r.limits.host || p.needs.disk > r.limits.disk;
     return fmt::format(
-        "{:>4} {:>9} {:>37}  {}\n", p.layout.rows, format_bytes(p.needs.device),
+        "{:>4} {:>9} {:>36}  {}\n", p.layout.rows, format_bytes(p.needs.device),
         elsewhere ? "" : fmt::format("{} may be used", format_bytes(r.limits.device)),
         elsewhere ? fmt::format("{}: {}", layout, p.why) : layout);
   }
