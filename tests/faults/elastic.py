@@ -26,7 +26,7 @@ import urllib.request
 import placement_bits
 from placement_bits import SOURCE
 from ranks import Fault, Skipped, World, chosen_tests, close, demand, run_tests, with_flags
-from checks import processes  # ranks names its folder
+from checks import free_port, processes  # ranks names its folder
 
 PATIENCE = 180 * float(os.environ.get("HONE_TIMES_SLOWER", 1))  # seconds until a run counts as hung
 NAMESPACES = ("hone_e0", "hone_e1")
@@ -237,12 +237,111 @@ def kill_in_copy(run):
             return False
         os.kill(rank, signal.SIGSTOP)
         time.sleep(0.1)
-        if glob.glob("/dev/shm/hone-run-*/checkpoint-*.tmp-*"):
+        if glob.glob("/dev/shm/hone-run-*/*/checkpoint-*.tmp-*"):
             os.kill(rank, signal.SIGKILL)
             return True
         os.kill(rank, signal.SIGCONT)
         time.sleep(0.013)
     return False
+
+
+class Machines:
+    """Launchers that stand for machines: each has copies in memory of its own."""
+
+    def __init__(self, w, out, argv, *launch):
+        self.w, self.argv, self.port, self.started = w, argv, free_port(), 0
+        self.out, self.launch = out, launch
+        self.runs = [self.start(k) for k in (0, 1)]
+
+    def start(self, machine):
+        self.started += 1
+        return Launched(self.w, self.argv, ["--num_processes", "2", "--num_machines", "2", "--machine_rank", str(machine),
+                                            "--main_process_ip", "127.0.0.1", "--main_process_port", str(self.port), "--max_restarts", "5",
+                                            *self.launch], f"{self.out}-{self.started}", {"HONE_RANKS_TOKEN": "a token"})
+
+    def memory(self, machine):
+        return glob.glob(f"/dev/shm/hone-run-*-{self.runs[machine].process.pid}-*")
+
+    def lose(self, machine):
+        """The machine is gone with its processes and its memory."""
+        run, folders = self.runs[machine], self.memory(machine)
+        demand(len(folders) == 1, f"folders in memory: {folders}")
+        children = Launched.descendants(run.process.pid)
+        for pid in [run.process.pid, *children]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        run.process.wait()
+        shutil.rmtree(folders[0])
+
+    def replace(self, machine):
+        self.runs[machine] = self.start(machine)
+
+    def wait(self):
+        for run in self.runs:
+            if run.process.returncode is None:
+                run.wait()
+        demand(not any(self.memory(k) for k in (0, 1)), "a launcher left its memory")
+
+    def continued_from(self):
+        """The step of the copy in memory from which the run continued."""
+        found = re.search(r"continue +from (\S+)/checkpoint-(\d+) ", self.runs[0].log())
+        demand(found and found[1].startswith("/dev/shm/hone-run-"), f"{found and found[0]}\n{self.runs[0].log()[-8000:]}")
+        return int(found[2])
+
+
+def a_lost_machine_loses_no_step(w):
+    """A machine is lost with its part of the states (ZeRO): the run continues with a replacement from the memory of the other one."""
+    more = ["--save_steps", "1000", "--memory_save_steps", "1", "--max_steps", "60"]
+    for stage in ("3", "1") if w.all else ("3",):
+        kind = ["--zero_stage", stage, *more]
+        wanted = undisturbed(w, 2, *kind)
+        machines = Machines(w, f"lost{stage}", training(w, f"lost{stage}", 2, *kind))
+        machines.runs[0].until(r"step 9/60")
+        machines.lose(1)
+        machines.replace(1)
+        machines.wait()
+        # The copy of step 9 may not be whole yet, and that of step 8 not be known to be.
+        demand(machines.continued_from() >= 7, machines.runs[0].log()[-6000:])
+        same_bits(w, f"lost{stage}", wanted, "a lost machine")
+
+    machines = Machines(w, "copying_to", training(w, "copying_to", 2, *kind))
+    machines.runs[0].until(r"step 9/60")
+    lose_in_copy(machines)
+    machines.replace(1)
+    machines.wait()
+    demand(machines.continued_from() >= 7, machines.runs[0].log()[-6000:])
+    same_bits(w, "copying_to", wanted, "a machine that is lost while the other one copies from it")
+
+
+def lose_in_copy(machines):
+    """Loses machine 1 while machine 0 copies a part from it."""
+    rank = machines.runs[1].until_rank(1)
+    while not machines.runs[0].ended():
+        os.kill(rank, signal.SIGSTOP)
+        time.sleep(0.1)
+        if any(glob.glob(folder + "/*-1-of-2/checkpoint-*.tmp-*") for folder in machines.memory(0)):
+            machines.lose(1)
+            return
+        os.kill(rank, signal.SIGCONT)
+        time.sleep(0.013)
+    raise Fault("no copy was begun and not ended while rank 1 stood still")
+
+
+def a_run_shrinks_to_the_machine_whose_memory_has_all(w):
+    """Without a replacement, with --min_ranks: one rank reads the parts of both, and --split_invariant keeps the bits."""
+    if not w.all:
+        raise Skipped("takes a minute: --all")
+    kind = ["--zero_stage", "3", "--save_steps", "1000", "--memory_save_steps", "2", "--max_steps", "60", "--split_invariant", "2"]
+    wanted = undisturbed(w, 2, *kind)
+    machines = Machines(w, "shrunk", training(w, "shrunk", 2, *kind), "--min_ranks", "1")
+    machines.runs[0].until(r"step 9/60")
+    machines.lose(1)
+    machines.wait()
+    demand(machines.continued_from() >= 6, machines.runs[0].log()[-6000:])
+    demand("1 of 2 ranks continue the run" in machines.runs[0].log(), machines.runs[0].log())
+    same_bits(w, "shrunk", wanted, "one of two ranks")
 
 
 def a_run_that_overwrites_continues_itself(w):

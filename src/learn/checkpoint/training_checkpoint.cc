@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "learn/checkpoint/checkpoint_files.h"
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/imports/imports.h"
 #include "learn/checkpoint/ranges.h"
@@ -16,19 +15,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kManifestVersion = 1;
 constexpr int64_t kChunk = int64_t{4} << 20;
-
-Error damaged(const std::string& path, std::string what) {
-  return Error(err::kCheckpointDamaged, fmt::format("checkpoint '{}': {}", path, what))
-      .todo("resume from an older checkpoint (--resume_from_checkpoint), and check the disk");
-}
-
-struct ManifestEntry {
-  std::string name;
-  int64_t bytes;
-  std::string xxh64;
-};
 
 std::string manifest_text(int64_t step, const std::vector<WrittenFile>& files) {
   Json list = Json::object();
@@ -39,27 +26,6 @@ std::string manifest_text(int64_t step, const std::vector<WrittenFile>& files) {
                     {"step", step},
                     {"files", list}}) +
          "\n";
-}
-
-Result<std::vector<ManifestEntry>> read_manifest(const std::string& path, Store& store) {
-  const Json m = HONE_TRY(parse_strict_json(HONE_TRY(store.read(path + "/" + kManifestFile)),
-                                            err::kCheckpointDamaged, path + "/" + kManifestFile));
-  if (!m.is_object() || !m.contains("version") || !m["version"].is_number_integer() ||
-      !m.contains("files") || !m["files"].is_object())
-    return damaged(path, "its manifest is not one");
-  if (m["version"] != kManifestVersion)
-    return Error(err::kCheckpointDamaged,
-                 fmt::format("checkpoint '{}' has a manifest of version {}; this hone knows {}",
-                             path, m["version"].dump(), kManifestVersion))
-        .todo("use the hone that wrote it, or a newer one");
-  std::vector<ManifestEntry> entries;
-  for (const auto& [name, e] : m["files"].items()) {
-    if (!e.is_object() || !e.contains("bytes") || !e["bytes"].is_number_integer() ||
-        !e.contains("xxh64") || !e["xxh64"].is_string() || !is_checkpoint_file(name))
-      return damaged(path, fmt::format("its manifest has a wrong entry '{}'", name));
-    entries.push_back({name, e["bytes"].get<int64_t>(), e["xxh64"].get<std::string>()});
-  }
-  return entries;
 }
 
 Result<uint64_t> hash_file(const std::string& path, Store& store) {
@@ -172,6 +138,28 @@ Status CheckpointWriter::add_file(const std::string& name, std::string_view byte
   return Ok{};
 }
 
+Status CheckpointWriter::add_copies(const std::string& checkpoint, Store& from) {
+  for (const ManifestEntry& e : HONE_TRY(read_manifest(checkpoint, from))) {
+    const auto reader = HONE_TRY(from.open(checkpoint + "/" + e.name));
+    if (const size_t below = e.name.rfind('/'); below != std::string::npos)
+      HONE_TRY(store_->make_dirs(folder() + "/" + e.name.substr(0, below)));
+    HashedFile file = HONE_TRY(HashedFile::create(folder() + "/" + e.name, *store_));
+    std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunk, reader->bytes())));
+    for (int64_t at = 0; at < reader->bytes(); at += kChunk) {
+      const auto piece =
+          std::span(chunk).first(static_cast<size_t>(std::min(kChunk, reader->bytes() - at)));
+      HONE_TRY(reader->read(at, piece));
+      HONE_TRY(file.write(piece));
+    }
+    if (const std::string found = hex_of(file.digest()); found != e.xxh64)
+      return damaged_checkpoint(checkpoint, fmt::format("file '{}' has checksum {} instead of {}",
+                                                        e.name, found, e.xxh64));
+    HONE_TRY(file.commit());
+    files_.push_back({e.name, file.size(), file.digest()});
+  }
+  return Ok{};
+}
+
 Status CheckpointWriter::add_json(const std::string& name, const Json& value) {
   return add_file(name, json_text(value) + "\n");
 }
@@ -230,26 +218,34 @@ Result<std::string> CheckpointWriter::commit() {
   return target;
 }
 
+Result<std::string> copy_checkpoint(const std::string& path, Store& from,
+                                    const std::string& folder) {
+  const int64_t step = step_of_checkpoint_name(std::string_view(path).substr(path.rfind('/') + 1));
+  CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(folder, step));
+  HONE_TRY(w.add_copies(path, from));
+  return w.commit();
+}
+
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store) {
   CheckpointInfo info{path,
                       step_of_checkpoint_name(std::string_view(path).substr(path.rfind('/') + 1))};
   info.resumable = HONE_TRY(store.exists(path + "/" + kStateFile));
   if (!HONE_TRY(store.exists(path + "/" + kManifestFile))) {
     if (info.resumable || HONE_TRY(store.exists(path + "/" + kUnfinishedFile)))
-      return damaged(path, fmt::format("its {} is missing", kManifestFile));
+      return damaged_checkpoint(path, fmt::format("its {} is missing", kManifestFile));
     info.resumable = HONE_TRY(is_import(path, store));
     if (info.resumable) return info;
     if (!HONE_TRY(store.exists(path + "/config.json")))
-      return damaged(path, "it has no config.json");
+      return damaged_checkpoint(path, "it has no config.json");
     HONE_TRY(open_stem(path, "model", store));
     return info;
   }
   info.by_hone = true;
   for (const ManifestEntry& e : HONE_TRY(read_manifest(path, store))) {
     const auto file = HONE_TRY(store.info(path + "/" + e.name));
-    if (!file.exists) return damaged(path, fmt::format("file '{}' is missing", e.name));
+    if (!file.exists) return damaged_checkpoint(path, fmt::format("file '{}' is missing", e.name));
     if (file.bytes != e.bytes)
-      return damaged(
+      return damaged_checkpoint(
           path, fmt::format("file '{}' has {} bytes instead of {}", e.name, file.bytes, e.bytes));
   }
   return info;
@@ -260,7 +256,7 @@ Status verify_checkpoint(const std::string& path, Store& store) {
   for (const ManifestEntry& e : HONE_TRY(read_manifest(path, store))) {
     const std::string found = hex_of(HONE_TRY(hash_file(path + "/" + e.name, store)));
     if (found != e.xxh64)
-      return damaged(
+      return damaged_checkpoint(
           path, fmt::format("file '{}' has checksum {} instead of {}", e.name, found, e.xxh64));
   }
   return Ok{};

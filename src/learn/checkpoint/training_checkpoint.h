@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/core/json.h"
+#include "learn/checkpoint/checkpoint_files.h"
 #include "learn/checkpoint/imports/import_format.h"
 #include "learn/checkpoint/parts.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
@@ -24,7 +25,6 @@
 
 namespace hone {
 
-inline constexpr const char* kManifestFile = "hone_manifest.json";
 // Only in a bucket, where a folder cannot be renamed: this file exists while a checkpoint is
 // written or deleted. A folder with this file and without a manifest is not a checkpoint.
 inline constexpr const char* kUnfinishedFile = "hone_unfinished.json";
@@ -51,6 +51,9 @@ class CheckpointWriter {
                      int64_t max_shard_size = kDefaultShardSize);
   // Adds the files that ranks have written into the folder (write_part), and an index of several.
   Status add_parts(const std::string& stem, const std::vector<PartFile>& parts);
+  // Adds the files of a checkpoint of hone that `from` has, read in pieces. H2212: their bytes are not those
+  // of its manifest.
+  Status add_copies(const std::string& checkpoint, Store& from);
 
   // Writes the manifest and gives the folder its name in one step, replacing a checkpoint of the
   // same step; durable on return. Returns the path of the checkpoint. H0118: another run, which
@@ -85,6 +88,11 @@ Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store 
 // Reads every file and compares its checksum. H2212 names the file. For Transformers' checkpoints,
 // which have no checksums, the headers alone are checked.
 Status verify_checkpoint(const std::string& path, Store& store = file_store());
+
+// Copies a checkpoint of hone, <path>/checkpoint-<step>, into the folder, where it appears complete or not at
+// all. Returns its path there. Errors: those of add_copies() and commit().
+Result<std::string> copy_checkpoint(const std::string& path, Store& from,
+                                    const std::string& folder);
 
 struct ResumeState {
   Json state;                               // hone_state.json, null when there is none

@@ -23,17 +23,9 @@ bool is_of_this_run(const std::string& checkpoint) {
 }
 
 Result<std::string> newest_of_this_run(const std::string& output_dir) {
-  std::string newest;
-  int64_t step = -1;
-  for (const std::string& folder : {output_dir, memory_folder()}) {
-    if (folder.empty()) continue;
-    for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(folder))) {
-      if (!c.resumable || !c.by_hone || c.step <= step || !is_of_this_run(c.path)) continue;
-      newest = c.path;
-      step = c.step;
-    }
-  }
-  return newest;
+  for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(output_dir)))
+    if (c.resumable && c.by_hone && is_of_this_run(c.path)) return c.path;
+  return std::string();
 }
 
 }  // namespace hone

@@ -1,6 +1,5 @@
 // Checkpoints of a run that its launcher starts again after a crash. They have the run's number
-// (HONE_RUN_ID), and some are copies in the memory of its machine, in a folder that the launcher owns
-// (HONE_RUN_MEMORY).
+// (HONE_RUN_ID). Copies in memory (host_copies.h) are in a folder that the launcher owns (HONE_RUN_MEMORY).
 #pragma once
 
 #include <string>
@@ -17,8 +16,8 @@ void note_run(Json& state);
 // Whether this run wrote the checkpoint.
 bool is_of_this_run(const std::string& checkpoint);
 
-// The newest checkpoint that this run wrote, into its output folder or into memory; "": none. Errors:
-// those of find_checkpoints().
+// The newest checkpoint that this run wrote into its output folder; "": none. Errors: those of
+// find_checkpoints().
 Result<std::string> newest_of_this_run(const std::string& output_dir);
 
 }  // namespace hone

@@ -67,6 +67,9 @@ class RunRanks {
   bool alone() const { return share_.alone(); }
   bool leads() const { return share_.rank == 0; }
   const std::string& host() const { return host_; }
+  // The address of this host that all other ranks reach; "": all are on this host, or it is unknown.
+  const std::string& address() const { return address_; }
+  void set_address(std::string address) { address_ = std::move(address); }
   int64_t local_ranks() const { return local_ranks_; }  // on this host
   Group* group() const { return group_; }               // null: alone
   // Ranks that are threads of this process, whose devices run each program with collectives together, as one:
@@ -99,7 +102,7 @@ class RunRanks {
   Result<std::vector<std::string>> gather_texts(std::string_view what, const std::string& mine);
 
   Share share_;
-  std::string host_;
+  std::string host_, address_;
   int64_t tensor_ranks_ = 1, shard_ranks_ = 0;
   bool cuts_over_all_ = false;
   int64_t local_ranks_ = 1, full_ranks_ = 1, epoch_ = 1, calls_ = 0;

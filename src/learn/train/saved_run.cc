@@ -1,6 +1,7 @@
 #include "learn/train/saved_run.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/core/hash.h"
@@ -193,6 +194,22 @@ Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder,
   all_read();
   HONE_TRY(add_files_of_run(w, task, saved));
   return w.commit();
+}
+
+Status write_part_of_run(RunRanks& ranks, const std::string& folder, int64_t step, TrainTask& task,
+                         const SavedRun& saved) {
+  constexpr int64_t kOneFile = std::numeric_limits<int64_t>::max();
+  const std::vector<TensorData> weights = HONE_TRY(part_of(ranks, task, saved.tensors.weights));
+  const std::vector<TensorData> moments = HONE_TRY(part_of(ranks, task, saved.tensors.moments));
+  CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(folder, step));
+  HONE_TRY(w.add_tensors("model", weights, kOneFile));
+  HONE_TRY(w.add_tensors(kOptimizerStem, moments, kOneFile));
+  if (ranks.leads()) {
+    HONE_TRY(w.add_file(kTrainerStateFile, saved.trainer_state));
+    HONE_TRY(w.add_json(kStateFile, saved.state));
+  }
+  HONE_TRY(w.commit());
+  return Ok{};
 }
 
 Status write_model(RunRanks& ranks, const std::string& folder, TrainTask& task) {

@@ -33,6 +33,10 @@ struct SavedRun {
 Result<std::string> write_checkpoint(RunRanks& ranks, const std::string& folder, int64_t step,
                                      TrainTask& task, const SavedRun& saved,
                                      const std::function<void()>& all_read);
+// Writes the states that this rank holds as checkpoint-<step> into the folder, under their names in the session,
+// with its share of those that all ranks hold; rank 0 also what else is needed to continue. All ranks call it.
+Status write_part_of_run(RunRanks& ranks, const std::string& folder, int64_t step, TrainTask& task,
+                         const SavedRun& saved);
 // Writes the weights of the final model into the folder: rank 0 alone, or, if they are cut between the
 // ranks, each rank some of the files.
 Status write_model(RunRanks& ranks, const std::string& folder, TrainTask& task);

@@ -34,6 +34,7 @@
 namespace hone {
 
 struct Difference;
+class HostCopies;
 
 struct StepSums {
   double loss = 0;               // of the whole optimizer step, per label token (or row)
@@ -136,6 +137,8 @@ struct TrainStart {
   Json ended;                  // fingerprint of that run
   std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins
   std::shared_ptr<RunLock> lock;     // of the folder, from here to the end of the run
+  std::shared_ptr<HostCopies> copies;  // in memory; null: none are made
+  bool in_memory = false;              // `checkpoint` is the newest of them
 };
 
 struct TrainOutcome {
@@ -190,10 +193,11 @@ class Trainer {
   Status finish();
 
  private:
-  static Result<TrainStart> find_in_folder(const TrainSettings& settings);
+  static Result<TrainStart> find_in_folder(const TrainSettings& settings, const HostCopies* copies);
   Result<ResumeState> open_verified(const std::string& checkpoint) const;
-  Status resume(const std::string& checkpoint);
-  Status load_states(const ResumeState& from, const std::string& checkpoint);
+  Status resume(const TrainStart& start);
+  // `in_memory`: weights have the names of the session.
+  Status load_states(const ResumeState& from, const std::string& checkpoint, bool in_memory);
   // Restores everything but tensors. H2405: the state cannot be read.
   Status restore(const ResumeState& from, const std::string& checkpoint);
   void note_continued(const Json& now, const std::vector<Difference>& differ);
@@ -254,9 +258,8 @@ class Trainer {
   // save_checkpoint() and finish_save(), with their time added to save_seconds_ or
   // last_save_seconds_.
   Status save_in_training(bool extra, bool last);
-  // A copy in the machine's memory, for a start after a crash (run_copies.h). If memory takes none, the
-  // run continues without.
-  Status choose_memory();
+  // A copy in memory, for a start after a crash (host_copies.h). If memory takes none, the run continues
+  // without.
   bool memory_save_is_due() const;
   Status save_in_memory();
   Status finish_in_training(bool last);
@@ -312,7 +315,7 @@ class Trainer {
   std::string continued_from_;  // the checkpoint, or ""
   // Each time that the run was continued with other settings: {"step", "settings": [{"name", "then", "now"}]}.
   Json continued_ = Json::array();
-  std::string memory_;  // folder of copies in memory; "": none are made
+  std::shared_ptr<HostCopies> copies_;  // in memory; null: none are made
   std::vector<std::string> discard_;
   std::shared_ptr<RunLock> lock_;
   std::optional<Saving> saving_;

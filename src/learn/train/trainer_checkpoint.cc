@@ -11,6 +11,7 @@
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
+#include "learn/train/host_copies.h"
 #include "learn/train/imported_run.h"
 #include "learn/train/ledger.h"
 #include "learn/train/run_copies.h"
@@ -72,6 +73,7 @@ Json json_of(const TrainStart& start) {
   Json j{{"checkpoint", start.checkpoint},
          {"finished", start.finished},
          {"ended", start.ended},
+         {"in_memory", start.in_memory},
          {"discard", start.discard}};
   if (start.split) j["split"] = {{"rows", start.split->rows}, {"whole", start.split->whole}};
   return j;
@@ -82,6 +84,7 @@ TrainStart start_from_json(const Json& j) {
   start.checkpoint = j.at("checkpoint").get<std::string>();
   start.finished = j.at("finished").get<bool>();
   start.ended = j.at("ended");
+  start.in_memory = j.at("in_memory").get<bool>();
   start.discard = j.at("discard").get<std::vector<std::string>>();
   if (const Json split = j.value("split", Json()); !split.is_null())
     start.split = Split{split.at("rows").get<int64_t>(), split.at("whole").get<bool>()};
@@ -125,16 +128,29 @@ std::vector<std::string> Trainer::optimizer_states(const Session& s) {
 
 Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
   TrainStart start;
+  std::shared_ptr<HostCopies> copies = HONE_TRY(HostCopies::open(s));
   const Json found = HONE_TRY(s.ranks->decide("the place to continue from", [&]() -> Result<Json> {
-    start = HONE_TRY(find_in_folder(s));
+    start = HONE_TRY(find_in_folder(s, copies.get()));
     return json_of(start);
   }));
-  if (s.ranks->alone()) return start;
-  HONE_TRY(check_shared(s));
-  return s.ranks->leads() ? std::move(start) : start_from_json(found);
+  if (!s.ranks->alone()) HONE_TRY(check_shared(s));
+  if (!s.ranks->leads()) start = start_from_json(found);
+  start.copies = std::move(copies);
+  return start;
 }
 
-Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
+// The newest state that this run saved, if it continues after a crash, in its folder or in memory.
+static Status find_own(const TrainSettings& s, const HostCopies* copies, TrainStart& start) {
+  if (s.ranks->epoch() <= 1) return Ok{};
+  std::string& own = start.checkpoint = HONE_TRY(newest_of_this_run(s.output_dir));
+  if (copies == nullptr || !copies->newest()) return Ok{};
+  const int64_t saved = step_of_checkpoint_name(own.substr(own.rfind('/') + 1));
+  start.in_memory = copies->newest()->first.step > saved;
+  if (start.in_memory) own = copies->newest_path();
+  return Ok{};
+}
+
+Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s, const HostCopies* copies) {
   HONE_TRY(check_strategies(s));
   HONE_TRY(profiled_steps(s));
   const std::string& asked = s.resume_from_checkpoint;
@@ -156,8 +172,8 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
   if (dir.kind != OutputDirKind::foreign_files) HONE_TRY(clean_leftovers(s.output_dir));
   dir = HONE_TRY(classify_output_dir(s.output_dir));
   // After a crash the run's own checkpoints take precedence over the flags.
-  const std::string own =
-      s.ranks->epoch() > 1 ? HONE_TRY(newest_of_this_run(s.output_dir)) : std::string();
+  HONE_TRY(find_own(s, copies, start));
+  const std::string own = start.checkpoint;
   const bool anew = (s.overwrite_output_dir || never) && own.empty();
   if (!asked.empty() && !newest && !never && own.empty()) {
     if (!HONE_TRY(file_store().exists(asked)))
@@ -169,7 +185,6 @@ Result<TrainStart> Trainer::find_in_folder(const TrainSettings& s) {
     start.split = split_of(start.checkpoint);
     return start;
   }
-  start.checkpoint = own;
   for (const CheckpointInfo& c : dir.checkpoints) {
     if (anew || ((s.overwrite_output_dir || never) && !is_of_this_run(c.path)))
       start.discard.push_back(c.path);
@@ -257,9 +272,11 @@ static Status check_same_run(const Json& ended, const Json& now, const std::stri
 Result<bool> Trainer::begin(const TrainStart& start) {
   discard_ = start.discard;
   lock_ = start.lock;
-  HONE_TRY(choose_memory());
+  copies_ = start.copies;
+  if (s_.memory_save_steps > 0 && !copies_)
+    log_warning("memory_save_steps has no effect: hone launch --max_restarts keeps these copies");
   averages_.attach(task_.session(), task_.weight_names());
-  if (!start.checkpoint.empty()) HONE_TRY(resume(start.checkpoint));
+  if (!start.checkpoint.empty()) HONE_TRY(resume(start));
   if (!start.finished) return false;
   const int64_t total = task_.steps().total_steps();
   const bool continues = !start.checkpoint.empty();
@@ -322,10 +339,12 @@ static std::unique_ptr<WeightSource> joined(std::unique_ptr<WeightSource> weight
   return join_stacked(std::move(weights), stacked);
 }
 
-Status Trainer::load_states(const ResumeState& from, const std::string& checkpoint) {
+Status Trainer::load_states(const ResumeState& from, const std::string& checkpoint,
+                            bool in_memory) {
   Session& s = task_.session();
   for (const std::string& name : task_.weight_names())
-    HONE_TRY(read_into(*from.weights, name, s, checkpoint, task_.saved_name(name)));
+    HONE_TRY(
+        read_into(*from.weights, name, s, checkpoint, in_memory ? name : task_.saved_name(name)));
   for (const std::string& name : optimizer_states(s))
     HONE_TRY(read_into(*from.optimizer, name, s, checkpoint));
   return Ok{};
@@ -416,16 +435,18 @@ Status Trainer::restore(const ResumeState& from, const std::string& checkpoint) 
   return Ok{};
 }
 
-Status Trainer::resume(const std::string& checkpoint) {
-  ResumeState from = HONE_TRY(open_verified(checkpoint));
+Status Trainer::resume(const TrainStart& start) {
+  const std::string& checkpoint = start.checkpoint;
+  ResumeState from =
+      HONE_TRY(start.in_memory ? start.copies->open_newest() : open_verified(checkpoint));
   if (from.state.is_null() || !from.weights || !from.optimizer) return no_states(checkpoint);
   const Json now = task_.fingerprint();
   // Comes before the weights: those of another model may not fit, which says less.
   const std::vector<Difference> differ =
       HONE_TRY(check_continued_run(from.state, now, s_, checkpoint));
-  from.weights = joined(std::move(from.weights), task_);
+  if (!start.in_memory) from.weights = joined(std::move(from.weights), task_);
   HONE_TRY(settle_import(from, checkpoint, s_, task_, optimizer_states(task_.session())));
-  HONE_TRY(load_states(from, checkpoint));
+  HONE_TRY(load_states(from, checkpoint, start.in_memory));
   HONE_TRY(restore(from, checkpoint));
   note_continued(now, differ);
   for (const Difference& d : differ)
@@ -434,9 +455,7 @@ Status Trainer::resume(const std::string& checkpoint) {
   HONE_TRY(after_loading(done_ - skipped_));
   HONE_TRY(task_.seek(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
-  // A copy in memory is not in the output folder.
-  const bool in_memory = !memory_folder().empty() && checkpoint.starts_with(memory_folder() + "/");
-  last_saved_ = in_memory ? -1 : done_;
+  last_saved_ = start.in_memory ? -1 : done_;  // -1: not in the output folder
   continued_from_ = checkpoint;
   const int64_t total = task_.steps().total_steps();
   log_info("{:<11} from {} (step {}{})", "continue", checkpoint, done_,

@@ -83,7 +83,7 @@ Status Trainer::roll_back(Error why) {
     return std::move(
         why.at(fmt::format("--non_finite_patience {}: back at the weights of {} once more",
                            s_.non_finite_patience, newest.path)));
-  HONE_TRY(load_states(from, newest.path));
+  HONE_TRY(load_states(from, newest.path, false));
   HONE_TRY(after_loading(made));
   skipped_ = done_ + 1 - made;
   not_finite_in_row_ = 0;

@@ -8,6 +8,7 @@
 #include "base/store/hash.h"
 #include "base/store/store.h"
 #include "engine/comm/engines/engines.h"
+#include "engine/comm/engines/reach.h"
 #include "engine/comm/errors.h"
 #include "operate/launch/gpus.h"
 
@@ -69,6 +70,10 @@ Result<std::unique_ptr<JoinedRanks>> JoinedRanks::join(const Task& task, const S
   joined->group_ =
       HONE_TRY(make_group(is_of_gpus ? "gloo" : s.ddp_backend, client.world(), client));
   s.ranks = std::make_shared<RunRanks>(client.world(), client, *joined->group_, &client);
+  // Other hosts read copies in memory from here.
+  if (s.memory_save_steps > 0 && world.local_ranks < world.ranks)
+    s.ranks->set_address(
+        HONE_TRY(reachable_address(client.world(), client, {.name = "copies in memory"})));
   log_info("{:<11} {} of {} on {}, messages by {}, ZeRO stage {}", "rank", world.rank, world.ranks,
            world.host, joined->group_->name(), s.zero_stage);
   return joined;

@@ -121,7 +121,9 @@ Result<int> launch_ranks(const LaunchSettings& s, const std::vector<std::string>
   r.min_ranks = static_cast<int>(s.min_ranks);
   take_membership(r);
   std::optional<RunMemory> memory;
-  if (r.max_restarts > 0 && r.machines == 1 && !launcher.finds_machines && !s.dry_run)
+  // A launcher outlives its ranks; those that ssh starts end with them.
+  const bool outlives = r.machines == 1 || meets_machines(r);
+  if (r.max_restarts > 0 && outlives && !launcher.finds_machines && !s.dry_run)
     r.memory = memory.emplace().path();
   r.token = token.empty() ? new_ranks_token() : token;
   r.words = s.launcher_args;

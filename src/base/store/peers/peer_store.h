@@ -1,0 +1,56 @@
+// The files that a PeerServer of another process serves, as a Store that cannot write. Paths are relative to
+// its folder.
+//
+//   PeerStore there("host b", "10.0.0.2", 40123, token);
+//   HONE_TRY(copy_checkpoint("1-3-of-8/checkpoint-7", there, folder));
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/ranks/connection.h"
+#include "base/store/store.h"
+
+namespace hone {
+
+class PeerStore : public Store {
+ public:
+  // `name`: of the other process, for messages. Connects when it is used.
+  PeerStore(std::string name, std::string address, int port, std::string token);
+
+  // Ends a running read and all later ones. Any thread.
+  void stop() { stopped_ = true; }
+
+  // Errors: H0101 there is no such file, H0107 the connection cannot be made or ended, also when it was made again; those that the
+  // other process had with its file. A process that is stopped is waited for as long as its host lives.
+  Result<Info> info(const std::string& path) override;
+  Result<std::unique_ptr<Reader>> open(const std::string& path) override;
+  // H0106:
+  Result<std::vector<Entry>> list(const std::string& path) override;
+  Result<std::unique_ptr<Writer>> create(const std::string& path) override;
+  Result<std::unique_ptr<Writer>> append(const std::string& path) override;
+  Status rename(const std::string& path, const std::string& to) override;
+  Status remove(const std::string& path) override;
+  Status remove_all(const std::string& path) override;
+  Status make_dirs(const std::string& path) override;
+  Status remove_unfinished(const std::string& path) override;
+
+ private:
+  class RemoteReader;
+  Status read_range(const std::string& path, int64_t offset, std::span<std::byte> out);
+  Result<Frame> ask(const Json& request);  // and reads the first answer
+  Result<Frame> ask_once(const Json& request);
+  Result<Frame> next_frame();
+  Status read_piece(const std::string& path, int64_t offset, std::span<std::byte> out);
+  Error lost(const std::string& why) const;
+
+  const std::string name_, address_, token_;
+  const int port_;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;  // of the connection
+  std::unique_ptr<FrameConnection> connection_;
+};
+
+}  // namespace hone
