@@ -24,7 +24,8 @@ from sentence_transformers.sentence_transformer import losses
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator, RerankingEvaluator
 from sentence_transformers.sentence_transformer.modules import Pooling
 from sklearn.metrics import average_precision_score
-from transformers import BertConfig, BertForSequenceClassification, BertModel
+from transformers import (BertConfig, BertForSequenceClassification, BertModel, T5Config, T5EncoderModel, UMT5Config,
+                          UMT5EncoderModel)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "embedding"
 VOCAB, ROWS, STEP_ROWS, STEPS = 40, 12, 4, 10
@@ -202,6 +203,22 @@ def golden_folders():
     shutil.rmtree(tokenizer)
 
 
+def golden_t5_folders():
+    """Encoders of T5 and UMT5 under the modules of mean_normalize."""
+    texts = make_columns(1, torch.Generator().manual_seed(9))[0][:5]
+    sizes = dict(vocab_size=VOCAB, d_model=16, d_kv=8, d_ff=24, num_heads=2, num_layers=2, dropout_rate=0.0,
+                 relative_attention_num_buckets=8, feed_forward_proj="gated-gelu")
+    for name, kind, config in (("t5", T5EncoderModel, T5Config), ("umt5", UMT5EncoderModel, UMT5Config)):
+        folder = ROOT / "folders" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(ROOT / "folders" / "mean_normalize", folder)
+        model = wake(kind(config(**sizes)), 11)
+        model.save_pretrained(folder)
+        with torch.no_grad():
+            wanted = Embedder(model, [Pooling(16, "mean"), Normalize()]).eval()(features(texts))["sentence_embedding"]
+        write_json(folder / "embeddings.json", dict(ids=texts, embeddings=wanted.tolist()))
+
+
 class Fixed:
     """A model whose embeddings are given: texts are numbers of rows."""
 
@@ -293,5 +310,6 @@ def golden_rerank():
 if __name__ == "__main__":
     golden_losses()
     golden_folders()
+    golden_t5_folders()
     golden_metrics()
     golden_rerank()

@@ -90,7 +90,7 @@ TEST_P(EmbedderTest, WritesFoldersThatItReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EmbedderTest,
-                         testing::Values("mean_normalize", "cls_dense", "two_modes"),
+                         testing::Values("mean_normalize", "cls_dense", "two_modes", "t5", "umt5"),
                          [](const auto& info) { return info.param; });
 
 TEST(SentenceModules, UnknownKeysAndValuesAreRefusedByName) {

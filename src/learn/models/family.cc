@@ -113,6 +113,15 @@ Head head_of_config(const ModelConfig& c, const Family& f) {
   return f.heads.front().head;
 }
 
+// Of several families with the type, the one whose class it is, as T5EncoderModel; nullptr: any.
+const Family* family_of_class(const std::string& type, const std::string& name) {
+  for (const Family& f : families())
+    for (const ModelType& t : f.model_types)
+      for (const HeadOffer& offer : f.heads)
+        if (t.name == type && name == t.class_prefix + offer.class_ending) return &f;
+  return nullptr;
+}
+
 Error unknown_type(const nlohmann::json& config, const std::string& type,
                    std::vector<std::string> known) {
   std::sort(known.begin(), known.end());
@@ -190,7 +199,9 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
   c.config = config;
   std::string type = c.text("model_type", "");
   std::vector<std::string> known;
+  const Family* named = family_of_class(type, named_class(c));
   for (const Family& f : families()) {
+    if (named != nullptr && &f != named) continue;
     for (const ModelType& t : f.model_types) {
       // For an encoder-decoder the names of others help.
       if (f.encoder || !c.flag("is_encoder_decoder", false)) known.push_back(t.name);

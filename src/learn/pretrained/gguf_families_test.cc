@@ -219,6 +219,18 @@ std::vector<float> values_of(const WeightSource& weights, const std::string& nam
   return values;
 }
 
+void expect_equal_weights(const Pretrained& model, const Pretrained& back) {
+  for (const ParamSpec& spec : family_of(back.config).params(back.config)) {
+    const TensorInfo* info = back.weights->find(spec.name);
+    ASSERT_NE(info, nullptr) << spec.name;
+    ASSERT_EQ(info->type.shape, spec.shape) << spec.name;
+    const auto count = static_cast<size_t>(info->type.count());
+    EXPECT_EQ(values_of(*back.weights, spec.name, count),
+              values_of(*model.weights, spec.name, count))
+        << spec.name;
+  }
+}
+
 TEST(GgufFamilies, EncodersAreTheSameModelsWithoutTheirPoolers) {
   const TemporaryFolder folder;
   int number = 0;
@@ -332,16 +344,34 @@ TEST(GgufFamilies, T5IsTheSameModel) {
       EXPECT_EQ(back->config.config[key], json[key]) << key;
     EXPECT_FALSE(back->config.tied);
     EXPECT_EQ(back->config.config["scale_decoder_outputs"], false);
-    for (const ParamSpec& spec : family_of(back->config).params(back->config)) {
-      const TensorInfo* info = back->weights->find(spec.name);
-      ASSERT_NE(info, nullptr) << spec.name;
-      ASSERT_EQ(info->type.shape, spec.shape) << spec.name;
-      const auto count = static_cast<size_t>(info->type.count());
-      EXPECT_EQ(values_of(*back->weights, spec.name, count),
-                values_of(*model.weights, spec.name, count))
-          << spec.name;
-    }
+    expect_equal_weights(model, *back);
     EXPECT_EQ(family_of(back->config).params(back->config).size(), back->weights->tensors().size());
+  }
+  const std::pair<const char*, const char*> encoders[] = {
+      {"t5", "T5EncoderModel"}, {"mt5", "MT5EncoderModel"}, {"umt5", "UMT5EncoderModel"}};
+  for (const auto& [type, name] : encoders) {
+    SCOPED_TRACE(type);
+    const nlohmann::json json = {{"model_type", type},
+                                 {"architectures", {name}},
+                                 {"vocab_size", 32},
+                                 {"d_model", 16},
+                                 {"d_ff", 24},
+                                 {"d_kv", 8},
+                                 {"num_heads", 2},
+                                 {"num_layers", 2},
+                                 {"feed_forward_proj", "gated-gelu"},
+                                 {"is_encoder_decoder", false}};
+    const Pretrained model = random_model(read_model_config(json).value());
+    const std::string path = fmt::format("{}/{}_encoder.gguf", folder.path, type);
+    const Status saved = save_gguf(path, *model.weights, model, "f32");
+    ASSERT_TRUE(saved.ok()) << saved.error().text();
+    const Result<Pretrained> back = open_pretrained(path, {.need_tokenizer = false});
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(back->config.head, Head::none);
+    for (const char* key : {"model_type", "architectures", "feed_forward_proj"})
+      EXPECT_EQ(back->config.config[key], json[key]) << key;
+    EXPECT_EQ(family_of(back->config).params(back->config).size(), back->weights->tensors().size());
+    expect_equal_weights(model, *back);
   }
   nlohmann::json tied = {{"model_type", "t5"}, {"vocab_size", 32}, {"d_model", 16},  {"d_ff", 24},
                          {"d_kv", 8},          {"num_heads", 2},   {"num_layers", 2}};

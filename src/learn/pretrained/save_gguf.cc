@@ -23,9 +23,8 @@ constexpr FileType kFileTypes[] = {
 // The name of a weight in the layout of an encoder: without the prefix of the body in a model with a head.
 std::string name_in(const GgufLayout& layout, const ModelConfig& c, const std::string& name) {
   const std::string& prefix = family_of(c).body_prefix;
-  return layout.head == Head::none && !prefix.empty() && name.starts_with(prefix)
-             ? name.substr(prefix.size())
-             : name;
+  const bool has_prefix = layout.head == Head::none && c.head != Head::none;
+  return has_prefix && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
 // Tensors that llama.cpp's converter keeps in f32, by a part of their names.
