@@ -1,6 +1,7 @@
 // dropout(x, rng, sample_ids, positions, residual?) = (keep ? x / (1-p) : 0) + residual, with keep
 // of dropout_mask. x, residual [T,C], rng i64[2], sample_ids i64[T], positions i32[T]; attributes
-// p, key -> [T,C]. The mask is never stored: the gradient is the same op with the same key.
+// p, key -> [T,C]. The mask is never stored: the gradient is the same op with the same key. With attribute
+// `sums` also the sums of the rows of the result as it is kept: f32[C], the gradient of a bias that was added to x.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -16,7 +17,9 @@ Result<Types> infer_dropout(const NodeView& n) {
   if (n.has("residual")) HONE_TRY(expect_same(n, n.slot("x"), n.slot("residual")));
   double p = n.real("p");
   if (!(p >= 0 && p < 1)) return bad_operands(n, fmt::format("p={} is outside [0, 1)", p));
-  return Types{n.in(0)};
+  Types made{n.in(0)};
+  if (n.flag("sums")) made.push_back({wide(n.in(0).dtype), {n.in(0).shape[1]}});
+  return made;
 }
 
 Values decompose_dropout(Builder& b, const NodeView& n) {
@@ -26,7 +29,7 @@ Values decompose_dropout(Builder& b, const NodeView& n) {
   ValueId keep = ops::dropout_mask(b, n.input("rng"), n.input("sample_ids"), n.input("positions"),
                                    p, channels, n.text("key"));
   ValueId y = ops::select(b, keep, ops::mul(b, x, number(b, 1 / (1 - p), x)), number(b, 0, x));
-  return {n.has("residual") ? ops::add(b, y, n.input("residual")) : y};
+  return with_row_sums(b, n, {n.has("residual") ? ops::add(b, y, n.input("residual")) : y});
 }
 
 Values grad_dropout(Builder& b, const NodeView& n, const Values& d) {
@@ -42,12 +45,13 @@ Cost cost_dropout(const NodeView& n) { return elementwise(n, 20); }
 Op define_dropout() {
   return {.name = "dropout",
           .operands = {"x", "rng", "sample_ids", "positions", "residual?"},
-          .attrs = {required("p", 0.0), required("key", "")},
+          .attrs = {required("p", 0.0), required("key", ""), {"sums", false}},
           .infer = infer_dropout,
           .decompositions = {decompose_dropout},
           .grad = grad_dropout,
           .cost = cost_dropout,
-          .over = {{0, "x"}}};
+          .over = {{0, "x"}},
+          .optional_results = {"sums"}};
 }
 
 ValueId ops::dropout(Builder& b, ValueId x, ValueId rng, ValueId sample_ids, ValueId positions,

@@ -173,7 +173,8 @@ Result<Kernel> gated(const NodeView& n, int) {
                 }};
 }
 
-Kernel drop(const NodeView& n, int) {
+Result<Kernel> drop(const NodeView& n, int) {
+  if (n.flag("sums")) return declined(n, "the kernel drops alone");
   Dropout base;
   base.rows = n.in(0).shape[0];
   base.columns = n.in(0).shape[1];
@@ -182,16 +183,16 @@ Kernel drop(const NodeView& n, int) {
   const bool residual = n.has("residual");
   const size_t rng = n.slot("rng"), sample_ids = n.slot("sample_ids"),
                positions = n.slot("positions"), residual_at = n.slot("residual");
-  return {"cpu.dropout", 0, [=](const KernelArgs& a) {
-            Dropout call = base;
-            call.x = in(a, 0);
-            call.key = key_of(a, rng, place);
-            call.sample_ids = in_i64(a, sample_ids);
-            call.positions = in_i32(a, positions);
-            call.residual = residual ? in(a, residual_at) : nullptr;
-            call.y = out(a, 0);
-            dropout(call, pool_of(a));
-          }};
+  return Kernel{"cpu.dropout", 0, [=](const KernelArgs& a) {
+                  Dropout call = base;
+                  call.x = in(a, 0);
+                  call.key = key_of(a, rng, place);
+                  call.sample_ids = in_i64(a, sample_ids);
+                  call.positions = in_i32(a, positions);
+                  call.residual = residual ? in(a, residual_at) : nullptr;
+                  call.y = out(a, 0);
+                  dropout(call, pool_of(a));
+                }};
 }
 
 Kernel dropout_mask(const NodeView& n, int) {

@@ -23,14 +23,29 @@ Result<Launches> dropout(const NodeView& n) {
   if (!is_fused(x.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(x.dtype)));
   const int64_t rows = x.shape[0], channels = x.shape[1];
   const double p = n.real("p");
-  Launch l(kernel_of("dropout", x.dtype));
+  const bool sums = n.flag("sums");
+  if (sums && !has_row_parts(channels)) return no_kernel(n, "sums of rows as wide as these");
+  Launches all;
+  Launch l(kernel_of(sums ? "dropout_sums" : "dropout", x.dtype));
   l.in(0).in(1).in(2).in(3);
   n.has(4) ? l.in(4) : l.none();
-  l.out(0).value(rows).value(channels).value(scope_hash(n.text("key")));
+  l.out(0);
+  if (sums) l.work();
+  l.value(rows).value(channels).value(scope_hash(n.text("key")));
   l.value(dropout_threshold(p)).value(dropout_scale(p));
-  const int64_t groups = rows * ((channels + 63) / 64 * 16), each = 16 / size_of(x.dtype);
-  l.over(channels % each == 0 ? groups / each : groups);
-  return one(std::move(l));
+  const int64_t groups = (channels + 63) / 64 * 16, each = 16 / size_of(x.dtype);
+  if (sums) {
+    l.blocks((groups + kWarp * kSummedColumns - 1) / (kWarp * kSummedColumns));
+    l.grid_y = static_cast<unsigned>(row_parts_of(rows));
+    all.workspace_bytes = row_part_bytes(rows, channels);
+  } else {
+    l.over(channels % each == 0 ? rows * groups / each : rows * groups);
+  }
+  all.launches.push_back(std::move(l));
+  if (sums)
+    all.launches.push_back(add_parts_launch(DType::f32, LaunchArgument::null(),
+                                            LaunchArgument::output(1), rows, channels));
+  return all;
 }
 
 // Rows of a table as they are, or of one in f32 rounded.

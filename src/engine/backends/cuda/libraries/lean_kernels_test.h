@@ -10,19 +10,14 @@ namespace hone::cuda {
 // A multiprocessor has 65,536 registers: 1,024 threads may run, 512 where a tile, a row or an update's
 // states are kept in registers, or two blocks where each warp has a tile.
 inline int most_registers(const std::string& kernel) {
-  constexpr std::pair<std::string_view, int> kMost[] = {{"warp_attention_", 255},
-                                                        {"flash_attention_", 255},
-                                                        {"wg_attention_", 255},
-                                                        {"attention_", 128},
-                                                        {"update_", 128},
-                                                        {"adamw_", 128},
-                                                        {"norm_", 128},
-                                                        {"cross_entropy_", 128},
-                                                        {"few_rows_", 128},
-                                                        {"activation_grad_sums_", 128},
-                                                        {"paged_attention_", 128},
-                                                        {"conv_", 128},
-                                                        {"max_pool_grad_", 128}};
+  constexpr std::pair<std::string_view, int> kMost[] = {
+      {"warp_attention_", 255}, {"flash_attention_", 255},
+      {"wg_attention_", 255},   {"attention_", 128},
+      {"update_", 128},         {"adamw_", 128},
+      {"norm_", 128},           {"cross_entropy_", 128},
+      {"few_rows_", 128},       {"activation_grad_sums_", 128},
+      {"dropout_sums_", 128},   {"paged_attention_", 128},
+      {"conv_", 128},           {"max_pool_grad_", 128}};
   for (const auto& [begin, registers] : kMost)
     if (kernel.starts_with(begin)) return registers;
   return 64;
