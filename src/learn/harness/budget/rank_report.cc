@@ -119,6 +119,8 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   r.runtime_bytes = r.cluster.device.own_memory ? r.cluster.device.runtime_bytes : kRuntimeBudget;
   r.layouts = HONE_TRY(compare_layouts(subject, layout, options.links));
   r.warnings = layout_warnings(r.layouts, r.cluster);
+  r.copies = memory_copies(s, r.layouts.shown().fit.plan, saved_weights(made.config),
+                           r.cluster.all(), r.cluster.machines);
   if (r.cluster.device.kernels == "tpu") {
     r.tiles = tiles_of(r.layouts.shown().fit.plan);
     if (!is_of_one_host({&r.cluster.device, r.cluster.all()}))

@@ -3,6 +3,7 @@
 
 #include "engine/backends/ahead.h"
 #include "learn/harness/budget/layouts.h"
+#include "learn/harness/budget/memory_copies.h"
 #include "learn/harness/budget/plan_report.h"
 
 namespace hone {
@@ -25,8 +26,9 @@ struct RankReport : PlanSubject {
     int64_t bytes = 0, tiled = 0;
     std::string worst;  // the state that wastes most: "wte.weight f32[50257,768]"; "": none
   };
-  std::optional<Tiles> tiles;         // of TPUs
-  std::vector<AheadMemory> compiled;  // the programs of a rank, if asked for
+  std::optional<Tiles> tiles;          // of TPUs
+  std::optional<MemoryCopies> copies;  // with --memory_save_steps
+  std::vector<AheadMemory> compiled;   // the programs of a rank, if asked for
   std::vector<std::string> warnings;
 
   bool fits() const { return layouts.best.has_value() && !layouts.shown().time.too_long; }

@@ -81,6 +81,15 @@ std::string tiles_text(const RankReport::Tiles& t) {
   return text + "\n";
 }
 
+std::string copies_text(const MemoryCopies& c) {
+  std::string text = fmt::format("  {:<16} {:>12}  of machines, at most: {} in ", "memory copies",
+                                 format_bytes(c.bytes()), format_bytes(c.part));
+  text += c.machines == 1 ? "its own" : count_of(c.machines, "machine");
+  text += ", and as much while the next is made";
+  if (c.sent() > 0) text += fmt::format("; {} sent for each", format_bytes(c.sent()));
+  return text + "\n";
+}
+
 // A program's bytes on a device, by its compiler, beside those of hone's plan.
 std::string compiled_text(const AheadMemory& m) {
   return fmt::format(
@@ -194,6 +203,11 @@ OrderedJson RankReport::json() const {
                            {"rows_per_second", s.plan.rows_per_second()},
                            {"efficiency", s.plan.efficiency()}});
   if (tiles) j["tiles"] = {{"state_bytes", tiles->bytes}, {"tiled_bytes", tiles->tiled}};
+  if (copies)
+    j["memory_copies"] = {{"part_bytes", copies->part},
+                          {"machines", copies->machines},
+                          {"bytes", copies->bytes()},
+                          {"sent_bytes", copies->sent()}};
   if (!compiled.empty()) j["compiled"] = OrderedJson::array();
   for (const AheadMemory& m : compiled) j["compiled"].push_back(compiled_json(m));
   if (layouts.best) j["time"] = time_json(*settings, shown.time);
@@ -210,6 +224,7 @@ std::string RankReport::text() const {
   text += layouts_text(*this);
   text += purposes_text(*this);
   if (tiles) text += tiles_text(*tiles);
+  if (copies) text += copies_text(*copies);
   for (const AheadMemory& m : compiled) text += compiled_text(m);
   if (layouts.best) {
     text += traffic_text(*this);
