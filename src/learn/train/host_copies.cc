@@ -52,19 +52,29 @@ std::vector<CopyPart> parts_in(const Json& list) {
   return parts;
 }
 
-// The complete parts in the memory of this host. `cleans`: nobody writes there, and remains of killed ranks go.
-Result<std::vector<CopyPart>> parts_of_host(const std::string& memory, bool cleans = false) {
+// The parts that have a name in the memory of this host.
+Result<std::vector<CopyPart>> named_parts(const std::string& memory) {
   std::vector<CopyPart> parts;
   for (const Store::Entry& e : HONE_TRY(file_store().list(memory))) {
     std::optional<CopyPart> part = CopyPart::of_folder(e.name);
     if (!e.folder || !part) continue;
-    const std::string folder = memory + "/" + e.name;
-    if (cleans) HONE_TRY(clean_leftovers(folder));
-    for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(folder))) {
-      part->step = c.step;
-      if (c.by_hone) parts.push_back(*part);
+    for (const Store::Entry& saved : HONE_TRY(file_store().list(memory + "/" + e.name))) {
+      part->step = step_of_checkpoint_name(saved.name);
+      if (part->step >= 0) parts.push_back(*part);
     }
   }
+  return parts;
+}
+
+// Those that are complete. Remains of killed ranks go: nobody writes there.
+Result<std::vector<CopyPart>> complete_parts(const std::string& memory) {
+  for (const Store::Entry& e : HONE_TRY(file_store().list(memory)))
+    if (CopyPart::of_folder(e.name)) HONE_TRY(clean_leftovers(memory + "/" + e.name));
+  std::vector<CopyPart> parts = HONE_TRY(named_parts(memory));
+  std::erase_if(parts, [&](const CopyPart& part) {
+    const Result<CheckpointInfo> info = inspect_checkpoint(memory + "/" + part.path());
+    return !info.ok() || !info->by_hone;
+  });
   return parts;
 }
 
@@ -194,7 +204,7 @@ Status HostCopies::meet() {
 
 Status HostCopies::find_parts() {
   Result<std::vector<CopyPart>> own = std::vector<CopyPart>();
-  if (leads_host()) own = parts_of_host(memory_, true);
+  if (leads_host()) own = complete_parts(memory_);
   HONE_TRY(ranks_.agree("copies in memory", own.ok() ? Status(Ok{}) : own.error()));
   const std::vector<Json> of_hosts = HONE_TRY(ranks_.gather("copies in memory", parts_json(*own)));
   std::vector<std::vector<CopyPart>> held;
@@ -269,7 +279,7 @@ Result<bool> HostCopies::settle() {
               all.error().text());
   // Those of this membership alone: the older one may be of another.
   if (leads_host())
-    for (const CopyPart& p : HONE_TRY(parts_of_host(memory_)))
+    for (const CopyPart& p : HONE_TRY(named_parts(memory_)))
       if (p.epoch == ranks_.epoch() && p.step == step)
         HONE_TRY(delete_checkpoint(memory_ + "/" + p.path()));
   return !all.error().is(err::kStoreFull);
@@ -277,7 +287,7 @@ Result<bool> HostCopies::settle() {
 
 Status HostCopies::keep_from(int64_t first) const {
   if (!leads_host()) return Ok{};
-  for (const CopyPart& p : HONE_TRY(parts_of_host(memory_)))
+  for (const CopyPart& p : HONE_TRY(named_parts(memory_)))
     if (p.epoch != ranks_.epoch() || p.step < first)
       HONE_TRY(delete_checkpoint(memory_ + "/" + p.path()));
   return Ok{};
