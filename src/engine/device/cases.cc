@@ -86,9 +86,9 @@ class Reader {
       std::string arguments;
       std::getline(words, arguments);
       in.numbers = HONE_TRY(numbers(arguments));
-      const std::map<std::string, size_t> known{{"normal", 0},   {"uniform", 2}, {"ids", 1},
-                                                {"labels", 1},   {"list", 0},    {"count", 0},
-                                                {"distinct", 1}, {"bits", 0},    {"blocks", 2}};
+      const std::map<std::string, size_t> known{
+          {"normal", 0}, {"uniform", 2},  {"ids", 1},  {"labels", 1}, {"list", 0},
+          {"count", 0},  {"distinct", 1}, {"bits", 0}, {"blocks", 2}, {"powers", 1}};
       auto it = known.find(in.kind);
       if (it == known.end()) return say(fmt::format("'{}' is not a way to make values", in.kind));
       if (in.numbers.size() < it->second)
@@ -159,7 +159,9 @@ Tensor make_operand(const CaseInput& in, uint64_t seed) {
       v[i] = static_cast<double>(i) * number(0, 1);
     else if (in.kind == "bits")
       v[i] = below(2);
-    else if (in.kind == "blocks")
+    else if (in.kind == "powers" && i % static_cast<size_t>(number(0, 1)) == 0)
+      v[i] = 120 + below(12);  // the exponent of a block, of a scale near 1
+    else if (in.kind == "blocks" || in.kind == "powers")
       v[i] = below(256);
     else {  // distinct: without repeats, by drawing from a deck
       if (deck.empty())

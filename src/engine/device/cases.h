@@ -9,7 +9,7 @@ namespace hone {
 struct CaseInput {
   bool absent = false;
   Type type;
-  std::string kind;             // normal uniform ids labels list count distinct bits blocks
+  std::string kind;             // normal uniform ids labels list count distinct bits blocks powers
   std::vector<double> numbers;  // the kind's arguments
 };
 

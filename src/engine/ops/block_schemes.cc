@@ -55,6 +55,7 @@ const std::vector<BlockScheme>& block_schemes() {
                                             in_gguf("q4_k", 256, 144, 2, 0),
                                             in_gguf("q5_k", 256, 176, 2, 0),
                                             in_gguf("q6_k", 256, 210, 1, 208),
+                                            {"mxfp4", 32, 17, 0, nullptr, 0, 0, true},
                                             in_gguf("f16", 1, 2, 1, 0),
                                             in_gguf("bf16", 1, 2, 1, 0)};
   return all;

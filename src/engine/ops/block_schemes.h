@@ -12,6 +12,7 @@
 //             blocks of 32 elements, or of 256 with scales of 4 to 8 bits for groups (K formats). Layouts
 //             and formulas: docs/formats/gguf.md. Each x is exact but for one rounding, of its sum
 //             with a minimum, so f32 arithmetic of any order has the bits of ggml.
+//   mxfp4     the blocks of OCP Microscaling Formats 1.0 as ggml keeps them: an exponent and 32 elements E2M1
 //   f16, bf16  matrices of GGUF files that have no blocks: each element is one
 //
 // Scales of the others f32[scale_count]. Those of nf4 and fp4 may be kept in 8 bits themselves,
@@ -37,11 +38,13 @@ struct BlockScheme {
   // The f16 numbers in a block that holds its scales, one after the other: their count, and the
   // first byte.
   int64_t halves = 0, halves_at = 0;
+  // The first byte of a block is the exponent e of its scale 2^(e - 127).
+  bool has_exponent = false;
 
   int64_t row_bytes(int64_t columns) const { return columns / block * bytes; }
   int64_t columns(int64_t row_bytes) const { return row_bytes / bytes * block; }
   bool holds(int64_t columns) const { return columns > 0 && columns % block == 0; }
-  bool scales_inside() const { return halves > 0; }
+  bool scales_inside() const { return halves > 0 || has_exponent; }
   int64_t scale_count(int64_t rows, int64_t columns) const {
     if (scales_inside()) return 0;
     return scaled == 0 ? rows : (rows * columns + scaled - 1) / scaled;

@@ -87,7 +87,8 @@ ValueId ModelGraph::weight(ParamSpec spec) {
 DType ModelGraph::quantize(ParamSpec& spec, const std::string& at) {
   const Quantization* q = config.quantization.get();
   if (q == nullptr) return DType::f32;
-  spec.scheme = q->scheme_of(config, at, block_shape(spec)[1]);
+  const std::string stacked = spec.shape.size() == 3 ? spec.name : "";
+  spec.scheme = q->scheme_of(config, at, block_shape(spec)[1], stacked);
   if (spec.scheme.empty()) return DType::f32;
   spec.nested = q->nested && block_scheme(spec.scheme)->scaled > 0;
   return q->bf16 ? DType::bf16 : DType::f32;

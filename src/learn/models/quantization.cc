@@ -9,19 +9,20 @@
 
 namespace hone {
 
-std::string Quantization::scheme_of(const ModelConfig& c, const std::string& layer,
-                                    int64_t columns) const {
+std::string Quantization::scheme_of(const ModelConfig& c, const std::string& layer, int64_t columns,
+                                    const std::string& weight) const {
   const auto named = [&](const std::string& part) { return names_part(layer, part); };
   if (classifies(c.head) &&
       std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), named))
     return "";
   if (c.adapter && c.adapter->saves(c, layer)) return "";
   if (!of_file.empty()) {
-    const auto found = of_file.find(layer + ".weight");
+    const auto found = of_file.find(weight.empty() ? layer + ".weight" : weight);
     return found != of_file.end() && block_scheme(found->second)->holds(columns) ? found->second
                                                                                  : "";
   }
-  if (c.family == "t5" && layer.ends_with(".wo")) return "";  // rule of _keep_in_fp32_modules
+  if (c.family.starts_with("t5") && layer.ends_with(".wo"))
+    return "";  // rule of _keep_in_fp32_modules
   if (std::any_of(skipped.begin(), skipped.end(), named)) return "";
   return block_scheme(scheme)->holds(columns) ? scheme : "";
 }

@@ -20,14 +20,16 @@ struct Quantization {
   bool nested = false;                    // scales of 4-bit schemes in 8 bits: double quantisation
   bool bf16 = false;                      // their products take both operands rounded to it
   std::vector<std::string> skipped = {};  // modules, by any part of their names
-  // The schemes of a GGUF file, by the names of weights. If there are any, they replace `scheme`,
+  // The schemes of a file that keeps weights in blocks, such as GGUF, by the names of weights. If there are any, they replace `scheme`,
   // and other weights stay as they are.
   std::map<std::string, std::string> of_file = {};
 
   // The scheme of the weight of the linear layer, or "": it stays as it is. All linear layers are
   // quantized but those that Transformers leaves out (heads, T5's wo, `skipped`), modules that an
   // adapter trains whole, and rows that are not whole blocks.
-  std::string scheme_of(const ModelConfig& c, const std::string& layer, int64_t columns) const;
+  // `weight`: the name of the weight; "": it is the layer's with ".weight".
+  std::string scheme_of(const ModelConfig& c, const std::string& layer, int64_t columns,
+                        const std::string& weight = "") const;
 };
 
 // The states that hold a weight: one of its name and type, or the payload u8[out,..] under its name

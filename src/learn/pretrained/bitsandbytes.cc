@@ -281,7 +281,7 @@ Result<std::shared_ptr<const Quantization>> quantization_of_config(const ModelCo
                                                          : std::string();
   };
   const bool four = flag("load_in_4bit") || flag("_load_in_4bit");
-  if (text("quant_method") == kMxfp4) return nullptr;  // widened as it is read
+  if (text("quant_method") == kMxfp4) return nullptr;  // read_mxfp4 finds it in the tensors
   if (const std::string method = text("quant_method"); method != "bitsandbytes" && !method.empty())
     return Error(err::kBadQuantState, fmt::format("the model is quantized by '{}'", method))
         .at("config.json: quantization_config")

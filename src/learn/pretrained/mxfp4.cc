@@ -9,12 +9,14 @@
 
 #include "learn/checkpoint/safetensors/convert.h"
 #include "learn/checkpoint/safetensors/derived_weights.h"
+#include "learn/models/config.h"
 
 namespace hone {
 namespace {
 
 constexpr std::string_view kBlockEnding = "_blocks", kScaleEnding = "_scales";
 constexpr int64_t kBlockBytes = 16, kBlockElements = 32;
+constexpr int64_t kSchemeBytes = 1 + kBlockBytes;  // with the scale before the codes
 constexpr std::array<float, 16> kE2m1 = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
                                          -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
@@ -49,6 +51,28 @@ class Mxfp4Weights final : public DerivedWeights {
       if (!why.empty()) return not_convertible(t, as, why);
       done += static_cast<size_t>(count * size_of(as));
       first += count;
+    }
+    return Ok{};
+  }
+
+  // The scale of a block before its codes, whose first half is in the low halves of bytes.
+  Status read_blocks_of(size_t index, std::string_view part, int64_t first,
+                        std::span<std::byte> out) const override {
+    const auto found = pairs_.find(index);
+    if (found == pairs_.end()) return DerivedWeights::read_blocks_of(index, part, first, out);
+    const auto count = std::ssize(out) / kSchemeBytes, start = first / kSchemeBytes;
+    HONE_BUG_IF(!part.empty() || first % kSchemeBytes != 0 || std::ssize(out) % kSchemeBytes != 0,
+                "bytes [{}, +{}) of part '{}'", first, out.size(), part);
+    std::vector<std::byte> codes(static_cast<size_t>(count * kBlockBytes)),
+        scales(static_cast<size_t>(count));
+    HONE_TRY(base_->read_range(found->second.blocks, DType::u8, start * kBlockBytes, codes));
+    HONE_TRY(base_->read_range(found->second.scales, DType::u8, start, scales));
+    for (int64_t b = 0; b < count; ++b) {
+      const std::byte* from = codes.data() + b * kBlockBytes;
+      std::byte* to = out.data() + b * kSchemeBytes;
+      *to++ = scales[static_cast<size_t>(b)];
+      const auto code = [&](int64_t i) { return from[i / 2] >> (i % 2 * 4) & std::byte{15}; };
+      for (int64_t i = 0; i < kBlockBytes; ++i) to[i] = code(i) | code(i + kBlockBytes) << 4;
     }
     return Ok{};
   }
@@ -98,10 +122,17 @@ TensorInfo widened_info(const TensorInfo& blocks, const TensorInfo* scales) {
   t.type = {DType::f32, {s[0], s[2] * kBlockElements, s[1]}};
   t.bytes += scales->bytes;
   t.scheme = "MXFP4";
+  t.blocks = kMxfp4;
   return t;
 }
 
 }  // namespace
+
+bool is_in_mxfp4(const ModelConfig& c) {
+  const auto found = c.config.find("quantization_config");
+  return found != c.config.end() && found->is_object() &&
+         found->value("quant_method", "") == kMxfp4;
+}
 
 std::unique_ptr<WeightSource> read_mxfp4(std::unique_ptr<WeightSource> weights) {
   const auto scales_of = [](const TensorInfo& t) {

@@ -8,12 +8,16 @@
 
 namespace hone {
 
-// quant_method in config.json.
+struct ModelConfig;
+// Whether config.json says that the matrices of experts are in MXFP4.
+bool is_in_mxfp4(const ModelConfig& c);
+
+// quant_method in config.json, and the scheme of the blocks.
 inline constexpr const char* kMxfp4 = "mxfp4";
 
 // Reads each pair X_blocks u8[E,M,K/32,16], the even element of a byte in its low half, and X_scales
-// u8[E,M,K/32] as the tensor X [E,K,M], which Transformers makes of it. The weights themselves if there is no
-// pair.
+// u8[E,M,K/32] as the tensor X [E,K,M], which Transformers makes of it, or as its blocks of the scheme mxfp4
+// (engine/ops/block_schemes.h). The weights themselves if there is no pair.
 std::unique_ptr<WeightSource> read_mxfp4(std::unique_ptr<WeightSource> weights);
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/store/temporary_folder.h"
+#include "learn/checkpoint/gguf/ggml_quants.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
 
@@ -39,6 +40,22 @@ TEST(Mxfp4, BlocksAndScalesAreOneTensor) {
                            std::ldexp(1.0f, scales[static_cast<size_t>(block)] - 127);
         EXPECT_EQ(got[static_cast<size_t>((e * K + k) * M + m)], want) << e << ' ' << k << ' ' << m;
       }
+  // As blocks [M,K] of each expert.
+  const TensorInfo& t = *w->find("w");
+  EXPECT_EQ(t.blocks, "mxfp4");
+  ASSERT_EQ(t.bytes, E * M * B * 17);
+  std::vector<std::byte> kept(static_cast<size_t>(t.bytes));
+  const auto half = std::span(kept).first(kept.size() / 2),
+             rest = std::span(kept).subspan(half.size());
+  ASSERT_TRUE(w->read_blocks("w", "", 0, half).ok());
+  ASSERT_TRUE(w->read_blocks("w", "", std::ssize(half), rest).ok());
+  std::vector<float> wide(got.size());
+  ggml_format("mxfp4")->decode(kept.data(), E * M * B, wide.data());
+  for (int64_t e = 0; e < E; ++e)
+    for (int64_t k = 0; k < K; ++k)
+      for (int64_t m = 0; m < M; ++m)
+        EXPECT_EQ(wide[static_cast<size_t>((e * M + m) * K + k)],
+                  got[static_cast<size_t>((e * K + k) * M + m)]);
   // A part across both experts, in bf16: these numbers have few bits.
   std::vector<uint16_t> some(9);
   ASSERT_TRUE(

@@ -425,9 +425,11 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
         .todo("leave the flags out: the weights stay quantized as stored");
   HONE_TRY(open_adapter(p, options));
   HONE_TRY(settle_vocabulary(p, options));
-  if ((p.config.adapter || stored) && !p.config.quantization)
-    if (const std::string gguf = gguf_of(p.path); !gguf.empty())
+  if ((p.config.adapter || stored) && !p.config.quantization) {
+    const std::string gguf = gguf_of(p.path);
+    if (!gguf.empty() || is_in_mxfp4(p.config))
       p.config.quantization = HONE_TRY(form_in_file(p, gguf));
+  }
   return p;
 }
 

@@ -31,7 +31,7 @@ struct OpenOptions {
   std::string adapter_name = {};
   std::shared_ptr<const Adapter> adapter = {};
   // The form of linear layers. A bitsandbytes checkpoint's own form takes precedence; null: floats,
-  // except that with an adapter they stay in the blocks of a GGUF file.
+  // except that with an adapter they stay in the blocks of a GGUF file, and experts in MXFP4.
   std::shared_ptr<const Quantization> quantization = {};
   bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
   // Embeddings grow to a tokenizer with more tokens than the model, to a multiple of

@@ -69,6 +69,12 @@ class BytesOfGroups {
 
 // Whether the numbers of 16 bits in the blocks are finite: then all elements are.
 bool finite_blocks(const BlockScheme& scheme, const std::byte* at, int64_t blocks) {
+  constexpr int kLargestExponent = 252;  // of 6 * 2^(e - 127)
+  if (scheme.has_exponent) {
+    for (int64_t i = 0; i < blocks; ++i)
+      if (std::to_integer<int>(at[i * scheme.bytes]) > kLargestExponent) return false;
+    return true;
+  }
   const int exponent = scheme.name == "bf16" ? 0x7f80 : 0x7c00;
   for (int64_t i = 0; i < blocks; ++i, at += scheme.bytes)
     for (int64_t h = 0; h < scheme.halves; ++h) {

@@ -1,6 +1,8 @@
 #include "learn/pretrained/stored.h"
 
 #include "learn/checkpoint/open_weights.h"
+#include "learn/models/family.h"
+#include "learn/pretrained/mxfp4.h"
 
 namespace hone {
 
@@ -15,8 +17,13 @@ bool is_as_stored(const std::shared_ptr<const Quantization>& q) {
 
 Result<std::shared_ptr<const Quantization>> form_in_file(const Pretrained& p,
                                                          const std::string& gguf) {
-  const std::unique_ptr<WeightSource> opened = p.weights ? nullptr : HONE_TRY(open_weights(gguf));
   Quantization q;
+  if (!p.weights && gguf.empty()) {  // a config alone
+    for (const ParamSpec& spec : family_of(p.config).params(p.config))
+      if (spec.shape.size() == 3 && spec.in_out) q.of_file[spec.name] = kMxfp4;
+    return std::make_shared<const Quantization>(std::move(q));
+  }
+  const std::unique_ptr<WeightSource> opened = p.weights ? nullptr : HONE_TRY(open_weights(gguf));
   for (const TensorInfo& t : (p.weights ? *p.weights : *opened).tensors())
     if (!t.blocks.empty()) q.of_file[t.name] = t.blocks;
   if (q.of_file.empty()) return nullptr;

@@ -1,4 +1,4 @@
-// Matrices in memory as their file keeps them: blocks of a GGUF file, f16, bf16. They take the bytes of
+// Matrices in memory as their file keeps them: blocks of a GGUF file or of experts in MXFP4, f16, bf16. They take the bytes of
 // the file, and decoding reads those.
 #pragma once
 
@@ -7,12 +7,13 @@
 
 namespace hone {
 
-// For OpenOptions::quantization: matrices of a GGUF file stay as they are. It changes nothing of other
-// files.
+// For OpenOptions::quantization: matrices of a GGUF file, and experts in MXFP4, stay as they are. It changes
+// nothing of other files.
 std::shared_ptr<const Quantization> as_stored();
 bool is_as_stored(const std::shared_ptr<const Quantization>& q);
 
-// The schemes of the matrices in a GGUF file; null: all are f32.
+// The schemes of the matrices in a GGUF file, or (`gguf` empty) of the experts in a folder in MXFP4, without
+// weights by its config; null: all are floats.
 Result<std::shared_ptr<const Quantization>> form_in_file(const Pretrained& p,
                                                          const std::string& gguf);
 

@@ -29,9 +29,10 @@ std::string gemm_id(const Gemm& g) {
 Blocks::Kind gguf_kind(const std::string& scheme) {
   using Kind = Blocks::Kind;
   static constexpr std::pair<const char*, Kind> kKinds[] = {
-      {"q4_0", Kind::q4_0}, {"q4_1", Kind::q4_1}, {"q5_0", Kind::q5_0}, {"q5_1", Kind::q5_1},
-      {"q8_0", Kind::q8_0}, {"q2_k", Kind::q2_k}, {"q3_k", Kind::q3_k}, {"q4_k", Kind::q4_k},
-      {"q5_k", Kind::q5_k}, {"q6_k", Kind::q6_k}, {"f16", Kind::f16},   {"bf16", Kind::bf16}};
+      {"q4_0", Kind::q4_0},  {"q4_1", Kind::q4_1}, {"q5_0", Kind::q5_0}, {"q5_1", Kind::q5_1},
+      {"q8_0", Kind::q8_0},  {"q2_k", Kind::q2_k}, {"q3_k", Kind::q3_k}, {"q4_k", Kind::q4_k},
+      {"q5_k", Kind::q5_k},  {"q6_k", Kind::q6_k}, {"f16", Kind::f16},   {"bf16", Kind::bf16},
+      {"mxfp4", Kind::mxfp4}};
   for (const auto& [name, kind] : kKinds)
     if (name == scheme) return kind;
   return Kind::code4;

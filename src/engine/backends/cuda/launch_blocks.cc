@@ -9,8 +9,9 @@
 namespace hone::cuda {
 namespace {
 
-constexpr std::array<std::string_view, 12> kFormats{"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k",
-                                                    "q3_k", "q4_k", "q5_k", "q6_k", "f16",  "bf16"};
+constexpr std::array<std::string_view, 13> kFormats{"q8_0", "q4_0", "q4_1", "q5_0", "q5_1",
+                                                    "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
+                                                    "f16",  "bf16", "mxfp4"};
 
 Result<Launches> quantize_dynamic(const NodeView& n) {
   const Type& x = n.in(0);

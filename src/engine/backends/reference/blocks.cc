@@ -50,6 +50,11 @@ double element(const std::string& scheme, const uint8_t* b, int64_t i) {
   if (scheme == "bf16")
     return static_cast<double>(bf16_to_f32(static_cast<uint16_t>(b[0] | b[1] << 8)));
   if (scheme == "q8_0") return half(b) * static_cast<int8_t>(b[2 + i]);
+  if (scheme == "mxfp4") {
+    constexpr double kE2m1[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    const int code = low_then_high(1);
+    return std::ldexp(code > 7 ? -kE2m1[code - 8] : kE2m1[code], b[0] - 127);
+  }
   if (scheme == "q4_0") return half(b) * (low_then_high(2) - 8);
   if (scheme == "q4_1") return half(b) * low_then_high(4) + half(b + 2);
   if (scheme == "q5_0") return half(b) * ((low_then_high(6) | fifth(2)) - 16);

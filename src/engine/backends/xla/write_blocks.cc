@@ -53,6 +53,25 @@ class Blocks {
         w_.binary("or", part(0), w_.binary("shift_left", high, w_.whole_like(8, high)));
     return w_.broadcast(w_.convert(w_.bitcast(bits, element), "f32"), {block_, count_}, {1});
   }
+  // 2^(e - 127) for the byte e, the same for each element of a block.
+  Ref power(int64_t at) {
+    const Ref e = w_.convert(
+        w_.reshape(w_.transpose(w_.slice(bytes_, 0, at, at + 1), {1, 0}), {count_}), "ui16");
+    const Ref shifted = w_.binary("shift_left", e, w_.whole_like(7, e));
+    const Ref bits = w_.binary("maximum", shifted, w_.whole_like(64, e));  // of e = 0: subnormal
+    return w_.broadcast(w_.convert(w_.bitcast(bits, "bf16"), "f32"), {block_, count_}, {1});
+  }
+  // x of the bits m is the largest of m / 2, m - 2 and 2 m - 8.
+  Ref e2m1(int64_t at) {
+    const Ref m = bits([=](int64_t i) { return Bits{at + i % 16, i < 16 ? 0 : 4, 7}; });
+    const Ref sign = bits([=](int64_t i) { return Bits{at + i % 16, i < 16 ? 3 : 7, 1}; });
+    const auto line = [&](double by, double from) {
+      return plus(times(m, w_.number_like(by, m)), from);
+    };
+    const Ref size =
+        w_.binary("maximum", line(0.5, 0), w_.binary("maximum", line(1, -2), line(2, -8)));
+    return times(size, plus(times(sign, w_.number_like(-2, sign)), 1));
+  }
   Ref plus(const Ref& x, double addend) { return w_.binary("add", x, w_.number_like(addend, x)); }
   Ref times(const Ref& x, const Ref& y) { return w_.binary("multiply", x, y); }
   Ref minus(const Ref& x, const Ref& y) { return w_.binary("subtract", x, y); }
@@ -96,6 +115,7 @@ class Blocks {
 // The elements of GGUF's blocks: one formula for each format.
 Ref gguf_elements(const std::string& scheme, Blocks& b) {
   if (scheme == "f16" || scheme == "bf16") return b.half(0, scheme);
+  if (scheme == "mxfp4") return b.times(b.power(0), b.e2m1(1));
   if (scheme == "q8_0") return b.times(b.half(0), b.with_sign([](int64_t i) { return 2 + i; }));
   if (scheme == "q4_0") return b.times(b.half(0), b.plus(b.low_then_high(2), -8));
   if (scheme == "q4_1") return b.sum(b.times(b.half(0), b.low_then_high(4)), b.half(2));

@@ -44,6 +44,9 @@ std::string scheme_of(const GgmlFormat& format) {
   return "";
 }
 
+// Matrices of experts may be kept in blocks too: [E,out,in] as [E*out,in].
+bool is_of_experts(const std::string& name) { return name.find(".experts.") != name.npos; }
+
 // The layout without the names of other files.
 GgufLayout layout_for(GgufLayout layout, const GgufFile& gguf) {
   const auto other = [&](const GgufName& name) {
@@ -156,6 +159,7 @@ class GgufSource final : public WeightSource {
     HONE_BUG_IF(t.blocks.empty() || !part.empty() || first < 0 || first % row_bytes != 0 ||
                     bytes % row_bytes != 0 || first + bytes > t.bytes,
                 "'{}': bytes [{}, +{}) of part '{}'", t.name, first, bytes, part);
+    if (!s.parts.empty()) return read_blocks_of_parts(s, row_bytes, first, out);
     if (s.order.same()) return file_->read_at(t.offset + first, out);
     for (int64_t at = 0; at < bytes; at += row_bytes) {
       const int64_t row = s.order.gguf_row((first + at) / row_bytes);
@@ -167,6 +171,27 @@ class GgufSource final : public WeightSource {
   }
 
  private:
+  // Row r of the weight's [E*F*parts,C] is row r / parts of part r % parts of its stack.
+  Status read_blocks_of_parts(const Source& s, int64_t row_bytes, int64_t first,
+                              std::span<std::byte> out) const {
+    const int64_t parts = std::ssize(s.parts), each = s.rows * parts;
+    const int64_t end = (first + std::ssize(out)) / row_bytes;
+    std::vector<std::byte> rows;
+    for (int64_t r = first / row_bytes; r < end;) {
+      const int64_t stack = r / each, stop = std::min(end, (stack + 1) * each);
+      for (int64_t p = 0; p < parts; ++p) {
+        const int64_t from = (r - p + parts - 1) / parts, to = (stop - p + parts - 1) / parts;
+        rows.resize(static_cast<size_t>((to - from) * row_bytes));
+        HONE_TRY(file_->read_at(s.parts[static_cast<size_t>(p)] + from * row_bytes, rows));
+        for (int64_t i = from; i < to; ++i)
+          std::copy_n(rows.begin() + (i - from) * row_bytes, row_bytes,
+                      out.begin() + (i * parts + p) * row_bytes - first);
+      }
+      r = stop;
+    }
+    return Ok{};
+  }
+
   Status read_less_one(const TensorInfo& t, const Source& s, DType as,
                        std::span<std::byte> out) const {
     std::vector<std::byte> kept(static_cast<size_t>(t.bytes));
@@ -269,7 +294,9 @@ class GgufSource final : public WeightSource {
       if (axis > std::ssize(t.shape)) return unsupported(t, "has too few axes");
       info.type.shape.insert(info.type.shape.begin() + axis, 1);
     }
-    if (t.shape.size() == 2 && info.type.shape.size() == 2) info.blocks = scheme_of(*t.format);
+    if ((t.shape.size() == 2 && info.type.shape.size() == 2) ||
+        (t.shape.size() == 3 && is_of_experts(info.name)))
+      info.blocks = scheme_of(*t.format);
     Source s{t.format, 1, t.shape.empty() ? 1 : t.shape.back()};
     for (size_t i = 0; i + 1 < t.shape.size(); ++i) s.rows *= t.shape[i];
     s.order = row_order(layout, info.name, t.shape.size() == 1 ? s.cols : s.rows, of);
@@ -386,6 +413,9 @@ class GgufSource final : public WeightSource {
     s.parts[place] = t.offset;
     TensorInfo info = HONE_TRY(info_of(t, name, std::move(shape)));
     info.scheme = t.format->name;  // its bytes are not those of the weight
+    if (rank == 3 && is_of_experts(name) && s.order.same() && !s.is_rate)
+      info.blocks = scheme_of(*t.format);
+    info.bytes *= part.parts;
     add(std::move(info));
     sources_.push_back(std::move(s));
     return Ok{};

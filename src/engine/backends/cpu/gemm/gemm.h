@@ -44,6 +44,7 @@ struct Blocks {
     q4_k,
     q5_k,
     q6_k,
+    mxfp4,
     f16,
     bf16,
   } kind = Kind::code4;

@@ -146,6 +146,37 @@ struct Q8_0 : OneScale {
   }
 };
 
+// Elements E2M1 times a power of two. Codes are taken as twice their numbers, which are whole.
+struct MxFp4 {
+  static constexpr int64_t kBlock = 32, kBytes = 17;
+  static constexpr int kTurn = 1;
+  F half_scale;
+  HONE_INLINE void read(const uint8_t* b) {
+    // 2^(e - 128); the first two are subnormal.
+    const uint32_t bits = b[0] < 2 ? uint32_t{0x200000} << b[0] : uint32_t{b[0] - 1u} << 23;
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    half_scale = set1(scale);
+  }
+  template <class Turn>
+  HONE_INLINE void group(const uint8_t* b, int, Turn, F* v) const {
+    scale16(twice(bits_of(b + 1, 0, 15)), half_scale, v);
+    scale16(twice(bits_of(b + 1, 4, 15)), half_scale, v + kParts);
+  }
+
+ private:
+  // 0, 1, 2, 3, 4, 6, 8, 12 and the same with a sign.
+  static HONE_INLINE Bytes twice(Bytes codes) {
+    const Bytes m = codes & 7;
+    const auto if_is = [&](int code, int value) {
+      return reinterpret_cast<Bytes>(m == static_cast<uint8_t>(code)) & static_cast<uint8_t>(value);
+    };
+    const Bytes size = m + if_is(5, 1) + if_is(6, 2) + if_is(7, 5);
+    const Bytes sign = reinterpret_cast<Bytes>((codes & 8) != 0);
+    return (size ^ sign) - sign;
+  }
+};
+
 // Scales of the 16 halves of groups, which are 16 signed codes, times d.
 struct HalfScales {
   float of[16];
@@ -306,6 +337,8 @@ HONE_INLINE void with_format(Blocks::Kind kind, Fn&& f) {
       return f(Q5_K{});
     case Blocks::Kind::q6_k:
       return f(Q6_K{});
+    case Blocks::Kind::mxfp4:
+      return f(MxFp4{});
     default:
       return;
   }

@@ -99,7 +99,7 @@ __device__ void widen_scaled(const uint8_t* payload, const float* scales, const 
 }
 
 // The formats of GGUF, in the order of `Format`.
-enum Format { q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, in_f16, in_bf16 };
+enum Format { q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, in_f16, in_bf16, mxfp4 };
 
 __device__ __forceinline__ float half_at(const uint8_t* p) {
   return wide(f16{static_cast<uint16_t>(p[0] | p[1] << 8)});
@@ -124,6 +124,12 @@ __device__ float element_of(int format, const uint8_t* b, int i) {
       return half_at(b);
     case in_bf16:
       return wide(bf16{static_cast<uint16_t>(b[0] | b[1] << 8)});
+    case mxfp4: {
+      const int code = low_then_high(1), m = code & 7;
+      const float twice = static_cast<float>(m < 5 ? m : m < 7 ? 2 * m - 4 : 12);
+      const float scale = wide(bf16{static_cast<uint16_t>(b[0] == 0 ? 64 : b[0] << 7)});
+      return (code > 7 ? -0.5f : 0.5f) * twice * scale;
+    }
     case q8_0:
       return half_at(b) * static_cast<int8_t>(b[2 + i]);
     case q4_0:
