@@ -1,5 +1,7 @@
 #include "learn/models/gguf_layout.h"
 
+#include <algorithm>
+
 #include "base/core/text.h"
 
 namespace hone {
@@ -48,7 +50,8 @@ std::string gguf_type_names() {
   std::vector<std::string> names;
   for (const Family& family : families())
     for (const ModelType& type : family.model_types)
-      if (type.gguf != nullptr) names.push_back(type.name);
+      if (type.gguf != nullptr && std::ranges::count(names, type.name) == 0)
+        names.push_back(type.name);
   return join(names, ", ");
 }
 

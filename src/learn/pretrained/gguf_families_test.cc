@@ -223,6 +223,8 @@ TEST(GgufFamilies, ClassifiersAreTheSameModels) {
                          std::vector<std::string>{"no", "maybe", "yes"})
                     .ok());
     model = random_model(model.config);
+    const nlohmann::json activation = {{"activation_fn", "torch.nn.modules.linear.Identity"}};
+    model.config.config["sentence_transformers"] = activation;
     const std::string path = fmt::format("{}/{}.gguf", folder.path, one.type);
     const Status saved = save_gguf(path, *model.weights, model, "f32");
     ASSERT_TRUE(saved.ok()) << saved.error().text();
@@ -236,6 +238,7 @@ TEST(GgufFamilies, ClassifiersAreTheSameModels) {
     EXPECT_EQ(back->config.head, Head::sequence_classification);
     EXPECT_EQ(back->config.config["id2label"], model.config.config["id2label"]);
     EXPECT_EQ(back->config.config["label2id"], model.config.config["label2id"]);
+    EXPECT_EQ(back->config.config["sentence_transformers"], activation);
     for (const char* key : {"problem_type", "classifier_pooling"})
       EXPECT_EQ(back->config.text(key, ""), model.config.text(key, "")) << key;
     const GgufLayout& layout = *gguf_layout_of(model.config);

@@ -179,6 +179,14 @@ void put_classifier(const ModelConfig& c, const PutValue& put) {
   put(kOutputLabels, labels);
 }
 
+void put_classifier_keys(const ModelConfig& c, GgufMetadata& m) {
+  Json keys;
+  for (const char* key : kKeysOfClassifiers)
+    if (const auto found = c.config.find(key); found != c.config.end() && !found->is_null())
+      keys[key] = *found;
+  if (!keys.is_null()) m.emplace_back(kClassifierKeys, dump_json(keys));
+}
+
 }  // namespace
 
 Result<const GgufLayout*> gguf_layout_for(const ModelConfig& c) {
@@ -201,10 +209,10 @@ Result<const GgufLayout*> gguf_layout_for(const ModelConfig& c) {
                     "[\"{}\"], and the head is left out",
                     architecture_of(body))));
   }
-  return std::move(refused.todo(
-      fmt::format("hone writes {}: encoders without a head, the others with the head of causal "
-                  "language models; name a folder for other models",
-                  gguf_type_names())));
+  return std::move(refused.todo(fmt::format(
+      "hone writes {}: encoders without a head or with one that classifies sequences, the "
+      "others with the head of language models; name a folder for other models",
+      gguf_type_names())));
 }
 
 Result<GgufRope> gguf_rope(const ModelConfig& c, const GgufLayout& layout) {
@@ -282,9 +290,7 @@ Result<GgufMetadata> gguf_metadata(const Pretrained& model, const GgufLayout& la
       for (auto& [key, value] : HONE_TRY(gguf_modules(*modules, layout.architecture)))
         m.emplace_back(key, std::move(value));
   }
-  if (const std::string kind = c.text("problem_type", "");
-      classifies_in(layout, c) && !kind.empty())
-    m.emplace_back(kProblemType, kind);
+  if (classifies_in(layout, c)) put_classifier_keys(c, m);
   HONE_TRY(put_vocabulary(model, layout, m));
   return m;
 }

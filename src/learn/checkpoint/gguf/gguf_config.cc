@@ -207,7 +207,11 @@ Status add_labels(Json& config, const GgufFile& gguf, const GgufLayout& layout,
     config["id2label"][std::to_string(i)] = labels[i];
     config["label2id"][labels[i]] = i;
   }
-  if (const auto* type = gguf.get<std::string>(kProblemType)) config["problem_type"] = *type;
+  const auto* text = gguf.get<std::string>(kClassifierKeys);
+  if (text == nullptr) return Ok{};
+  const Json rest = HONE_TRY(parse_json(*text, kClassifierKeys));
+  for (const char* key : kKeysOfClassifiers)
+    if (rest.is_object() && rest.contains(key)) config[key] = rest[key];
   return Ok{};
 }
 

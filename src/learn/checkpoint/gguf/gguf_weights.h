@@ -110,10 +110,11 @@ inline constexpr const char* kLongFactors = "rope_factors_long.weight";
 bool is_of_rotation(const std::string& ggml_name);
 inline constexpr float kNeverTurns = 1e30f;  // GgufLayout::turns_by_factors
 
-// The head that classifies: its last matrix, the key of its labels after the architecture's name, and hone's key of
-// config.json's problem_type.
+// The head that classifies: its last matrix, the key of its labels after the architecture's name, and hone's key, a
+// JSON object with the keys of config.json for which llama.cpp has none.
 inline constexpr const char *kClassifierOutput = "cls.output.weight",
                             *kOutputLabels = "classifier.output_labels",
-                            *kProblemType = "hone.problem_type";
+                            *kClassifierKeys = "hone.classifier";
+inline constexpr const char* kKeysOfClassifiers[] = {"problem_type", "sentence_transformers"};
 
 }  // namespace hone

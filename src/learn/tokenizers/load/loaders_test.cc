@@ -285,6 +285,33 @@ TEST_F(Loaders, GgufOfRoberta) {
   EXPECT_EQ(back->encode_pair("the", "end").ids, t.encode_pair("the", "end").ids);
 }
 
+// SentencePiece's BPE with its merges: the pairs of a text are joined in their order.
+TEST_F(Loaders, GgufOfRankedBpe) {
+  GgufVocab v;
+  v.model = v.pre = "gemma4";
+  v.tokens = {"<pad>", "<eos>", "<bos>", "<unk>", "<0xC3>", "<0xA9>",  "\u2581",
+              "t",     "h",     "e",     "th",    "he",     "\u2581th"};
+  v.types = {3, 3, 3, 2, 6, 6, 1, 1, 1, 1, 1, 1, 1};
+  v.merges = {"t h", "h e", "\u2581 th"};
+  v.pad = 0;
+  v.eos = 1;
+  v.bos = 2;
+  v.unk = 3;
+  const auto t = load_gguf_tokenizer(v);
+  ASSERT_TRUE(t.ok()) << t.error().text();
+  EXPECT_EQ(t->encode("the th \xc3\xa9q"), (std::vector<int32_t>{2, 10, 9, 12, 6, 4, 5, 3}));
+  const auto again = gguf_vocab(*t, 14, false, kRankedBpe);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  v.tokens.emplace_back("[PAD13]");
+  v.types.push_back(5);
+  EXPECT_EQ(again->model, "gemma4");
+  EXPECT_EQ(again->tokens, v.tokens);
+  EXPECT_EQ(again->types, v.types);
+  EXPECT_EQ(again->merges, v.merges);
+  EXPECT_EQ(again->add_bos, true);
+  EXPECT_TRUE(again->scores.empty());
+}
+
 TEST_F(Loaders, GgufOfUnigram) {
   GgufVocab v;
   v.model = "t5";
