@@ -3,6 +3,7 @@
 
 #include "learn/checkpoint/safetensors/convert.h"
 #include "learn/models/errors.h"
+#include "learn/pretrained/mxfp4.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 
@@ -31,13 +32,17 @@ class MergedWeights final : public WeightSource {
       : base_(std::move(base)), adapter_(std::move(adapter)), changes_(std::move(changes)) {
     for (TensorInfo t : base_->tensors()) {
       if (changes_.contains(t.name)) t.scheme.clear();
-      t.blocks.clear();
+      if (changes_.contains(t.name) || t.blocks != kMxfp4) t.blocks.clear();
       add(std::move(t));
     }
     metadata_ = base_->metadata();
   }
 
  protected:
+  Status read_blocks_of(size_t index, std::string_view part, int64_t first,
+                        std::span<std::byte> out) const override {
+    return base_->read_blocks(tensors()[index].name, part, first, out);
+  }
   Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
     const TensorInfo& t = tensors()[index];
     const auto found = changes_.find(t.name);

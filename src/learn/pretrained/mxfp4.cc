@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kBlockEnding = "_blocks", kScaleEnding = "_scales";
 constexpr int64_t kBlockBytes = 16, kBlockElements = 32;
 constexpr int64_t kSchemeBytes = 1 + kBlockBytes;  // with the scale before the codes
+constexpr int64_t kPart = kSchemeBytes << 16;      // bytes that are read together
 constexpr std::array<float, 16> kE2m1 = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
                                          -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
@@ -158,6 +159,39 @@ std::unique_ptr<WeightSource> read_mxfp4(std::unique_ptr<WeightSource> weights) 
       wide->keep(t);
   }
   return wide;
+}
+
+std::vector<TensorData> mxfp4_pair(const WeightSource& weights, const TensorInfo& t,
+                                   const std::string& name) {
+  const Shape& s = t.type.shape;  // [E,K,M]
+  const Shape scales{s[0], s[2], s[1] / kBlockElements};
+  Shape blocks = scales;
+  blocks.push_back(kBlockBytes);
+  const auto with_parts = [&](std::string_view ending, Shape shape, auto take) {
+    TensorData data{name + std::string(ending), {DType::u8, std::move(shape)}, {}, {}};
+    data.blocks = [&weights, source = t.name, bytes = t.bytes, take](BlockSink sink) -> Status {
+      std::vector<std::byte> kept, out;
+      for (int64_t first = 0; first < bytes; first += kPart) {
+        kept.resize(static_cast<size_t>(std::min(kPart, bytes - first)));
+        HONE_TRY(weights.read_blocks(source, "", first, kept));
+        out.clear();
+        for (size_t b = 0; b < kept.size(); b += kSchemeBytes) take(kept.data() + b, out);
+        HONE_TRY(sink(out));
+      }
+      return Ok{};
+    };
+    return data;
+  };
+  const auto codes = [](const std::byte* block, std::vector<std::byte>& out) {
+    const auto code = [&](int64_t i) {
+      return block[1 + i % kBlockBytes] >> (i < kBlockBytes ? 0 : 4) & std::byte{15};
+    };
+    for (int64_t i = 0; i < kBlockElements; i += 2) out.push_back(code(i) | code(i + 1) << 4);
+  };
+  const auto scale = [](const std::byte* block, std::vector<std::byte>& out) {
+    out.push_back(*block);
+  };
+  return {with_parts(kBlockEnding, blocks, codes), with_parts(kScaleEnding, scales, scale)};
 }
 
 }  // namespace hone

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/checkpoint/safetensors/weight_source.h"
 
 namespace hone {
@@ -19,5 +22,9 @@ inline constexpr const char* kMxfp4 = "mxfp4";
 // u8[E,M,K/32] as the tensor X [E,K,M], which Transformers makes of it, or as its blocks of the scheme mxfp4
 // (engine/ops/block_schemes.h). The weights themselves if there is no pair.
 std::unique_ptr<WeightSource> read_mxfp4(std::unique_ptr<WeightSource> weights);
+// The pair of a tensor that `weights` has in these blocks, to write as `name`_blocks and `name`_scales; it reads
+// from `weights`, which must outlive it.
+std::vector<TensorData> mxfp4_pair(const WeightSource& weights, const TensorInfo& t,
+                                   const std::string& name);
 
 }  // namespace hone

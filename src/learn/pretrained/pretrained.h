@@ -130,7 +130,9 @@ std::vector<std::string> gguf_outtypes();  // "f32", "q8_0", ...
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype);
 // Writes only config.json, generation_config.json, hone_task.json and the tokenizer files; with an adapter
-// its config instead of config.json, and generation_config.json if its task was trained here.
-Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype);
+// its config instead of config.json, and generation_config.json if its task was trained here. `in_blocks`: weights
+// beside them are in the blocks of the model's quantization_config, which the config keeps.
+Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype,
+                        bool in_blocks = false);
 
 }  // namespace hone

@@ -6,6 +6,7 @@
 #include "learn/checkpoint/torch/torch_writer.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/timm_config.h"
+#include "learn/pretrained/mxfp4.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"
@@ -67,7 +68,8 @@ std::string second_name(const ModelConfig& c, const std::string& name) {
   return fmt::format("{}.bias", name.substr(0, name.size() - kBias.size()));
 }
 
-Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype) {
+Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype,
+                        bool in_blocks) {
   HONE_TRY(file_store().make_dirs(folder));
   HONE_TRY(write_trained_task(folder, model.trained));
   const bool own_generation = !model.config.adapter || !model.trained.settings.empty();
@@ -87,7 +89,7 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
   if (!model.whole) config["architectures"] = {architecture_of(model.config)};
   config.erase("torch_dtype");
   config["dtype"] = torch_name(dtype);
-  config.erase("quantization_config");
+  if (!in_blocks) config.erase("quantization_config");
   if (!model.trained.params_key.empty()) {
     nlohmann::json& tasks = config["task_specific_params"];
     if (!tasks.is_object()) tasks = nlohmann::json::object();
@@ -107,6 +109,7 @@ struct Copied {
   std::vector<std::string> sources;  // beside them; "": the tensor has `blocks`
   // The type of most elements: norms of a half-precision GGUF file are f32 beside f16 matrices.
   DType most = DType::f32;
+  bool in_blocks = false;  // some are in MXFP4
 };
 
 Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
@@ -119,6 +122,14 @@ Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
     const TensorInfo* t = HONE_TRY(require_weight(weights, model.config, spec));
     const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
     const std::string name = model.whole ? model.whole->name_of(spec.name) : spec.name;
+    if (!as && !model.whole && t->blocks == kMxfp4 && is_in_mxfp4(model.config)) {
+      for (TensorData& one : mxfp4_pair(weights, *t, name)) {
+        c.tensors.push_back(std::move(one));
+        c.sources.emplace_back();
+      }
+      c.in_blocks = true;
+      continue;
+    }
     elements[dtype] += t->type.count();
     if (is_stacked(name)) {
       for (TensorData& one : split_stacked({tensor_of(weights, t->name, name, dtype)})) {
@@ -162,7 +173,7 @@ Status save_pretrained(const std::string& folder, const WeightSource& weights,
                        const Pretrained& model, std::optional<DType> as,
                        const std::string& torch_file) {
   const Copied c = HONE_TRY(copied(weights, model, as));
-  HONE_TRY(save_model_files(folder, model, c.most));
+  HONE_TRY(save_model_files(folder, model, c.most, c.in_blocks));
   if (!torch_file.empty()) return write_torch((fs::path(folder) / torch_file).string(), weights, c);
   return copy_shards(folder, weights, c.tensors, c.sources,
                      plan_shards(kStem, c.tensors, kDefaultShardSize));

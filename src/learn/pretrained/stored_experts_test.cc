@@ -5,6 +5,7 @@
 
 #include "base/store/temporary_folder.h"
 #include "engine/ops/block_schemes.h"
+#include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/pretrained/mxfp4.h"
 #include "learn/pretrained/random_model_test.h"
@@ -112,6 +113,27 @@ TEST(StoredExperts, OfGptOssStayInMxfp4) {
   const TemporaryFolder folder;
   write_mxfp4(folder.path, config);
   expect_same_in_blocks(folder.path, kMxfp4);
+  // Written again as it is, the folder has the same blocks, and floats with a type.
+  const Pretrained model = open_pretrained(folder.path, {.need_tokenizer = false}).value();
+  const TemporaryFolder same, wide;
+  ASSERT_TRUE(save_pretrained(same.path, *model.weights, model).ok());
+  ASSERT_TRUE(save_pretrained(wide.path, *model.weights, model, DType::f32).ok());
+  const auto tensors_of = [](const std::string& path) {
+    return std::move(open_weights(path + "/model.safetensors").value());
+  };
+  const auto before = tensors_of(folder.path), after = tensors_of(same.path);
+  ASSERT_EQ(after->tensors().size(), before->tensors().size());
+  for (const TensorInfo& t : before->tensors()) {
+    std::vector<std::byte> one(static_cast<size_t>(t.bytes)), two(one.size());
+    ASSERT_EQ(after->find(t.name)->type, t.type) << t.name;
+    ASSERT_TRUE(before->read(t.name, t.type.dtype, one).ok());
+    ASSERT_TRUE(after->read(t.name, t.type.dtype, two).ok());
+    EXPECT_EQ(one, two) << t.name;
+  }
+  expect_same_in_blocks(same.path, kMxfp4);
+  const Pretrained floats = open_pretrained(wide.path, {.need_tokenizer = false}).value();
+  EXPECT_FALSE(floats.config.config.contains("quantization_config"));
+  EXPECT_EQ(logits_of_texts(floats), logits_of_texts(model));
   // Without weights the config says it.
   OpenOptions options{.need_weights = false, .need_tokenizer = false};
   options.quantization = as_stored();
