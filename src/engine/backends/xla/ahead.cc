@@ -32,7 +32,7 @@ AheadCompiler::~AheadCompiler() {
 
 Result<CompiledMemory> AheadCompiler::compile(const std::string& text, int replicas) const {
   HONE_TRY(dump_text(text));
-  const std::string options = compile_options(replicas);
+  const std::string options = compile_options({.replicas = replicas, .tpu = true});
   const pjrt::SourceText source = source_of(text);
   pjrt::CompileArgs args;
   args.topology = topology_;

@@ -287,14 +287,15 @@ next %0 = %1
   std::filesystem::remove_all(folder);
 }
 
-// A dropout of three tokens.
+// A dropout of three tokens, the second one of its program.
 struct Mask {
   Program program = program_of(R"(program mask
 input "rng" %0 : i64[2]
 input "samples" %1 : i64[3]
 input "positions" %2 : i32[3]
-  %3 : bool[3,130] = dropout_mask(%0, %1, %2) {p=0.3, channels=130, key="h.7.mlp"}
-output "mask" = %3
+  %3 : bool[3,130] = dropout_mask(%0, %1, %2) {p=0.3, channels=130, key="h.6.mlp"}
+  %4 : bool[3,130] = dropout_mask(%0, %1, %2) {p=0.3, channels=130, key="h.7.mlp"}
+output "mask" = %4
 )");
   std::vector<int64_t> rng{42, 1000000007}, samples{0, 5, 1099511627781};
   std::vector<int32_t> positions{0, 17, 4000};

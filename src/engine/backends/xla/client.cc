@@ -216,10 +216,9 @@ Result<std::shared_ptr<const Compiled>> Client::compile(const std::string& text,
   const uint64_t key = fnv1a(fnv1a(text), static_cast<uint64_t>(replicas));
   if (auto made = compiled_[key].lock()) return made;
   HONE_TRY(dump_text(text));
-  const std::string options =
-      replicas == 1
-          ? compile_options()
-          : compile_options(replicas, std::span(ids_).first(static_cast<size_t>(replicas)));
+  CompileSettings settings{.replicas = replicas, .tpu = platform_ == "tpu"};
+  if (replicas > 1) settings.device_ids = std::span(ids_).first(static_cast<size_t>(replicas));
+  const std::string options = compile_options(settings);
   pjrt::LoadedExecutable* raw = load(text, options);
   if (raw == nullptr) raw = HONE_TRY(compile_now(text, options));
   const auto made = std::make_shared<const Compiled>(*this, raw);

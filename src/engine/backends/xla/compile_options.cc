@@ -9,18 +9,22 @@
 
 namespace hone::xla {
 
-std::string compile_options(int replicas, std::span<const int64_t> device_ids) {
+std::string compile_options(const CompileSettings& settings) {
   using namespace protobuf;
+  const int64_t replicas = settings.replicas;
   // executable_build_options: device_ordinal, num_replicas, num_partitions, device_assignment.
   std::string build = number(1, -1) + number(4, replicas) + number(5, 1);
-  if (!device_ids.empty()) {
+  if (!settings.device_ids.empty()) {
     // replica_count, computation_count, computation_devices with the ids of the replicas' devices.
     std::string devices;
-    for (const int64_t id : device_ids) devices += number(1, id);
+    for (const int64_t id : settings.device_ids) devices += number(1, id);
     build += bytes(9, number(1, replicas) + number(2, 1) + bytes(3, devices));
   }
-  const std::string all = bytes(3, build);
-  return replicas > 1 ? all : all + number(4, 1);  // compile_portable_executable
+  std::string all = bytes(3, build);
+  if (replicas == 1) all += number(4, 1);  // compile_portable_executable
+  if (settings.tpu)  // env_option_overrides: a name and an OptionOverrideProto with bool_field
+    all += bytes(7, bytes(1, "xla_tpu_enable_deduplicated_calls") + bytes(2, number(2, 1)));
+  return all;
 }
 
 Status dump_text(const std::string& text) {

@@ -8,9 +8,16 @@
 
 namespace hone::xla {
 
-// A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one partition. One replica is
-// for any device; several are for the devices with these ids, or for those of the compiler's choice.
-std::string compile_options(int replicas = 1, std::span<const int64_t> device_ids = {});
+struct CompileSettings {
+  // One is for any device; several are for the devices with these ids, or for those of the compiler's
+  // choice.
+  int replicas = 1;
+  std::span<const int64_t> device_ids = {};
+  bool tpu = false;  // equal operations of layers share their code, which the compiler else repeats
+};
+
+// A serialized CompileOptionsProto (xla/pjrt/proto/compile_options.proto): one partition.
+std::string compile_options(const CompileSettings& settings);
 // Writes the text of a program that is compiled into the folder that HONE_XLA_DUMP names, if it is set. H1363: the
 // file cannot be written.
 Status dump_text(const std::string& text);

@@ -8,7 +8,9 @@ namespace hone::xla {
 struct RandomKey {
   Ref low, high;  // ui32[]
 };
-// The key of a dropout at this step: rng i64[2] = {seed, step}.
+// The key of a dropout at this step: rng i64[2] = {seed, step}. The keys of all places that the writer
+// knows are computed together: the compiler of TPUs runs each operation on a single number as a program
+// of its own.
 RandomKey dropout_key_of(Writer& w, const Ref& rng, const std::string& place);
 
 // i32[count]: for each packed token the number of segments that end at or before it.

@@ -79,6 +79,22 @@ class Remade {
   Ref gradient_;               // the last result of the backward pass
 };
 
+// The names of the dropouts of the program, each once.
+std::vector<std::string> dropout_places(const Program& p) {
+  std::vector<std::string> places;
+  for (const Node& n : p.nodes) {
+    const std::string& op = n.op->name;
+    const bool attends = op == "attention" || op == "attention_grad";
+    const NodeView view{p, n};
+    if (attends ? view.real("dropout") <= 0
+                : op != "dropout_mask" && op != "attention_dropout_mask")
+      continue;
+    if (std::find(places.begin(), places.end(), view.text("key")) == places.end())
+      places.push_back(view.text("key"));
+  }
+  return places;
+}
+
 ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers) {
   ModuleText m;
   for (const Named& o : p.outputs) {
@@ -87,7 +103,7 @@ ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers
     m.results.push_back(p.type(o.value));
   }
 
-  Writer w(integers);
+  Writer w(integers, dropout_places(p));
   Refs values(p.values.size());
   std::vector<std::string> arguments;
   const auto argument = [&](ValueId v, const std::string& more) {

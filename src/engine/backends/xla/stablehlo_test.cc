@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
+#include "engine/backends/xla/compile_options.h"
 #include "engine/backends/xla/write_ops.h"
 #include "engine/device/errors.h"
 #include "engine/graph/text.h"
@@ -63,7 +66,18 @@ output "a" = %3
 output "b" = %4
 )");
   const std::string text = write_module(p).text;
-  EXPECT_EQ(functions_of(text), 2u) << "Philox for one key, and for the words of a mask";
+  EXPECT_EQ(functions_of(text), 2u) << "Philox for the keys, and for the words of a mask";
+  const std::regex call("call @philox");
+  EXPECT_EQ(std::distance(std::sregex_iterator(text.begin(), text.end(), call), {}), 3)
+      << "one call for the keys of all masks";
+}
+
+TEST(StableHlo, LayersShareTheirCodeOnTpus) {
+  const std::string flag = "xla_tpu_enable_deduplicated_calls";
+  EXPECT_THAT(compile_options({.tpu = true}), HasSubstr(flag));
+  EXPECT_THAT(compile_options({.replicas = 8, .tpu = true}), HasSubstr(flag));
+  EXPECT_THAT(compile_options({.replicas = 8}), testing::Not(HasSubstr(flag)))
+      << "other plug-ins do not know it";
 }
 
 // Scores of all pairs would take 4 MiB a head.

@@ -1,7 +1,9 @@
 // Philox4x32-10 in integer operations, so that masks have the bits of every other backend
 // (base/core/philox.h), and the primitives that draw from it.
+#include <algorithm>
 #include <array>
 
+#include "base/core/error.h"
 #include "base/core/philox.h"
 #include "engine/backends/xla/draws.h"
 #include "engine/backends/xla/write_ops.h"
@@ -76,17 +78,37 @@ Key constant_key(Writer& w, int64_t key) {
   return {w.whole(bits & 0xffffffff, "ui32"), w.whole(bits >> 32, "ui32")};
 }
 
-}  // namespace
-
-Key dropout_key_of(Writer& w, const Ref& rng, const std::string& place) {
+// The keys of all dropouts: low and high.
+Refs dropout_keys(Writer& w, const Ref& rng) {
   const auto part = [&](int64_t i) { return w.reshape(w.slice(rng, 0, i, i + 1), {}); };
   const auto [seed_low, seed_high] = halves(w, part(0));
   const auto [step_low, step_high] = halves(w, part(1));
-  const uint64_t hash = scope_hash(place);
-  const Words words = philox(
-      w, {step_low, step_high, w.whole(hash & 0xffffffff, "ui32"), w.whole(hash >> 32, "ui32")},
-      {seed_low, seed_high});
+  std::vector<uint32_t> low, high;
+  for (const std::string& place : w.dropouts.places) {
+    const uint64_t hash = scope_hash(place);
+    low.push_back(static_cast<uint32_t>(hash));
+    high.push_back(static_cast<uint32_t>(hash >> 32));
+  }
+  const Shape all{static_cast<int64_t>(low.size())};
+  const auto table = [&](const std::vector<uint32_t>& v) {
+    return w.table("ui32", all, v.data(), v.size() * sizeof(uint32_t));
+  };
+  const Words words =
+      philox(w, {w.fill(step_low, all), w.fill(step_high, all), table(low), table(high)},
+             {seed_low, seed_high});
   return {words[0], words[1]};
+}
+
+}  // namespace
+
+Key dropout_key_of(Writer& w, const Ref& rng, const std::string& place) {
+  const std::vector<std::string>& places = w.dropouts.places;
+  const auto at = std::find(places.begin(), places.end(), place) - places.begin();
+  HONE_BUG_IF(at == std::ssize(places), "the writer does not know the dropout {}", place);
+  Refs& keys = w.dropouts.keys[rng.name];
+  if (keys.empty()) keys = dropout_keys(w, rng);
+  const auto own = [&](const Ref& x) { return w.reshape(w.slice(x, 0, at, at + 1), {}); };
+  return {own(keys[0]), own(keys[1])};
 }
 
 namespace {

@@ -31,10 +31,18 @@ std::string type_text(const std::string& element, const Shape& shape);
 // as long for the operations that stand for them, and the plug-ins for CPUs for those of 32 bits.
 enum class Integers { of_32_bits, of_64_bits };
 
+// The dropouts of a program (draws.h).
+struct Dropouts {
+  std::vector<std::string> places;   // names of all of them, each once
+  std::map<std::string, Refs> keys;  // by the name of rng: ui32[places], low and high
+};
+
 class Writer {
  public:
-  explicit Writer(Integers integers = Integers::of_64_bits) : integers_(integers) {}
+  explicit Writer(Integers integers = Integers::of_64_bits, std::vector<std::string> places = {})
+      : dropouts{std::move(places), {}}, integers_(integers) {}
   Integers integers() const { return integers_; }
+  Dropouts dropouts;
 
   // Constants. An integer element takes the whole part of `value`.
   Ref number(double value, const std::string& element, const Shape& shape = {});
