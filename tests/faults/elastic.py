@@ -248,15 +248,15 @@ def kill_in_copy(run):
 class Machines:
     """Launchers that stand for machines: each has copies in memory of its own."""
 
-    def __init__(self, w, out, argv, *launch):
-        self.w, self.argv, self.port, self.started = w, argv, free_port(), 0
+    def __init__(self, w, out, argv, *launch, ranks=2):
+        self.w, self.argv, self.ranks, self.port, self.started = w, argv, ranks, free_port(), 0
         self.out, self.launch = out, launch
         self.runs = [self.start(k) for k in (0, 1)]
 
     def start(self, machine):
         self.started += 1
-        return Launched(self.w, self.argv, ["--num_processes", "2", "--num_machines", "2", "--machine_rank", str(machine),
-                                            "--main_process_ip", "127.0.0.1", "--main_process_port", str(self.port), "--max_restarts", "5",
+        return Launched(self.w, self.argv, ["--num_processes", str(self.ranks), "--num_machines", "2", "--machine_rank", str(machine),
+                                            "--main_process_ip", "127.0.0.1", "--main_process_port", str(self.port), "--max_restarts", "1000",
                                             *self.launch], f"{self.out}-{self.started}", {"HONE_RANKS_TOKEN": "a token"})
 
     def memory(self, machine):
@@ -329,19 +329,41 @@ def lose_in_copy(machines):
     raise Fault("no copy was begun and not ended while rank 1 stood still")
 
 
+def a_machine_lost_at_any_moment_changes_no_bit(w):
+    """Machine 1 is lost at random moments of start, steps, copies and evaluation, and replaced each time."""
+    rng = random.Random(w.seed)
+    kind = ["--save_steps", "1000", "--memory_save_steps", "1", "--max_steps", "60", "--zero_stage", "2"]
+    wanted = undisturbed(w, 4, *kind)
+    machines = Machines(w, "any", training(w, "any", 4, *kind), ranks=4)
+    losses, end = 0, time.time() + 8 * PATIENCE
+    for _ in range(30 if w.all else 4):
+        time.sleep(rng.uniform(0.5, 4))
+        machines.runs[0].end = end
+        if machines.runs[0].ended() or not machines.memory(1):
+            break
+        machines.lose(1)
+        machines.replace(1)
+        losses += 1
+    machines.runs[0].end = machines.runs[1].end = time.time() + PATIENCE
+    machines.wait()
+    same_bits(w, "any", wanted, f"{losses} losses of a machine\n{machines.runs[0].log()[-3000:]}")
+    print(f"  {losses} losses", flush=True)
+
+
 def a_run_shrinks_to_the_machine_whose_memory_has_all(w):
     """Without a replacement, with --min_ranks: one rank reads the parts of both, and --split_invariant keeps the bits."""
     if not w.all:
         raise Skipped("takes a minute: --all")
     kind = ["--zero_stage", "3", "--save_steps", "1000", "--memory_save_steps", "2", "--max_steps", "60", "--split_invariant", "2"]
-    wanted = undisturbed(w, 2, *kind)
+    w.run(2, training(w, "whole", 2, *kind))
     machines = Machines(w, "shrunk", training(w, "shrunk", 2, *kind), "--min_ranks", "1")
     machines.runs[0].until(r"step 9/60")
     machines.lose(1)
     machines.wait()
     demand(machines.continued_from() >= 6, machines.runs[0].log()[-6000:])
     demand("1 of 2 ranks continue the run" in machines.runs[0].log(), machines.runs[0].log())
-    same_bits(w, "shrunk", wanted, "one of two ranks")
+    for read in (w.losses, lambda out: w.tensors(out, "model")):
+        demand(read("shrunk") == read("whole"), f"other bits than the undisturbed run (seed {w.seed})")
 
 
 def a_run_that_overwrites_continues_itself(w):
