@@ -22,8 +22,8 @@ using Hanging = std::vector<bool>;  // by buffer
 constexpr int64_t kPolish = 30'000'000, kRepair = 100'000'000, kTries = 50'000;
 constexpr uint64_t kRounds = 8;
 constexpr int64_t kGoodEnough = 200, kPromise = 50;  // of the bound: a 200th, a 50th
-constexpr int64_t kLooks = 20'000'000;  // after them a good enough order ends the search
-constexpr int64_t kPatience = 300;      // tries without a new best, then the search goes back to it
+constexpr int64_t kLooks = 1'000'000;  // after them a good enough order ends the search
+constexpr int64_t kPatience = 300;     // tries without a new best, then the search goes back to it
 
 struct Range {
   int64_t from, to;  // bytes
@@ -325,6 +325,10 @@ Placement first_placement(const std::vector<Lifetime>& b, const Goals& goals, Pl
       Less([&](size_t x, size_t y) {
         return std::pair(-b[x].bytes, b[x].first) < std::pair(-b[y].bytes, b[y].first);
       }),
+      // The values alive at the fullest node must be without a gap: they come first.
+      Less([&](size_t x, size_t y) {
+        return std::pair(off_peak(x), -b[x].bytes) < std::pair(off_peak(y), -b[y].bytes);
+      }),
       Less([&](size_t x, size_t y) { return span(x) > span(y); }),
       Less([&](size_t x, size_t y) {
         return static_cast<double>(b[x].bytes) * span(x) >
@@ -333,12 +337,8 @@ Placement first_placement(const std::vector<Lifetime>& b, const Goals& goals, Pl
       Less([&](size_t x, size_t y) {
         return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes);
       }),
-      // The values alive at the fullest node must be without a gap: they come first.
       Less([&](size_t x, size_t y) {
         return std::pair(off_peak(x), -span(x)) < std::pair(off_peak(y), -span(y));
-      }),
-      Less([&](size_t x, size_t y) {
-        return std::pair(off_peak(x), -b[x].bytes) < std::pair(off_peak(y), -b[y].bytes);
       }),
   };
   Placement best;
