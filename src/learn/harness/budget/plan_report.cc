@@ -99,12 +99,11 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
   PlanReport r;
   r.device = devices.cluster.device;
   r.is_here = here != nullptr;
-  std::unique_ptr<PlanData> data;
   if (here) {
     r.speeds = machine_speeds(*here, SpeedsWanted::of(s, choices));
     static_cast<Speeds&>(r.device) = r.speeds ? r.speeds->speeds : kTypicalCpu;
-    data = HONE_TRY(read_plan_data(task, model, here->device().pool()));
   }
+  const std::unique_ptr<PlanData> data = HONE_TRY(read_plan_data(task, model, here));
   const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(r.device));
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.device));
   static_cast<PlanSubject&>(r) = plan_subject(task, model, made);

@@ -25,11 +25,12 @@ bool names_data(const Task& task) {
 }  // namespace
 
 Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& model,
-                                                 ThreadPool& pool) {
+                                                 const Backend* here) {
   const TaskSettings& s = *task.settings;
   if (!s.do_train || s.streaming || !names_data(task)) return std::unique_ptr<PlanData>();
   auto data = std::make_unique<PlanData>();
-  data->examples = HONE_TRY(task.examples(model, {pool}));
+  if (!here) data->pool = std::make_unique<ThreadPool>();
+  data->examples = HONE_TRY(task.examples(model, {here ? here->device().pool() : *data->pool}));
   data->feed.emplace(HONE_TRY(RowFeed::make(s, data->examples)));
   return data;
 }

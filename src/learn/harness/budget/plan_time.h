@@ -9,14 +9,16 @@ namespace hone {
 
 // The rows of a run whose data are on this machine.
 struct PlanData {
+  std::unique_ptr<ThreadPool> pool;  // if no backend of this machine has one
   Examples examples;
   std::optional<RowFeed> feed;
 };
 // Reads the data that train_file, data_dir or similar settings name, or a data set that is a folder
 // or file of this machine. Null: no data are named, they are not on this machine, or they are
 // streamed. Errors: those of the task.
+// `here`: null if the run's device is not this machine's.
 Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& model,
-                                                 ThreadPool& pool);
+                                                 const Backend* here);
 
 struct PlannedTime {
   RunTime time;

@@ -93,17 +93,16 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   r.cluster = devices.cluster;
   Speeds speeds = r.cluster.device;
   std::optional<MachineSpeeds> measured;
-  std::unique_ptr<PlanData> data;
-  if (const Backend* here = devices.here.get(); here) {
+  const Backend* const here = devices.here.get();
+  if (here) {
     measured = machine_speeds(*here, SpeedsWanted::of(s, false));
     speeds = measured ? measured->speeds : kTypicalCpu;
-    data = HONE_TRY(read_plan_data(task, model, here->device().pool()));
   }
+  const std::unique_ptr<PlanData> data = HONE_TRY(read_plan_data(task, model, here));
   LayoutOptions layout = HONE_TRY(parse_mesh(options.mesh, r.cluster));
   layout.stage = options.stage;
   layout.group = HONE_TRY(group_of(s, layout, r.cluster));
-  const auto backend =
-      devices.here ? plan_backend(*devices.here) : HONE_TRY(plan_backend(r.cluster.device));
+  const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(r.cluster.device));
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.cluster.device));
   static_cast<PlanSubject&>(r) = plan_subject(task, model, made);
   r.links = links_of(r.cluster, options.links);
