@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view kBlockEnding = "_blocks", kScaleEnding = "_scales";
 constexpr int64_t kBlockBytes = 16, kBlockElements = 32;
-constexpr int64_t kSchemeBytes = 1 + kBlockBytes;  // with the scale before the codes
-constexpr int64_t kPart = kSchemeBytes << 16;      // bytes that are read together
+constexpr int64_t kSchemeBytes = 1 + kBlockBytes;      // with the scale before the codes
+constexpr int64_t kReadTogether = kSchemeBytes << 16;  // bytes that are read together
 constexpr std::array<float, 16> kE2m1 = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
                                          -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
@@ -171,8 +171,8 @@ std::vector<TensorData> mxfp4_pair(const WeightSource& weights, const TensorInfo
     TensorData data{name + std::string(ending), {DType::u8, std::move(shape)}, {}, {}};
     data.blocks = [&weights, source = t.name, bytes = t.bytes, take](BlockSink sink) -> Status {
       std::vector<std::byte> kept, out;
-      for (int64_t first = 0; first < bytes; first += kPart) {
-        kept.resize(static_cast<size_t>(std::min(kPart, bytes - first)));
+      for (int64_t first = 0; first < bytes; first += kReadTogether) {
+        kept.resize(static_cast<size_t>(std::min(kReadTogether, bytes - first)));
         HONE_TRY(weights.read_blocks(source, "", first, kept));
         out.clear();
         for (size_t b = 0; b < kept.size(); b += kSchemeBytes) take(kept.data() + b, out);
