@@ -332,7 +332,7 @@ def lose_in_copy(machines):
 def a_machine_lost_at_any_moment_changes_no_bit(w):
     """Machine 1 is lost at random moments of start, steps, copies and evaluation, and replaced each time."""
     rng = random.Random(w.seed)
-    kind = ["--save_steps", "1000", "--memory_save_steps", "1", "--max_steps", "60", "--zero_stage", "2"]
+    kind = ["--save_steps", "10000", "--memory_save_steps", "1", "--max_steps", "500" if w.all else "60", "--zero_stage", "2"]
     wanted = undisturbed(w, 4, *kind)
     machines = Machines(w, "any", training(w, "any", 4, *kind), ranks=4)
     losses, end = 0, time.time() + 8 * PATIENCE

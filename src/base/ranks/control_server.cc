@@ -93,7 +93,8 @@ void ControlServer::Serving::take_input(int64_t id, Peer& peer) {
 void ControlServer::Serving::drop_strangers(double now) {
   std::vector<int64_t> strangers;  // oldest first
   for (const auto& [id, peer] : peers)
-    if (!state.has_joined(id) && !state.waits_for_place(id)) strangers.push_back(id);
+    if (!state.has_joined(id) && !state.waits_for_place(id) && !state.keeps_place(id))
+      strangers.push_back(id);
   const size_t surplus = strangers.size() > kMostStrangers ? strangers.size() - kMostStrangers : 0;
   for (size_t i = 0; i < strangers.size(); ++i)
     if (i < surplus || now - peers.at(strangers[i]).since > kStrangerSeconds) close(strangers[i]);

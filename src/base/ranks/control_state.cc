@@ -39,6 +39,8 @@ std::vector<ControlState::Out> ControlState::receive(int64_t connection, const F
   if (what == "join") return join(connection, frame.head, now);
   if (what == "report") return report(connection, frame, now);
   if (what == "machine") return add_machine(connection, frame.head);
+  if (what == "ended" && placed_.erase(connection) > 0)
+    return {{connection, {{{"do", "heard"}}, ""}, true}};
   const auto known = ranks_.find(connection);
   if (known == ranks_.end())
     return {
@@ -166,8 +168,10 @@ std::vector<ControlState::Out> ControlState::place_machines(
                      {"ranks", p.ranks},
                      {"full_ranks", p.full_ranks},
                      {"first_rank", p.first_rank}},
-                    ""},
-                   true});
+                    ""}});
+    for (const WaitingMachine& m : machines_)
+      if (m.connection == p.connection)
+        placed_[p.connection] = {p.first_rank, m.request.slots, m.request.host};
     std::erase_if(machines_, [&](const WaitingMachine& m) { return m.connection == p.connection; });
   }
   return out;
@@ -184,6 +188,11 @@ std::vector<ControlState::Out> ControlState::end_machines(int status) {
 std::vector<ControlState::Out> ControlState::closed(int64_t connection, double now) {
   std::vector<Out> out;
   std::erase_if(machines_, [&](const WaitingMachine& m) { return m.connection == connection; });
+  if (const auto placed = placed_.extract(connection)) {
+    lose_machine(placed.mapped(), now);
+    announce_failure(out);
+    return out;
+  }
   const auto known = ranks_.find(connection);
   if (known == ranks_.end()) return out;
   for (auto& [name, waiting] : waiting_)
@@ -194,6 +203,20 @@ std::vector<ControlState::Out> ControlState::closed(int64_t connection, double n
   members_.lose(rank, now);
   announce_failure(out);
   return out;
+}
+
+void ControlState::lose_machine(const Placed& placed, double now) {
+  for (int i = 0; i < placed.slots && placed.first_rank + i < members_.ranks(); ++i)
+    if (const int rank = placed.first_rank + i; !members_.has_come(rank))
+      return members_.fail(
+          {rank,
+           placed.host,
+           {},
+           Error(err::kRankLost,
+                 fmt::format("{} did not join: its launcher is gone", rank_name(rank, placed.host)))
+               .todo("read the last lines of the launcher there, and the log of its host's kernel"),
+           false},
+          now);
 }
 
 std::vector<ControlState::Out> ControlState::tick(double now) {

@@ -12,11 +12,12 @@
 //   times {id}                                      times {id, ranks: [{rank, host, progress}]}
 //   fail {follows, progress} report                 -
 //   leave                                           -
-// A launcher of another host has no connection that lasts:
+// A launcher of another host reports over a connection of its own:
 //   report {token, epoch, rank, host, progress} report    heard, and the end of the connection
+// It keeps one while its ranks run, so that they are not waited for if it is lost before they join:
 //   machine {token, machine, slots, host}                 place {...}, when the next membership begins,
-//                                                         or over {status}; and the end of the
-//                                                         connection
+//                                                         or over {status} and the end of the connection
+//   ended                                                 heard, and the end of the connection
 // Sent to all ranks: failed {rank, host, progress} report, once; stop {signal}, a request to stop;
 // epoch {epoch}, when a new membership begins.
 #pragma once
@@ -68,6 +69,8 @@ class ControlState {
 
   bool has_joined(int64_t connection) const { return ranks_.contains(connection); }
   bool waits_for_place(int64_t connection) const;
+  // Whether a launcher with a place in this membership keeps it.
+  bool keeps_place(int64_t connection) const { return placed_.contains(connection); }
   int64_t epoch() const { return options_.epoch; }
   const Members& members() const { return members_; }
   // Lines about missing, silent and slow ranks that are due; each is returned once.
@@ -84,6 +87,12 @@ class ControlState {
   std::vector<Out> times(int64_t connection, int64_t id, double now) const;
   // Ranks that wait for one that has finished would wait for ever: that is a failure.
   void end_hopeless_waits(double now);
+  struct Placed {
+    int first_rank = 0, slots = 0;
+    std::string host = {};
+  };
+  // The launcher of these ranks is gone.
+  void lose_machine(const Placed& placed, double now);
   // Sent once, when the first error is known.
   void announce_failure(std::vector<Out>& out);
   std::vector<Wait> waits(double now) const;
@@ -97,6 +106,7 @@ class ControlState {
   std::map<std::string, std::set<std::pair<int64_t, int64_t>>>
       waiting_;  // connections and ids by key
   std::vector<WaitingMachine> machines_;
+  std::map<int64_t, Placed> placed_;  // by connection
   bool announced_ = false;
   int stop_signal_ = 0;  // 0: no request
   struct Report {

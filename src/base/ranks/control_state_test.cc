@@ -425,13 +425,44 @@ TEST_F(ControlStateTest, MachinesWaitForTheNextMembership) {
                                                 .full_ranks = 6,
                                                 .first_rank = 2}}));
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_TRUE(out[0].last);
+  EXPECT_FALSE(out[0].last);
+  EXPECT_TRUE(state_.keeps_place(108));
   EXPECT_EQ(whole_at(out[0].frame.head, "first_rank"), 2);
   EXPECT_FALSE(state_.waits_for_place(108));
   sent_.clear();
   keep(state_.end_machines(7));
   EXPECT_THAT(sent_, ElementsAre("10 over"));
   EXPECT_THAT(state_.machines(), IsEmpty());
+}
+
+TEST_F(ControlStateTest, AMachineThatIsLostBeforeItsRanksJoinIsAFailure) {
+  const auto begin = [&](int connection) {
+    send(connection,
+         {{"do", "machine"}, {"token", "secret"}, {"machine", 1}, {"slots", 2}, {"host", "b"}});
+    keep(state_.begin_epoch(3));
+    keep(state_.place_machines({{.connection = connection + 100,
+                                 .machine = 1,
+                                 .epoch = state_.epoch(),
+                                 .ranks = 3,
+                                 .full_ranks = 3,
+                                 .first_rank = 1}}));
+  };
+  begin(8);
+  keep(state_.closed(108, now_));
+  now_ += 5;
+  keep(state_.tick(now_));
+  ASSERT_TRUE(state_.members().first_failure());
+  EXPECT_EQ(state_.members().first_failure()->rank, 1);
+  EXPECT_TRUE(state_.members().first_failure()->error.is(err::kRankLost));
+
+  begin(9);
+  EXPECT_FALSE(state_.keeps_place(108)) << "of the membership before";
+  send(9, {{"do", "ended"}});  // its ranks have ended
+  EXPECT_FALSE(state_.keeps_place(109));
+  keep(state_.closed(109, now_));
+  now_ += 5;
+  keep(state_.tick(now_));
+  EXPECT_FALSE(state_.members().first_failure());
 }
 
 TEST_F(ControlStateTest, AMachineThatComesAgainReplacesItself) {

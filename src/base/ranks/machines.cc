@@ -31,11 +31,12 @@ MachinePlace place_in(const Json& head) {
 Result<std::optional<MachinePlace>> ask_place(const World& at, const std::string& token,
                                               const MachineRequest& mine, double patience_s,
                                               const std::function<bool()>& stops) {
-  FrameConnection connection(
+  const auto held = std::make_shared<FrameConnection>(
       HONE_TRY(connect_to(at.address, at.port,
                           {.patience_s = patience_s,
                            .say = [](const std::string& line) { log_info("{}", line); }})),
       kRankLimits);
+  FrameConnection& connection = *held;
   connection.queue({{{"do", "machine"},
                      {"token", token},
                      {"machine", mine.machine},
@@ -51,7 +52,11 @@ Result<std::optional<MachinePlace>> ask_place(const World& at, const std::string
       continue;
     }
     const std::string what = text_at(frame->head, "do");
-    if (what == "place" || what == "over") return std::optional(place_in(frame->head));
+    if (what == "place" || what == "over") {
+      MachinePlace place = place_in(frame->head);
+      if (!place.over) place.held = held;
+      return std::optional(std::move(place));
+    }
     std::optional<Error> error = reported_error(frame->body);
     if (what == "refused" && error) return std::move(*error);
   }
@@ -59,6 +64,12 @@ Result<std::optional<MachinePlace>> ask_place(const World& at, const std::string
   return Error(err::kControlLost,
                fmt::format("the control plane at {}:{} ended the connection", at.address, at.port))
       .todo("read the last lines of the launcher on machine 0");
+}
+
+void leave_place(MachinePlace& place) {
+  place.held->queue({{{"do", "ended"}}, ""});
+  (void)place.held->write();
+  place.held.reset();
 }
 
 }  // namespace hone

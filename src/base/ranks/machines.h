@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/ranks/world.h"
 
 namespace hone {
+
+class FrameConnection;
 
 // A launcher that asks.
 struct MachineRequest {
@@ -29,6 +32,8 @@ struct MachinePlace {
   int ranks = 1, full_ranks = 1, first_rank = 0;
   bool over = false;  // instead: the run has ended
   int status = 0;     // with this exit status
+  // Of the launcher that asked: if the connection ends before its ranks have joined, they are lost.
+  std::shared_ptr<FrameConnection> held = {};
 };
 
 // Waits for the next membership of the run that is served at the address and port of `at`, or for the end
@@ -37,5 +42,7 @@ struct MachinePlace {
 Result<std::optional<MachinePlace>> ask_place(const World& at, const std::string& token,
                                               const MachineRequest& mine, double patience_s,
                                               const std::function<bool()>& stops);
+// Says that the ranks of the place have ended.
+void leave_place(MachinePlace& place);
 
 }  // namespace hone

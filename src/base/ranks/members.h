@@ -61,6 +61,7 @@ class Members {
   // The progress at `now`.
   RankProgress progress(int rank, double now) const;
   bool is_silent(int rank, double now) const;
+  bool has_come(int rank) const { return at(rank).presence != Presence::kAbsent; }
   bool have_all_joined() const;
   bool have_all_ended() const;  // finished or lost, or they never came
   const std::optional<RankFailure>& first_failure() const { return first_; }

@@ -142,7 +142,7 @@ Result<LaunchEnd> follow_machines(LaunchRequest r) {
     Result<std::optional<MachinePlace>> answer = next_place(r, last ? kReturnSeconds : r.rejoin_s);
     // The launcher that served has ended with the run.
     if (!answer.ok() && last && answer.error().is(err::kControlLost)) return *last;
-    const std::optional<MachinePlace> place = HONE_TRY(std::move(answer));
+    std::optional<MachinePlace> place = HONE_TRY(std::move(answer));
     if (!place) return last.value_or(LaunchEnd{128 + stop_signal()});
     if (place->over && (last && last->status != 0)) return *last;
     if (place->over) return LaunchEnd{place->status};
@@ -161,6 +161,7 @@ Result<LaunchEnd> follow_machines(LaunchRequest r) {
         log_warning("{}", heard.error().text());
     };
     last = HONE_TRY(run_group(HONE_TRY(local_ranks(r, r.port)), nullptr, options));
+    leave_place(*place);
     if (stop_requested()) return *last;
   }
 }
