@@ -154,7 +154,13 @@ struct ClassificationLabels {
   }
 };
 
-// The texts of a row as its tokens spell them, for people who read the wrong predictions.
+OrderedJson texts_of_row(const RowTexts& row) {
+  OrderedJson texts = {{"text", row.first}};
+  if (!row.second.empty()) texts["text_pair"] = row.second;
+  return texts;
+}
+
+// The texts of a prepared row, as its tokens spell them.
 OrderedJson texts_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   OrderedJson texts = OrderedJson::object();
   for (size_t from = 0; from < ids.size();) {
@@ -243,8 +249,11 @@ class ClassificationEvaluation : public EvalMetrics {
 
  private:
   void add_texts(int64_t row, std::span<const int32_t> ids) const {
-    if (ExampleScores* examples = labels_->s->example_scores.get();
-        examples != nullptr && labels_->tokenizer != nullptr)
+    ExampleScores* examples = labels_->s->example_scores.get();
+    if (examples == nullptr) return;
+    if (const std::vector<RowTexts>& texts = labels_->eval.texts; !texts.empty())
+      examples->add(row, texts_of_row(texts[static_cast<size_t>(row)]));
+    else if (labels_->tokenizer != nullptr)
       examples->add(row, texts_of_tokens(*labels_->tokenizer, ids));
   }
 

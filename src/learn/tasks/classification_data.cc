@@ -63,6 +63,7 @@ class ClassificationReader {
     columns_wanted_.text_columns = s.text_column_names;
     columns_wanted_.label_column = s.label_column_name;
     columns_wanted_.delimiter = s.text_column_delimiter;
+    columns_wanted_.keep_texts = s.example_scores != nullptr;
     if (!s.do_train) columns_wanted_.trained_columns = model.trained.columns;
     if (auto own = label_names_of_config(model.config.config, model.name); own.ok())
       columns_wanted_.known_labels = std::move(*own);

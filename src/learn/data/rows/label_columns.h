@@ -23,6 +23,7 @@ struct LabelColumnOptions {
   std::vector<std::string> trained_columns = {};
   // Joins the texts of all text_columns into one; none: two columns are a pair.
   std::optional<std::string> delimiter = {};
+  bool keep_texts = false;  // RowLabels::texts
 };
 
 struct LabelColumns {

@@ -25,6 +25,12 @@ struct LabelledBatch {
   }
 };
 
+void keep_texts(LabelledBatch& batch, std::vector<RowTexts>& texts) {
+  for (size_t i = 0; i < batch.first.size(); ++i)
+    texts.push_back({std::move(batch.first[i]),
+                     batch.second.empty() ? std::string() : std::move(batch.second[i])});
+}
+
 Status encode_batch(const EncodeTexts& encode, const LabelledBatch& batch, LabelledText& out) {
   const std::vector<std::string_view> first(batch.first.begin(), batch.first.end()),
       second(batch.second.begin(), batch.second.end());
@@ -65,6 +71,7 @@ void append_row(const LabelledRows& from, int64_t i, LabelledRows& to) {
   if (!from.labels.classes.empty()) to.labels.classes.push_back(from.labels.classes[k]);
   if (!from.labels.values.empty()) to.labels.values.push_back(from.labels.values[k]);
   if (!from.labels.sets.empty()) to.labels.sets.push_back(from.labels.sets[k]);
+  if (!from.labels.texts.empty()) to.labels.texts.push_back(from.labels.texts[k]);
 }
 
 // The values of a list of labels.
@@ -126,6 +133,7 @@ void LabelledRows::keep_first(int64_t count) {
   if (!labels.classes.empty()) labels.classes.resize(n);
   if (!labels.values.empty()) labels.values.resize(n);
   if (!labels.sets.empty()) labels.sets.resize(n);
+  if (!labels.texts.empty()) labels.texts.resize(n);
 }
 
 void LabelledRows::append(const LabelledRows& from, int64_t begin, int64_t end) {
@@ -184,9 +192,11 @@ Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions
     if (labels) HONE_TRY(add_label(row, *columns.label, names[*columns.label], out));
     if (!batch.full()) continue;
     HONE_TRY(encode_batch(encode, batch, out));
+    if (wanted.keep_texts) keep_texts(batch, out.data.labels.texts);
     batch.clear();
   }
   HONE_TRY(encode_batch(encode, batch, out));
+  if (wanted.keep_texts) keep_texts(batch, out.data.labels.texts);
   out.data.rows.shrink();
   return out;
 }

@@ -24,6 +24,11 @@ using EncodeTexts =
     std::function<Status(std::span<const std::string_view> first,
                          std::span<const std::string_view> second, EncodedTexts& out)>;
 
+// The text of a row, or its pair of texts (else `second` is "").
+struct RowTexts {
+  std::string first, second;
+};
+
 // Data of rows besides ids.
 struct RowLabels {
   std::vector<uint8_t> types;    // by token, of all rows in order; empty: all 0
@@ -32,6 +37,7 @@ struct RowLabels {
   // By row, ascending: the classes of rows that may have several; empty: not of this task.
   std::vector<std::vector<int32_t>> sets = {};
   std::vector<int32_t> tags;  // by token: class, kIgnoreLabel: none; empty: not of this task
+  std::vector<RowTexts> texts = {};  // by row, as in the file; empty: not kept
 
   // The types and tags of row i of `rows`, which these belong to; empty: all 0, and none.
   std::span<const uint8_t> types_of(const TokenRows& rows, int64_t i) const;
