@@ -14,9 +14,22 @@ std::vector<BackendKind> all_backend();  // generated: one of each file of this 
 
 namespace {
 
+std::string in_lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// "V100-16GB or V100-32GB" for "V100": the names that begin so, else the nearest; "": none.
+std::string meant_by(const std::string& name, const std::vector<std::string>& known) {
+  std::vector<std::string> longer;
+  for (const std::string& k : known)
+    if (!name.empty() && in_lower(k).starts_with(in_lower(name))) longer.push_back(k);
+  return longer.empty() ? nearest_name(name, known) : join(longer, " or ");
+}
+
 Error unknown(const std::string& what, const std::string& name,
               const std::vector<std::string>& known) {
-  const std::string near = nearest_name(name, known);
+  const std::string near = meant_by(name, known);
   return Error(err::kNoBackend, fmt::format("there is no {} '{}'", what, name))
       .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
             fmt::format("known are {}", join(known, ", ")));
@@ -54,11 +67,6 @@ Result<std::unique_ptr<Backend>> open_first(const BackendOptions& options) {
       log_warning("{}", text);
   }
   return kinds.back()->open(options);
-}
-
-std::string in_lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 }  // namespace

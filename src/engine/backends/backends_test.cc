@@ -42,6 +42,9 @@ TEST(Backends, UnknownNamesAreRefusedWithTheNearest) {
   const auto device = device_spec("H10");
   ASSERT_FALSE(device.ok());
   EXPECT_THAT(device.error().text(), HasSubstr("did you mean H100? known are"));
+  const auto card = device_group("2xv100");
+  ASSERT_FALSE(card.ok());
+  EXPECT_THAT(card.error().text(), HasSubstr("did you mean V100-16GB or V100-32GB? known are"));
   const auto isa = open_backend("cpu", {.isa = "neon"});
   ASSERT_FALSE(isa.ok());
   EXPECT_THAT(isa.error().text(), HasSubstr("no instruction set 'neon'"));
