@@ -269,33 +269,49 @@ static Status check_same_run(const Json& ended, const Json& now, const std::stri
   return Ok{};
 }
 
-Result<bool> Trainer::begin(const TrainStart& start) {
-  discard_ = start.discard;
-  lock_ = start.lock;
-  copies_ = start.copies;
-  if (s_.memory_save_steps > 0 && !copies_)
-    log_warning("memory_save_steps has no effect: hone launch --max_restarts keeps these copies");
-  averages_.attach(task_.session(), task_.weight_names());
-  if (!start.checkpoint.empty()) HONE_TRY(resume(start));
+// The step after which a checkpoint was saved.
+static int64_t step_of(const TrainStart& start) {
+  if (start.in_memory) return start.copies->newest()->first.step;
+  return step_of_checkpoint_name(start.checkpoint.substr(start.checkpoint.rfind('/') + 1));
+}
+
+// Whether the run that ended in the folder has no step left for these settings. H2403: its weights are those of other
+// settings, or of more steps.
+static Result<bool> nothing_is_left(const TrainStart& start, const TrainSettings& s,
+                                    TrainTask& task) {
   if (!start.finished) return false;
-  const int64_t total = task_.steps().total_steps();
+  const int64_t total = task.steps().total_steps();
   const bool continues = !start.checkpoint.empty();
   const int64_t ended = start.ended.is_object() ? start.ended.value("total_steps", int64_t{0}) : 0;
   if (continues && ended > total)
     return taken_folder(fmt::format("a run of {} steps ended in '{}', and {} are asked for", ended,
-                                    s_.output_dir, total),
-                        s_.output_dir);
-  if (continues && done_ < total) {
+                                    s.output_dir, total),
+                        s.output_dir);
+  if (continues && step_of(start) < total) {
     // Stopped early, or its last checkpoint is gone; else the command asks for more steps.
     bool whole = false;
     if (start.ended.is_object() && ended == total)
       for (const std::string file : {".safetensors", ".safetensors.index.json"})
-        whole = HONE_TRY(file_store().exists(s_.output_dir + "/" + task_.weights_stem() + file)) ||
-                whole;
+        whole =
+            HONE_TRY(file_store().exists(s.output_dir + "/" + task.weights_stem() + file)) || whole;
     if (!whole) return false;
   }
   // A new record of the run would name settings that its weights never had.
-  HONE_TRY(check_same_run(start.ended, task_.fingerprint(), s_.output_dir, continues));
+  HONE_TRY(check_same_run(start.ended, task.fingerprint(), s.output_dir, continues));
+  return true;
+}
+
+Result<bool> Trainer::begin(const TrainStart& start) {
+  discard_ = start.discard;
+  lock_ = start.lock;
+  copies_ = start.copies;
+  const bool has_ended = HONE_TRY(nothing_is_left(start, s_, task_));
+  if (s_.memory_save_steps > 0 && !copies_)
+    log_warning("memory_save_steps has no effect: hone launch --max_restarts keeps these copies");
+  averages_.attach(task_.session(), task_.weight_names());
+  if (!start.checkpoint.empty()) HONE_TRY(resume(start));
+  if (!has_ended) return false;
+  const int64_t total = task_.steps().total_steps();
   Json state = Json::object();
   if (Result<Json> read = read_json_file(s_.output_dir + "/" + kTrainerStateFile);
       read.ok() && read->is_object())
