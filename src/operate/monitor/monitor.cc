@@ -94,8 +94,8 @@ class Monitor::Callback : public TrainCallback {
   explicit Callback(Monitor& m) : m_(m), x_(*m.run_metrics_) {}
 
   Status on_train_begin(const RunPlace& at) override {
+    x_.step.set(static_cast<double>(at.step));  // first: step_now() is then known
     x_.planned_steps.set(static_cast<double>(at.total_steps));
-    x_.step.set(static_cast<double>(at.step));
     set_log_step(at.step);
     m_.log_->release();
     m_.log_progress();
@@ -152,6 +152,10 @@ class Monitor::Callback : public TrainCallback {
   }
   void on_train_end(const RunPlace& at) override {
     for (const auto& r : m_.reporters_) r->on_train_end(at);
+  }
+  void on_ended_before(const RunPlace& at, const Json& log_history) override {
+    m_.log_->add_event("ended_before", OrderedJson::object(), at.step);
+    for (const auto& r : m_.reporters_) r->on_ended_before(at, log_history);
   }
 
  private:

@@ -234,5 +234,46 @@ TEST(RunList, AttemptsOfARunAreInItsRow) {
   EXPECT_EQ(runs[2].run["id"], "e");
 }
 
+TEST(RunList, AttemptsOfAnOutputFolderAreOneRun) {
+  RunRow first = row_of("a", "finished", 0.1, {{"loss", 3}});
+  first.first_step = 0, first.step = 2, first.end["results"] = {{"train_loss", 3}};
+  RunRow idle = row_of("b", "finished", 0.1, nullptr);
+  idle.ended_before = true, idle.end["results"] = {{"eval_loss", 4}};
+  std::vector<RunRow> runs = with_attempts({first, row_of("c", "refused", 0.2, nullptr), idle});
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].run["id"], "c");
+  EXPECT_EQ(runs[1].run["id"], "a") << "the attempt that trained has the curves";
+  EXPECT_EQ(runs[1].attempts, 2);
+  EXPECT_EQ(runs[1].step, 2);
+  EXPECT_EQ(results_of(runs[1]), (OrderedJson{{"loss", 3}, {"train_loss", 3}, {"eval_loss", 4}}));
+  EXPECT_EQ(runs[1].earlier.at(0).run["id"], "b");
+
+  RunRow more = row_of("d", "finished", 0.2, {{"loss", 2}});  // more steps, at another rate
+  more.first_step = 2, more.step = 4, more.run["output_dir"] = "out";
+  runs = with_attempts({first, idle, more});
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].run["id"], "d");
+  EXPECT_EQ(runs[0].attempts, 3);
+  EXPECT_EQ(runs[0].metrics, (OrderedJson{{"loss", 2}}));
+
+  RunRow other = more;  // of another folder's checkpoint
+  other.run["settings"]["resume_from_checkpoint"] = "elsewhere/checkpoint-2";
+  EXPECT_EQ(with_attempts({first, other}).size(), 2u);
+  other.run["settings"]["resume_from_checkpoint"] = "out/checkpoint-2";
+  EXPECT_EQ(with_attempts({first, other}).size(), 1u);
+}
+
+TEST(RunList, TheLogTellsWhereAnAttemptBegan) {
+  const auto line = [](const std::string& step, const std::string& event) {
+    return R"({"time": "2026-05-04T12:00:00Z", "logging.googleapis.com/labels": {"run": "r")" +
+           (step.empty() ? "" : R"(, "step": ")" + step + "\"") + R"(}, "event": )" + event + "}\n";
+  };
+  const std::string begin = line("", R"("begin", "run": {"id": "r"})"),
+                    progress = R"("progress", "progress": {"steps": 0})";
+  EXPECT_EQ(runs_in_log(begin, "x")[0].first_step, -1);
+  EXPECT_EQ(runs_in_log(begin + line("2", progress) + line("3", progress), "x")[0].first_step, 2);
+  EXPECT_TRUE(runs_in_log(begin + line("2", R"("ended_before")"), "x")[0].ended_before);
+}
+
 }  // namespace
 }  // namespace hone

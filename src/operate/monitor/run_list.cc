@@ -74,8 +74,11 @@ void take_event(const OrderedJson& line, std::vector<RunRow>& rows, const std::s
     row->metrics.update(metrics);
     take_best(*row, metrics);
   }
-  if (OrderedJson progress = object_at(line, "progress"); !progress.empty())
+  if (OrderedJson progress = object_at(line, "progress"); !progress.empty()) {
+    if (row->first_step < 0) row->first_step = row->step;
     row->progress = std::move(progress);
+  }
+  if (event == "ended_before") row->ended_before = true;
   if (event == "end") row->end = line;
 }
 
@@ -96,6 +99,29 @@ OrderedJson settings_of(const RunRow& row) {
   OrderedJson settings = object_at(row.run, "settings");
   settings.erase("resume_from_checkpoint");
   return settings;
+}
+
+// Whether it trained on from a checkpoint of its own output folder.
+bool continues_in_folder(const RunRow& row) {
+  if (row.first_step <= 0) return false;
+  const std::string from = text_at(object_at(row.run, "settings"), "resume_from_checkpoint");
+  return from.empty() || to_lower(from) == "true" ||
+         from.starts_with(without_end_slash(text_at(row.run, "output_dir")) + "/");
+}
+
+// Whether `row` is another attempt of the run of `before`.
+bool is_same_run(const RunRow& before, const RunRow& row) {
+  if (before.log != row.log) return false;
+  const bool finished = text_at(before.end, "status") == "finished";
+  if (row.ended_before) return finished;
+  if (!finished && settings_of(before) == settings_of(row)) return true;
+  return before.first_step >= 0 && continues_in_folder(row);
+}
+
+// Metrics of `more` take the place of those of `metrics`.
+void add_metrics(OrderedJson& metrics, const OrderedJson& more) {
+  if (!metrics.is_object()) metrics = more;
+  if (more.is_object()) metrics.update(more);
 }
 
 std::string percent(double share) { return share < 0 ? "" : fmt::format("{:.0f}%", share * 100); }
@@ -170,38 +196,47 @@ Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& 
   std::vector<RunRow> rows = HONE_TRY(find_runs(folders));
   const std::string log = without_end_slash(run) + "/" + kRunLogFile;
   if (HONE_TRY(file_store().exists(log))) rows = runs_in_log(HONE_TRY(file_store().read(log)), log);
-  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    const bool by_name = text_at(row->run, "name") == run;
-    if (row->log != log && text_at(row->run, "id") != run && !by_name) continue;
-    std::vector<RunRow> named;
-    for (const RunRow& other : rows)
-      if (by_name && text_at(other.run, "name") == run) named.push_back(other);
-    if (by_name) row->namesakes = std::ssize(with_attempts(std::move(named))) - 1;
+  for (RunRow& row : rows)
+    if (text_at(row.run, "id") == run) return std::move(row);
+  const bool has_runs = !rows.empty();
+  std::vector<RunRow> runs = with_attempts(std::move(rows));
+  const auto has_name = [&](const RunRow& row) { return text_at(row.run, "name") == run; };
+  const int64_t named = std::ranges::count_if(runs, has_name);
+  for (auto row = runs.rbegin(); row != runs.rend(); ++row) {
+    if (row->log != log && !has_name(*row)) continue;
+    if (has_name(*row)) row->namesakes = named - 1;
     return std::move(*row);
   }
   return Error(err::kNoRun, fmt::format("no run has the id, name or folder '{}'", run))
       .at(join(folders, " "))
-      .todo(rows.empty() ? "name a folder that holds runs by --folder"
-                         : "hone runs table lists all runs");
+      .todo(!has_runs ? "name a folder that holds runs by --folder"
+                      : "hone runs table lists all runs");
 }
 
 std::vector<RunRow> with_attempts(std::vector<RunRow> rows) {
   std::vector<RunRow> runs;
   for (RunRow& row : rows) {
-    const auto same = std::find_if(runs.rbegin(), runs.rend(), [&](const RunRow& r) {
-      return r.log == row.log && text_at(r.end, "status") != "finished" &&
-             settings_of(r) == settings_of(row);
-    });
+    const auto same = std::find_if(runs.rbegin(), runs.rend(),
+                                   [&](const RunRow& r) { return is_same_run(r, row); });
     if (same == runs.rend()) {
       runs.push_back(std::move(row));
       continue;
     }
     RunRow before = std::move(*same);
     runs.erase(std::next(same).base());
+    if (row.ended_before) {  // perhaps it evaluated
+      before.attempts += row.attempts;
+      add_metrics(before.metrics, row.metrics);
+      if (const OrderedJson& results = value_at(row.end, "results"); results.is_object())
+        add_metrics(before.end["results"], results);
+      before.earlier.push_back(std::move(row));
+      runs.push_back(std::move(before));
+      continue;
+    }
     row.attempts += before.attempts;
     OrderedJson metrics = before.metrics;
-    if (metrics.is_object() && row.metrics.is_object()) metrics.update(row.metrics);
-    if (metrics.is_object()) row.metrics = std::move(metrics);
+    add_metrics(metrics, row.metrics);
+    row.metrics = std::move(metrics);
     if (row.planned_bytes < 0) row.planned_bytes = before.planned_bytes;
     row.earlier = std::exchange(before.earlier, {});
     row.earlier.push_back(std::move(before));

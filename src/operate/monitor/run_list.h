@@ -22,7 +22,9 @@ struct RunRow {
   OrderedJson metrics = {};  // the last value of each metric of log_history
   int64_t planned_bytes = -1;
   std::string last_time = {};
-  std::vector<RunRow> earlier = {};  // attempts under other ids: with_attempts()
+  int64_t first_step = -1;    // step from which its first process trained; -1: it did not
+  bool ended_before = false;  // its process found a run that had ended, and trained nothing
+  std::vector<RunRow> earlier = {};  // other attempts, under ids of their own: with_attempts()
   // Other runs with the name, where find_run() was given one.
   int64_t namesakes = 0;
   // finished, stopped, refused or failed; without an end: running, or lost if its last line is
@@ -47,8 +49,9 @@ Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& f
 void remove_copies(std::vector<RunRow>& rows);
 // All runs of these logs, without copies, the oldest first. Errors: those of the store.
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);
-// One row for all attempts of a run: the same command typed again for a folder whose run did not
-// finish. The row is that of the last one, with the metrics and the number of all.
+// One row for all attempts of a run in an output folder: the same command typed again for a run that did not finish, a
+// command that continues it from its checkpoint, and one that found nothing left to train. The row is that of the last
+// attempt that did not find the run ended, with the metrics and the number of all.
 std::vector<RunRow> with_attempts(std::vector<RunRow> rows);
 // One run by its id, its name or its output folder; the newest of several. H3112.
 Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders);
