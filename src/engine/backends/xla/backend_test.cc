@@ -78,8 +78,8 @@ TEST(Xla, ADeviceThatIsNotThereIsRefused) {
 // The ops of a sample, or all of the catalogue in make nightly.
 TEST(Xla, Conformance) {
   HONE_XLA_OR_SKIP(backend);
-  std::vector<std::string> names{"matmul",  "cast", "dropout_mask", "concat",
-                                 "compare", "rope", "top_k",        "dequantize"};
+  std::vector<std::string> names{"matmul", "cast",  "dropout_mask", "concat", "compare",
+                                 "rope",   "top_k", "dequantize",   "conv2d"};
   if (tests_whole()) names = {""};
   if (const std::string only = environment("HONE_ONLY"); !only.empty()) names = {only};
   int checks = 0;

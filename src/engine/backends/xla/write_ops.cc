@@ -15,6 +15,7 @@ const WriteTable& write_table() {
     add_recurrent(t);
     add_attention(t);
     add_collectives(t);
+    add_convolutions(t);
     return t;
   }();
   return table;

@@ -30,6 +30,7 @@ void add_recurrent(WriteTable& t);
 void add_attention(WriteTable& t);
 bool writes_attention(const NodeView& n);
 void add_collectives(WriteTable& t);
+void add_convolutions(WriteTable& t);
 
 // The type of result `k`.
 inline std::string element_of_result(const NodeView& n, size_t k = 0) {

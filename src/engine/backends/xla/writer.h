@@ -3,6 +3,7 @@
 // have the types that the operation asks for; the plug-in's verifier refuses others.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <span>
@@ -35,6 +36,15 @@ enum class Integers { of_32_bits, of_64_bits };
 struct Dropouts {
   std::vector<std::string> places;   // names of all of them, each once
   std::map<std::string, Refs> keys;  // by the name of rng: ui32[places], low and high
+};
+
+// A convolution over two dimensions. `dims`: StableHLO's names of the dimensions of the operands and the result.
+struct ConvolutionText {
+  using Pair = std::array<int64_t, 2>;
+  std::string dims;
+  Pair stride = {1, 1}, before = {0, 0}, after = {0, 0};  // padding; negative: rows are left out
+  Pair dilation = {1, 1}, kernel_dilation = {1, 1};
+  int64_t feature_groups = 1, batch_groups = 1;
 };
 
 class Writer {
@@ -81,6 +91,9 @@ class Writer {
              const std::vector<int64_t>& axes);
   // Batched product of the last two dimensions, `trans_*`: swapped, with elements of `result`.
   Ref dot(const Ref& x, const Ref& y, bool trans_x, bool trans_y, const std::string& result);
+  // Has the type of `like`.
+  Ref convolution(const Ref& x, const Ref& kernel, const ConvolutionText& c, const Ref& like);
+  Ref reverse(const Ref& x, const std::vector<int64_t>& axes);
   // Rows of x by ids i32[N]; ids outside are moved to the nearest row. x has a row.
   Ref rows(const Ref& x, const Ref& ids);
   // Keys i32[N] in growing order, equal ones in their own, and the values i32[N] beside them.
