@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kMiB = 1 << 20;
+constexpr int64_t kMebibyte = 1 << 20;
 
 TEST(MemoryCopies, AreTheStatesOfARankTwiceOnEachMachine) {
   RunPlan plan;
@@ -16,8 +16,8 @@ TEST(MemoryCopies, AreTheStatesOfARankTwiceOnEachMachine) {
   s.memory_save_steps = 1;
   s.save_only_model = true;  // of checkpoints alone
   const MemoryCopies shared = memory_copies(s, plan, {"w"}, 4, 2).value();
-  EXPECT_EQ(shared.part, 3 * kMiB / 4) << "each rank writes a share";
-  EXPECT_EQ(shared.bytes(), 3 * kMiB);
+  EXPECT_EQ(shared.part, 3 * kMebibyte / 4) << "each rank writes a share";
+  EXPECT_EQ(shared.bytes(), 3 * kMebibyte);
   EXPECT_EQ(shared.sent(), shared.part);
 
   // A quarter of each moment is here.
@@ -27,7 +27,7 @@ TEST(MemoryCopies, AreTheStatesOfARankTwiceOnEachMachine) {
       state.shard = {state.name, 384, 512, {384, 512}};
     }
   const MemoryCopies cut = memory_copies(s, plan, {"w"}, 4, 2).value();
-  EXPECT_EQ(cut.part, 3 * kMiB / 4) << "states that are cut are not divided again";
+  EXPECT_EQ(cut.part, 3 * kMebibyte / 4) << "states that are cut are not divided again";
   const MemoryCopies here = memory_copies(s, plan, {"w"}, 4, 1).value();
   EXPECT_EQ(here.bytes(), 2 * cut.part);
   EXPECT_EQ(here.sent(), 0);
