@@ -12,11 +12,11 @@
 namespace hone {
 Result<AheadMemory> compile_ahead(const TpuSlice& slice, Program program) {
   const auto compiler = HONE_TRY(xla::AheadCompiler::open(topology_of(slice)));
-  AheadMemory m{.program = program.name};
+  AheadMemory m{.program = program.name, .planned_code_bytes = tpu_code_bytes(program)};
   const NullBackend tpu(xla::choose_planned, *slice.device);
   const Program lowered = HONE_TRY(lower(std::move(program), tpu));
   const PlanInput alone{&lowered, std::vector<int64_t>(lowered.nodes.size(), 0)};
-  m.planned_bytes = HONE_TRY(plan_run(std::span(&alone, 1))).used_bytes();
+  m.planned_bytes = HONE_TRY(plan_run(std::span(&alone, 1))).used_bytes() + m.planned_code_bytes;
   const std::string text = xla::write_module(lowered, xla::Integers::of_32_bits).text;
   m.text_bytes = static_cast<int64_t>(text.size());
   const double begin = system_clock().seconds();

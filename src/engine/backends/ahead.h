@@ -11,8 +11,8 @@ struct AheadMemory {
   int64_t argument_bytes = 0, output_bytes = 0, temporary_bytes = 0, code_bytes = 0;
   int64_t alias_bytes = 0;  // results in the place of arguments
   int64_t text_bytes = 0;   // of StableHLO
-  int64_t planned_bytes =
-      0;               // of its states and values by hone's plan, which has no padding to tiles
+  // Of its states, its values and its code by hone's plan, which has no padding to tiles.
+  int64_t planned_bytes = 0, planned_code_bytes = 0;
   double seconds = 0;  // of the compilation
   int64_t device_bytes() const {
     return argument_bytes + output_bytes - alias_bytes + temporary_bytes + code_bytes;

@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "base/core/text.h"
+#include "engine/graph/op.h"
 
 namespace hone {
 namespace {
@@ -27,6 +29,7 @@ constexpr std::array<TpuSheet, 6> kTpuSheets{{
     {"v5p", 95, 459, 2765, 32, 600, 2},
     {"v6e", 32, 918, 1640, 32, 448, 1},
 }};
+constexpr int64_t kCodeOfKind = 120 << 10, kCodeOfNode = 67 << 10;  // bytes
 constexpr double kHostMemory = 50e9;  // bytes a second, of a server with eight channels
 constexpr double kProductsOfF32 = 6;  // in bf16, of precision HIGHEST
 
@@ -120,6 +123,17 @@ int64_t tiled_bytes(const Type& type) {
       least = std::min(least, others * up(type.shape[r], rows) * up(type.shape[c], kColumns));
     }
   return least * size;
+}
+
+int64_t tpu_code_bytes(const Program& program) {
+  std::set<std::string> kinds;
+  for (const Node& n : program.nodes) {
+    std::string kind = n.op->name;
+    for (const auto& side : {n.in, n.out})
+      for (const ValueId v : side) kind += v == kNoValue ? " _" : " " + program.type(v).text();
+    kinds.insert(std::move(kind));
+  }
+  return kCodeOfKind * std::ssize(kinds) + kCodeOfNode * std::ssize(program.nodes);
 }
 
 }  // namespace hone

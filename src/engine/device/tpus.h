@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/device/spec.h"
+#include "engine/graph/graph.h"
 
 namespace hone {
 
@@ -28,5 +29,9 @@ std::string topology_of(const TpuSlice& slice);
 // of its dimensions: the two that waste least, as the compiler chooses their order. An array of one dimension is
 // rounded up to 128 elements.
 int64_t tiled_bytes(const Type& type);
+
+// Bytes of a program's machine code, which a TPU keeps beside the program's values: a number for each kind of node,
+// which is its op and its types, and one for each node. Fitted to the compiler's figures (docs/tpus.md).
+int64_t tpu_code_bytes(const Program& program);
 
 }  // namespace hone

@@ -4,6 +4,9 @@
 
 #include <string>
 
+#include "engine/graph/text.h"
+#include "engine/ops/ops.h"
+
 namespace hone {
 namespace {
 
@@ -65,6 +68,22 @@ TEST(Tpus, TilesCoverTheTwoDimensionsThatFitBest) {
   EXPECT_EQ(tiled_bytes({DType::f32, {256, 1024, 3, 3}}), 256 * 1024 * 9 * 4) << "a convolution";
   EXPECT_EQ(tiled_bytes({DType::f32, {130}}), 256 * 4);
   EXPECT_EQ(tiled_bytes({DType::f32, {}}), 4);
+}
+
+TEST(Tpus, EqualNodesShareTheirCode) {
+  const auto bytes = [](const char* third) {
+    return tpu_code_bytes(parse_program(std::string("program p\ninput \"x\" %0 : f32[8,4]\n"
+                                                    "  %1 : f32[8,4] = exp(%0)\n"
+                                                    "  %2 : f32[8,4] = exp(%1)\n") +
+                                            third,
+                                        op_table())
+                              .value());
+  };
+  const int64_t two = bytes(""), same = bytes("  %3 : f32[8,4] = exp(%2)\n"),
+                other = bytes("  %3 : f32[8,4] = neg(%2)\n");
+  EXPECT_GT(two, 0);
+  EXPECT_GT(same, two) << "a call has code too";
+  EXPECT_GT(other - two, same - two);
 }
 
 }  // namespace

@@ -66,6 +66,9 @@ std::string purposes_text(const RankReport& r) {
   PerSpace<int64_t> arena;
   for (const Space space : kSpaces) arena[space] = p.fit.plan.arena_bytes(space);
   line("arena", arena);
+  if (p.code_bytes > 0)
+    text += fmt::format("  {:<16} {:>12}  machine code of all programs, by their nodes\n", "code",
+                        format_bytes(p.code_bytes));
   return text + fmt::format("  {:<16} {:>12}  (budget of {})\n", "runtime",
                             format_bytes(r.runtime_bytes),
                             r.cluster.device.own_memory ? "context and libraries"
@@ -93,18 +96,19 @@ std::string copies_text(const MemoryCopies& c) {
 // A program's bytes on a device, by its compiler, beside those of hone's plan.
 std::string compiled_text(const AheadMemory& m) {
   return fmt::format(
-      "  {:<16} {:>12}  by libtpu, {} by hone: {} of arguments, {} of results ({} in their place), "
-      "{} of "
-      "temporary memory, {} of code; compiled in {:.0f} s\n",
+      "  {:<16} {:>12}  by libtpu, {} by hone ({} of code): {} of arguments, {} of results ({} in "
+      "their place), {} of temporary memory, {} of code; compiled in {:.0f} s\n",
       m.program, format_bytes(m.device_bytes()), format_bytes(m.planned_bytes),
-      format_bytes(m.argument_bytes), format_bytes(m.output_bytes), format_bytes(m.alias_bytes),
-      format_bytes(m.temporary_bytes), format_bytes(m.code_bytes), m.seconds);
+      format_bytes(m.planned_code_bytes), format_bytes(m.argument_bytes),
+      format_bytes(m.output_bytes), format_bytes(m.alias_bytes), format_bytes(m.temporary_bytes),
+      format_bytes(m.code_bytes), m.seconds);
 }
 
 OrderedJson compiled_json(const AheadMemory& m) {
   return {{"program", m.program},
           {"bytes", m.device_bytes()},
           {"planned_bytes", m.planned_bytes},
+          {"planned_code_bytes", m.planned_code_bytes},
           {"argument_bytes", m.argument_bytes},
           {"output_bytes", m.output_bytes},
           {"alias_bytes", m.alias_bytes},
@@ -166,6 +170,7 @@ OrderedJson spaces_json(const RankPlan& p) {
   for (const auto& [purpose, bytes] : bytes_by_purpose(p.fit.plan))
     for (const Space space : kSpaces)
       if (bytes[space] > 0) j[std::string(name_of(space))][purpose] = bytes[space];
+  if (p.code_bytes > 0) j["device"]["code"] = p.code_bytes;
   return j;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/core/text.h"
 #include "engine/device/rank_kernels.h"
+#include "engine/device/tpus.h"
 #include "learn/harness/feed.h"
 #include "learn/train/run_ranks.h"
 
@@ -112,6 +113,8 @@ class RankPlanner {
     const int64_t wanted = s.per_device_train_batch_size;
     HONE_TRY(shapes(wanted, true));  // reads the rows
     ArenaLimits limits = limits_of(s, x_.backend.spec(), x_.stream_bytes);
+    plan_.code_bytes = HONE_TRY(code_bytes(wanted));
+    limits.device -= plan_.code_bytes;
     multiply(limits, layout_.tensor_by_formula());
     const int64_t elsewhere = layout_.pipeline > 1 ? HONE_TRY(states_of_others()) : 0;
     limits.device += elsewhere;
@@ -126,8 +129,19 @@ class RankPlanner {
     for (int64_t* n : {&needs.device, &needs.host, &needs.disk}) *n /= layout_.tensor_by_formula();
     for (int64_t* n : {&limits.device, &limits.host, &limits.disk})
       if (*n != kNoLimit) *n /= layout_.tensor_by_formula();
+    needs.device += plan_.code_bytes;
+    limits.device += plan_.code_bytes;
     if (!plan_.fits()) plan_.why = excess_text(needs, limits);
     return Ok{};
+  }
+
+  // Of all programs on a TPU, which keeps them loaded.
+  Result<int64_t> code_bytes(int64_t rows) {
+    int64_t bytes = 0;
+    if (x_.cluster.device.kernels != "tpu") return bytes;
+    for (const Program& p : HONE_TRY(run_programs(model_, *shapes(rows, true))))
+      bytes += tpu_code_bytes(p);
+    return bytes;
   }
 
   // Bytes of states of the layers that other ranks of a pipeline have.

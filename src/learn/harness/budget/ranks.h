@@ -43,6 +43,7 @@ struct RankPlan {
   RankLayout layout;
   Fit fit;                  // its plan is that of the programs; rows 0: it does not fit
   Needs needs;              // of one rank, without its runtime
+  int64_t code_bytes = 0;   // of needs.device: machine code of its programs on a TPU
   LinkTraffic sent;         // by one rank in a step
   double tensor_bytes = 0;  // of these, to ranks of the axis tensor; by_programs alone
   double seconds = 0;       // of a step
