@@ -46,7 +46,8 @@ TextTable table_of_types() {
                        type.gguf ? type.gguf->architecture : ""}});
     }
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.type < b.type; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.type < b.type; });
   for (Row& row : rows) table.add(std::move(row.cells));
   return table;
 }
