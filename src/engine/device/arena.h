@@ -13,7 +13,7 @@ class Arena {
  public:
   Arena() = default;
   // H1321 if the system refuses the memory, also while it is populated. `populate` is
-  // madvise(MADV_POPULATE_WRITE); tests give another one.
+  // madvise(MADV_POPULATE_WRITE); tests give another one. Large arenas are populated by several threads.
   using Populate = int (*)(void* begin, size_t bytes);
   static Result<Arena> allocate(int64_t bytes, Populate populate = populate_now);
   static int populate_now(void* begin, size_t bytes);

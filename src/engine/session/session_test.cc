@@ -63,6 +63,23 @@ TEST(Arena, OnlyAnUnknownAdviceIsReplacedByTouching) {
   EXPECT_STREQ(none.error().code(), "H1321");
 }
 
+// Several threads populate parts of it: each byte once, and one refusal is enough.
+TEST(Arena, LargeOnesArePopulatedInParts) {
+  constexpr int64_t kBytes = (int64_t{1} << 30) + 12345;
+  static std::atomic<int64_t> populated;
+  const auto count = [](void*, size_t bytes) {
+    populated += static_cast<int64_t>(bytes);
+    return 0;
+  };
+  ASSERT_TRUE(Arena::allocate(kBytes, count).ok());
+  EXPECT_EQ(populated, kBytes);
+  static std::atomic<int> calls;
+  const auto one_refused = [](void*, size_t) { return calls++ == 0 ? (errno = ENOMEM, -1) : 0; };
+  const Result<Arena> none = Arena::allocate(kBytes, one_refused);
+  ASSERT_FALSE(none.ok());
+  EXPECT_STREQ(none.error().code(), "H1321");
+}
+
 TEST(Session, ProgramsShareTheirStates) {
   Session s = std::move(Session::compile(programs(), reference_backend()).value());
   ASSERT_TRUE(s.allocate().ok());
