@@ -113,7 +113,7 @@ Head head_of_config(const ModelConfig& c, const Family& f) {
   return f.heads.front().head;
 }
 
-// Of several families with the type, the one whose class it is, as T5EncoderModel; nullptr: any.
+// The family with the type and the class, where several have the type, such as T5EncoderModel; nullptr: any.
 const Family* family_of_class(const std::string& type, const std::string& name) {
   for (const Family& f : families())
     for (const ModelType& t : f.model_types)

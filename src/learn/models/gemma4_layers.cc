@@ -1,6 +1,7 @@
+#include "learn/models/gemma4_layers.h"
+
 #include <algorithm>
 
-#include "learn/models/gemma4_layers.h"
 #include "learn/models/gguf_layout.h"
 #include "learn/models/llama_blocks.h"
 
@@ -72,7 +73,7 @@ std::string unwritable_gemma4(const ModelConfig& c) {
   return "";
 }
 
-// Of the layers of a kind; `otherwise` if there are none. `value` is a number or a list.
+// The number of the layers of a kind; `otherwise` if there are none. `value` is a number or a list.
 int64_t number_of(const json& value, const json& types, const char* type, int64_t otherwise) {
   if (value.is_number_integer()) return value;
   for (size_t i = 0; value.is_array() && i < std::min(value.size(), types.size()); ++i)
@@ -134,75 +135,82 @@ std::vector<int64_t> of_experts(const ModelConfig& c, const char* key) {
   return {c.integer(key).value()};
 }
 
+GgufKey gemma4_number(const char* gguf, const char* config,
+                      std::vector<int64_t> (*values)(const ModelConfig& c)) {
+  return {.gguf = gguf, .config = config, .values = values};
+}
+GgufKey gemma4_theta(const char* gguf, const char* config, double (*real)(const ModelConfig& c)) {
+  return {.gguf = gguf, .config = config, .is_real = true, .real = real};
+}
+
+// Heads and rotations of both kinds of layers.
+std::vector<GgufKey> keys_of_heads() {
+  const auto full = [](const ModelConfig& c) { return std::vector{gemma4_full_heads(c).head_dim}; };
+  const auto local = [](const ModelConfig& c) { return std::vector{c.head_dim}; };
+  return {{"attention.head_count", "num_attention_heads"},
+          {"rope.dimension_count", ""},
+          gemma4_number("rope.dimension_count_swa", "", local),
+          gemma4_number("attention.key_length", "global_head_dim", full),
+          gemma4_number("attention.value_length", "", full),
+          gemma4_number("attention.key_length_swa", "head_dim", local),
+          gemma4_number("attention.value_length_swa", "", local),
+          gemma4_number(
+              "attention.shared_kv_layers", "num_kv_shared_layers",
+              [](const ModelConfig& c) { return std::vector{c.layers - gemma4_first_shared(c)}; }),
+          gemma4_theta("rope.freq_base", "rope_theta",
+                       [](const ModelConfig& c) {
+                         return rope_parameters(c, gemma4_rotation(c))["rope_theta"].get<double>();
+                       }),
+          gemma4_theta("rope.freq_base_swa", "rope_local_base_freq", [](const ModelConfig& c) {
+            return rope_parameters(c, gemma4_rotation(c), true)["rope_theta"].get<double>();
+          })};
+}
+
+// Numbers and flags of each layer.
+std::vector<GgufKey> keys_of_layers() {
+  std::vector<GgufKey> keys = {
+      gemma4_number("feed_forward_length", "intermediate_size",
+                    [](const ModelConfig& c) {
+                      const int64_t inner = c.integer("intermediate_size").value();
+                      return by_layer(
+                          c, [&](int64_t i) { return inner * (gemma4_is_wide(c, i) ? 2 : 1); });
+                    }),
+      gemma4_number("attention.head_count_kv", "num_key_value_heads", [](const ModelConfig& c) {
+        const int64_t full = gemma4_full_heads(c).kv_heads;
+        return by_layer(c, [&](int64_t i) { return gemma4_is_full(c, i) ? full : c.kv_heads; });
+      })};
+  GgufKey windows{.gguf = "attention.sliding_window_pattern", .config = "layer_types"};
+  windows.flags = [](const ModelConfig& c) {
+    std::vector<bool> flags;
+    for (int64_t i = 0; i < c.layers; ++i) flags.push_back(!gemma4_is_full(c, i));
+    return flags;
+  };
+  keys.push_back(std::move(windows));
+  for (GgufKey& key : keys) key.is_list = true;
+  return keys;
+}
+
 std::vector<GgufKey> gemma4_keys() {
-  const auto number = [](const char* gguf, const char* config, auto values) {
-    return GgufKey{.gguf = gguf, .config = config, .values = values};
-  };
-  const auto theta = [](const char* gguf, const char* config, auto real) {
-    return GgufKey{.gguf = gguf, .config = config, .is_real = true, .real = real};
-  };
-  const auto full_head = [](const ModelConfig& c) {
-    return std::vector{gemma4_full_heads(c).head_dim};
-  };
-  const auto head = [](const ModelConfig& c) { return std::vector{c.head_dim}; };
   std::vector<GgufKey> keys = {
       {"context_length", "max_position_embeddings"},
       {"embedding_length", "hidden_size"},
       {"block_count", "num_hidden_layers"},
-      {"attention.head_count", "num_attention_heads"},
       {"vocab_size", "vocab_size"},
       {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
       {"attention.sliding_window", "sliding_window"},
       {"final_logit_softcapping", "final_logit_softcapping", true},
-      {"rope.dimension_count", ""},
-      number("rope.dimension_count_swa", "", head),
-      number("attention.key_length", "global_head_dim", full_head),
-      number("attention.value_length", "", full_head),
-      number("attention.key_length_swa", "head_dim", head),
-      number("attention.value_length_swa", "", head),
-      number("attention.shared_kv_layers", "num_kv_shared_layers",
-             [](const ModelConfig& c) { return std::vector{c.layers - gemma4_first_shared(c)}; }),
-      number("embedding_length_per_layer_input", "hidden_size_per_layer_input",
-             [](const ModelConfig& c) {
-               return std::vector{c.integer("hidden_size_per_layer_input", 0).value()};
-             }),
-      number("expert_count", "num_experts",
-             [](const ModelConfig& c) { return of_experts(c, "num_experts"); }),
-      number("expert_used_count", "top_k_experts",
-             [](const ModelConfig& c) { return of_experts(c, "top_k_experts"); }),
-      number("expert_feed_forward_length", "moe_intermediate_size",
-             [](const ModelConfig& c) { return of_experts(c, "moe_intermediate_size"); }),
-      number("feed_forward_length", "intermediate_size",
-             [](const ModelConfig& c) {
-               const int64_t inner = c.integer("intermediate_size").value();
-               return by_layer(c,
-                               [&](int64_t i) { return inner * (gemma4_is_wide(c, i) ? 2 : 1); });
-             }),
-      number("attention.head_count_kv", "num_key_value_heads",
-             [](const ModelConfig& c) {
-               const int64_t full = gemma4_full_heads(c).kv_heads;
-               return by_layer(c,
-                               [&](int64_t i) { return gemma4_is_full(c, i) ? full : c.kv_heads; });
-             }),
-      theta("rope.freq_base", "rope_theta",
-            [](const ModelConfig& c) {
-              return rope_parameters(c, gemma4_rotation(c))["rope_theta"].get<double>();
-            }),
-      theta("rope.freq_base_swa", "rope_local_base_freq", [](const ModelConfig& c) {
-        return rope_parameters(c, gemma4_rotation(c), true)["rope_theta"].get<double>();
-      })};
-  for (GgufKey& key : keys)
-    key.is_list = key.gguf == "feed_forward_length" || key.gguf == "attention.head_count_kv";
-  keys.push_back({.gguf = "attention.sliding_window_pattern",
-                  .config = "layer_types",
-                  .flags =
-                      [](const ModelConfig& c) {
-                        std::vector<bool> windows;
-                        for (int64_t i = 0; i < c.layers; ++i)
-                          windows.push_back(!gemma4_is_full(c, i));
-                        return windows;
-                      },
-                  .is_list = true});
+      gemma4_number("embedding_length_per_layer_input", "hidden_size_per_layer_input",
+                    [](const ModelConfig& c) {
+                      return std::vector{c.integer("hidden_size_per_layer_input", 0).value()};
+                    }),
+      gemma4_number("expert_count", "num_experts",
+                    [](const ModelConfig& c) { return of_experts(c, "num_experts"); }),
+      gemma4_number("expert_used_count", "top_k_experts",
+                    [](const ModelConfig& c) { return of_experts(c, "top_k_experts"); }),
+      gemma4_number("expert_feed_forward_length", "moe_intermediate_size",
+                    [](const ModelConfig& c) { return of_experts(c, "moe_intermediate_size"); })};
+  for (const std::vector<GgufKey>& more : {keys_of_heads(), keys_of_layers()})
+    keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
 

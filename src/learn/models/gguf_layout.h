@@ -21,7 +21,7 @@ struct GgufKey {
   double (*real)(const ModelConfig& c) = nullptr;  // the same as `values`, of a real number
   bool of_tokenizer = false;  // after "tokenizer.ggml." in the place of the architecture's name
   bool is_text = false;       // a text, written if the config has it
-  // Written as a list of flags. nullptr: as the members above say.
+  // Written as a list of flags. nullptr: the members above decide.
   std::vector<bool> (*flags)(const ModelConfig& c) = nullptr;
   bool is_list = false;  // read as it is: a list stays one, with one element for each layer
 };

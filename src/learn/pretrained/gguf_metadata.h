@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// The rotation of a model as a file has it.
+// The rotation of a model in the terms of a file.
 struct GgufRope {
   double theta = 10000;
   double linear = 1;           // all frequencies are divided by it

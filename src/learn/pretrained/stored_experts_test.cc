@@ -134,7 +134,7 @@ TEST(StoredExperts, OfGptOssStayInMxfp4) {
   const Pretrained floats = open_pretrained(wide.path, {.need_tokenizer = false}).value();
   EXPECT_FALSE(floats.config.config.contains("quantization_config"));
   EXPECT_EQ(logits_of_texts(floats), logits_of_texts(model));
-  // Without weights the config says it.
+  // The config alone is enough.
   OpenOptions options{.need_weights = false, .need_tokenizer = false};
   options.quantization = as_stored();
   const Pretrained planned = open_pretrained(folder.path, options).value();
