@@ -19,12 +19,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 GOLDENS = os.path.join(ROOT, "tests", "goldens")
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }} {% endfor %}"
 MODELS = {"talker": "tiny_text_gpt2", "labels": "classification/bert", "masked": "mlm/bert_tiny", "writer": "pairs/t5", "names": "ner/bert",
-          "reader": "qa/bert", "vectors": "embedding/folders/mean_normalize"}
+          "reader": "qa/bert", "vectors": "embedding/folders/mean_normalize", "single": "classification/bert", "twins": "classification/bert"}
+# The columns that the training of a classifier read; without them it takes both forms.
+COLUMNS = {"single": ["sentence"], "twins": ["question", "sentence"]}
 # The parts of the form that are seen.
 PARTS = "[...document.querySelectorAll('[id$=-part]')].filter(e => !e.hidden && e.checkVisibility()).map(e => e.id.slice(0, -5)).sort().join(' ')"
 FORMS = {"talker": ("chat", "max_tokens probabilities prompt system temperature top_p"),
          "labels": ("classify", "answer pair prompt top_k"), "masked": ("fill", "answer prompt top_k"), "writer": ("rewrite", "answer max_tokens prompt"),
-         "names": ("label", "answer prompt"), "reader": ("ask", "answer pair prompt top_k"), "vectors": ("embed", "answer prompt")}
+         "names": ("label", "answer prompt"), "reader": ("ask", "answer pair prompt top_k"), "vectors": ("embed", "answer prompt"),
+         "single": ("classify", "answer prompt top_k"), "twins": ("classify", "answer pair prompt top_k")}
 WATCH = """window.sent = []; const real = window.fetch;
   window.fetch = (url, options) => { if (options && options.body) sent.push([String(url), JSON.parse(options.body)]); return real(url, options); }"""
 
@@ -40,6 +43,9 @@ def deploy(hone, folder, env):
         if name == "talker":
             with open(os.path.join(path, "chat_template.jinja"), "w") as f:
                 f.write(TEMPLATE)
+        if name in COLUMNS:
+            with open(os.path.join(path, "hone_task.json"), "w") as f:
+                json.dump({"task": "classification", "settings": {}, "columns": COLUMNS[name]}, f)
         hone_lines(hone, folder, "models", "register", "--name", name, "--model", path, env=env)
         hone_lines(hone, folder, "deploy", name, "--serve_flags", "threads=1", "batch_size=2", "max_length=128", "drain_delay=0", env=env)
 
@@ -86,6 +92,8 @@ def check_playground(browser, url, pictures):
     expect(said == [("system", "Be kind."), ("user", "Hello"), ("assistant", first), ("user", "And then?")], f"the conversation is {said}")
     expect(browser.run("document.querySelectorAll('#messages li').length") == 4, "the page does not show the conversation")
     browser.picture(os.path.join(pictures, "playground-chat.png"))
+    gap = browser.run("document.getElementById('prompt-label').getBoundingClientRect().top - document.getElementById('system').getBoundingClientRect().bottom")
+    expect(gap >= 8, f"{gap} points between the system prompt and the label of the message")
     browser.run("document.getElementById('again').click()")
     ask(browser, prompt="Again")
     expect(len(browser.run("sent.at(-1)")[1]["messages"]) == 2, "a new conversation remembers the one before")
@@ -93,6 +101,12 @@ def check_playground(browser, url, pictures):
     ask(browser, prompt="A dog runs.", pair="An animal moves.")
     expect(browser.run("sent.at(-1)")[1]["instances"] == [{"text": "A dog runs.", "text_pair": "An animal moves."}], "the second text is not sent")
     expect(browser.run("document.querySelectorAll('#answer .scores tbody tr').length") > 1, "no scores are shown")
+    # A second text that was typed for another model is not sent to one of single texts.
+    choose(browser, "single")
+    ask(browser, prompt="A dog runs.")
+    expect(browser.run("sent.at(-1)")[1]["instances"] == ["A dog runs."], "a hidden second text is sent")
+    choose(browser, "twins")
+    expect(browser.run("document.getElementById('pair').required"), "a model of pairs does not ask for the second text")
     choose(browser, "masked")
     example = browser.run("document.getElementById('prompt').placeholder")
     expect("[MASK]" in example, f"the example is {example!r}")
@@ -117,7 +131,7 @@ def check_playground(browser, url, pictures):
     ask(browser, prompt="The ferry leaves at nine.")
     address = browser.run("location.href")
     browser.open(address, "document.getElementById('kind').value === 'rewrite'")
-    print("playground: a form for each of seven endpoints, a conversation with a system prompt, tokens with probabilities, all in the address")
+    print("playground: a form for each of nine endpoints, a conversation with a system prompt, tokens with probabilities, all in the address")
 
 
 def check_stopped(browser, url, hone, folder, env):
@@ -145,6 +159,11 @@ def check_failed(browser, url, hone, folder, env, pictures):
     said = browser.run("document.getElementById('content').innerText")
     for text in "Step train failed", "H21", "broken.jsonl:2", "What to do", "hone help H21":
         expect(text in said, f"the page of a failed step does not show '{text}': {said}")
+    expect(said.count("\n".join(browser.run("document.querySelector('.failure h3 + p').innerText").splitlines())) == 1, f"the advice appears twice: {said}")
+    line = browser.run("document.querySelector('.shell pre').innerText")
+    expect("${" not in line and f"cd {folder}" in line and browser.run("!!document.querySelector('.shell button')"), f"the command of the step is {line}")
+    again = subprocess.run(["sh", "-c", line.replace("&& hone", f"&& {hone}")], cwd="/", env=env, capture_output=True, text=True)
+    expect(again.returncode == 1 and "broken.jsonl:2" in again.stderr, f"the copied command gives {again.stderr}")
     def rows(width):
         browser.look(width, 1000)
         browser.open(page, ready)

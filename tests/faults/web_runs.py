@@ -78,6 +78,15 @@ def write_runs(folder):
     put("base0001", "flan-t5-small baseline", now - 90000, 1, STEPS, done(STEPS), ["baseline", "flan"])
     put("fast0002", "learning rate times three, and a name that is longer than most of the names of runs", now - 50000, 3, STEPS, done(STEPS), ["sweep"])
     put("html0003", HTML, now - 40000, 2, 1500, done(1500), ["sweep", "long tag of several words"])
+    # Two runs of another task, evaluated on different rows: no mark, and a note that names their metric alone.
+    for run, samples in ("long0007", 100), ("long0008", 200):
+        out = os.path.join(folder, run)
+        os.makedirs(out)
+        of = {**run_of(run, "chats", now - 60000, learning_rate=1e-4), "task": "sft", "model": "models/SmolLM2-135M-Instruct-of-a-long-name.Q4_1.gguf"}
+        of["settings"]["model_name_or_path"] = of["model"]
+        scores = {"eval_accuracy": samples / 1000, "eval_samples": samples}
+        with open(os.path.join(out, "hone_log.jsonl"), "w") as f:
+            f.write(log_of(run, now - 60000, [(0, None, {"event": "begin", "run": of}), (5, 10, {"event": "log", "metrics": scores}), (6, 10, {**done(10), "results": scores})]))
     put("live0004", "live", now - 100, 2, 1000)  # its last lines are of minutes to come, so it runs as long as the test
     put("lost0005", "lost", now - 9000, 1, 300)
     put("fail0006", "too-large", now - 30000, 4, 20, {"event": "end", "status": "failed", "code": "H2404", "reason": "the run needs 92.0 GiB with one row of 512 tokens, 78.3 GiB may be used",
@@ -132,15 +141,26 @@ def check_list(browser, url, pictures):
     def names():
         return browser.run("[...document.querySelectorAll('.runs tbody th > a')].map(a => a.textContent)")
     browser.open(url + "/", ready)
-    expect(len(names()) == 6 and names()[0] == "live", f"the newest run is not first: {names()}")
+    expect(len(names()) == 8 and names()[0] == "live", f"the newest run is not first: {names()}")
+    for width in 1280, 1024:
+        browser.look(width, 900)
+        browser.open(url + "/", ready)
+        wide = browser.run("[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)")
+        expect(wide == [0], f"at {width} the table of runs is wider than its card by {wide}")
+        cut = browser.run("[...document.querySelectorAll('.runs td.text, .runs th')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)")
+        expect(not cut, f"at {width} cells are cut: {cut}")
+    browser.look()
+    browser.open(url + "/", ready)
     best = browser.run("[...document.querySelectorAll('.best-value')].map(e => e.closest('tr').querySelector('th a').textContent)")
     expect(len(best) == 1 and best[0].startswith("learning rate"), f"best values are marked in {best}")
+    notes = browser.run("[...document.querySelectorAll('#content p.muted')].map(e => e.textContent)")
+    expect(notes == ["Evaluation accuracy: no best value has a mark: the runs were evaluated on different rows"], f"the notes below the table are {notes}")
     browser.run("document.getElementById('q').focus()")
     browser.call("Input.insertText", text="sweep")
     expect(browser.run("location.search") == "?q=sweep" and len(names()) == 2, f"a search gives {names()} at {browser.run('location.search')}")
     browser.open(url + "/runs?tag=baseline", ready)
     expect(names() == ["flan-t5-small baseline"], f"a tag gives {names()}")
-    browser.open(url + "/runs?sort=name&status=finished", ready)
+    browser.open(url + "/runs?sort=name&status=finished&task=summarization", ready)
     expect(names() == sorted(names()) and len(names()) == 3, f"sorted by name: {names()}")
     for box in 1, 2:
         browser.run(f"document.querySelectorAll('.runs tbody input')[{box}].click()")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The scripts of hone ui without a browser: node reads each of them and the one script of an exported run, computes curves and facts of runs, and asks for the forms of served models.
+"""The scripts of hone ui without a browser: node reads each of them and the one script of an exported run, computes curves, facts of runs and the edges of graphs, and asks for the forms of served models.
 
     tests/faults/web_scripts.py --hone build/hone
 """
@@ -15,7 +15,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGES = os.path.join(HERE, "..", "..", "src", "operate", "web", "pages")
-CHECKS = [os.path.join(HERE, "..", "support", name) for name in ("curves.mjs", "run_facts.mjs", "requests.mjs")]
+CHECKS = [os.path.join(HERE, "..", "support", name) for name in ("curves.mjs", "edge_ways.mjs", "run_facts.mjs", "requests.mjs")]
 SERVED = os.path.join(HERE, "..", "..", "src", "operate", "serve", "served_model.cc")
 
 

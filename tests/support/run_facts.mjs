@@ -4,8 +4,8 @@ import {pathToFileURL} from 'node:url';
 
 globalThis.document = {getElementById: () => null, querySelectorAll: () => []};
 const page = (name) => import(pathToFileURL(`${process.argv[2]}/${name}.js`).href);
-const {decided, deciding, lowerIsBetter, metricText, noBest, withBest} = await page('run_facts');
-const {bytes, nameOf} = await page('common'), {byteTicks, distinct} = await page('curves');
+const {decided, deciding, lowerIsBetter, metricText, noBest, noBestTexts, withBest} = await page('run_facts');
+const {moreAdvice} = await page('parts'), {bytes, nameOf} = await page('common'), {byteTicks, distinct} = await page('curves');
 
 // The server chooses it. The best value is that of the same metric.
 const metric = {name: 'eval_loss_per_token', value: 2.5};
@@ -36,6 +36,16 @@ assert.equal(noBest('eval_rouge1', [files[0], {...files[0]}]), '');
 assert.equal(noBest('eval_rouge1', files), 'hone cannot tell whether the runs were evaluated on the same rows');
 assert.equal(noBest('eval_rouge1', counts), 'the runs were evaluated on different rows');
 for (const name of ['train_loss', 'loss', 'memory_measured_bytes']) assert.equal(noBest(name, counts), '');
+
+// A table with marks says which metrics have none.
+assert.deepEqual(noBestTexts([['Accuracy', 'a'], ['Loss', 'a']], true), ['No best value has a mark: a']);
+assert.deepEqual(noBestTexts([['Accuracy', 'a']], false), ['Accuracy: no best value has a mark: a']);
+assert.deepEqual(noBestTexts([['Accuracy', 'a'], ['Loss', 'b'], ['F1', 'a']], true), ['Accuracy, F1: no best value has a mark: a', 'Loss: no best value has a mark: b']);
+
+// The advice of a step is not that of its command again.
+assert.equal(moreAdvice('name a column', 'name a column; then type the same command again'), 'Type the same command again');
+assert.equal(moreAdvice('name a column', 'name a column'), '');
+assert.equal(moreAdvice('', 'try again'), 'try again');
 
 // An id tells runs of one name apart.
 const named = [{id: 'r1', name: 'proj'}, {id: 'r2', name: 'proj'}, {id: 'r3', name: 'other'}, {id: 'r4'}];

@@ -296,12 +296,6 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
   return p;
 }
 
-bool has_tokenizer(const std::string& folder) {
-  for (const char* file : {"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"})
-    if (path_exists(fs::path(folder) / file)) return true;
-  return false;
-}
-
 // Weights of the model that the adapter's file holds whole beside those that were trained: as PEFT,
 // they replace the model's. Embeddings that were resized grow in the model too.
 Status keep_whole_weights(Pretrained& p) {
@@ -386,21 +380,37 @@ std::string found_above(const std::string& folder, const std::string& base) {
   return base;
 }
 
-// The folder of an adapter, named as a model: PEFT's file says which model it belongs to.
-Result<std::string> base_of_adapter(const std::string& folder) {
-  const fs::path file = fs::path(folder) / kAdapterConfigFile;
-  if (!is_folder(folder) || !path_exists(file) || path_exists(fs::path(folder) / "config.json"))
-    return std::string();
-  const nlohmann::json config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
-  const auto base = config.find("base_model_name_or_path");
-  if (base != config.end() && base->is_string() && !base->get<std::string>().empty())
-    return found_above(folder, base->get<std::string>());
-  return Error(err::kBadAdapter, "the adapter does not say which model it belongs to")
-      .at(file.string())
-      .todo("name the model by --model_name_or_path and this folder by --adapter_name_or_path");
+// Whether a folder has an adapter and no model.
+bool is_adapter(const std::string& folder) {
+  return is_folder(folder) && path_exists(fs::path(folder) / kAdapterConfigFile) &&
+         !path_exists(fs::path(folder) / "config.json");
 }
 
 }  // namespace
+
+bool has_tokenizer(const std::string& folder) {
+  for (const char* file : {"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"})
+    if (path_exists(fs::path(folder) / file)) return true;
+  return false;
+}
+
+Result<std::string> base_of_adapter(const std::string& folder) {
+  if (!is_adapter(folder)) return std::string();
+  const fs::path file = fs::path(folder) / kAdapterConfigFile;
+  const nlohmann::json config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
+  const auto named = config.find("base_model_name_or_path");
+  if (named == config.end() || !named->is_string() || named->get<std::string>().empty())
+    return Error(err::kBadAdapter, "the adapter does not say which model it belongs to")
+        .at(file.string())
+        .todo("name the model by --model_name_or_path and this folder by --adapter_name_or_path");
+  std::string base = found_above(folder, named->get<std::string>());
+  if (is_adapter(base))
+    return Error(err::kBadAdapter, fmt::format("the model of the adapter, '{}', is an adapter too",
+                                               named->get<std::string>()))
+        .at(file.string())
+        .todo("merge that adapter into its model with hone convert, and name the merged model");
+  return base;
+}
 
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
   if (const std::string base = HONE_TRY(base_of_adapter(name)); !base.empty()) {

@@ -18,6 +18,13 @@ void set_layout(ModelConfig& config, const WeightSource& weights);
 // without config.json; "" else.
 std::string gguf_of(const std::string& path);
 
+// The model that adapter_config.json names, if a folder has an adapter and no model; "": any other folder. A relative path is
+// looked for from the adapter's folder upwards; one that is not found stays as it is written. H2305: it names no model, or another adapter.
+Result<std::string> base_of_adapter(const std::string& folder);
+
+// Whether a folder has the files of a tokenizer.
+bool has_tokenizer(const std::string& folder);
+
 // The task that the model or adapter of a folder, a file of weights or a hub name was trained on.
 Result<TrainedTask> open_trained_task(const std::string& name, const OpenOptions& options = {});
 

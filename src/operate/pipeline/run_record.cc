@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
@@ -98,16 +99,26 @@ Status RunRecord::describe(const Pipeline& pipeline) {
   OrderedJson steps = OrderedJson::array();
   for (const PipelineStep& s : pipeline.steps) {
     const StepRow& row = rows.at(s.name);
+    OrderedJson inputs = OrderedJson::object();
+    for (const auto& [name, from] : s.inputs) inputs[name] = redact_address(from);
     steps.push_back({{"name", s.name},
                      {"needs", s.needs},
                      {"when", s.when},
                      {"command", redact_command(s.command)},
+                     {"inputs", inputs},
                      {"status", row.status},
                      {"message", row.message}});
   }
-  const OrderedJson j = {{"run", run.id},        {"pipeline", pipeline.name},
-                         {"status", run.status}, {"begun", format_utc(run.begun_s)},
-                         {"steps", steps},       {"config", redact_secrets(pipeline.config)}};
+  // Relative paths of the commands begin there.
+  std::error_code gone;
+  const std::string here = std::filesystem::current_path(gone).string();
+  const OrderedJson j = {{"run", run.id},
+                         {"pipeline", pipeline.name},
+                         {"status", run.status},
+                         {"begun", format_utc(run.begun_s)},
+                         {"folder", here},
+                         {"steps", steps},
+                         {"config", redact_secrets(pipeline.config)}};
   const std::string text = dump_json(j, {.indent = 2}) + "\n";
   HONE_TRY(store_.write(folder() + "/run.json", text));
   if (in_bucket()) HONE_TRY(store_.write(run.root + "/" + run.id + "/run.json", text));

@@ -9,6 +9,7 @@ namespace {
 // Keys of an instance that hold its text, in Vertex's and Hugging Face's names.
 constexpr const char* kTextKeys[] = {"text",   "prompt",     "content",
                                      "inputs", "text_input", "instance"};
+constexpr const char* kPairKey = "text_pair";
 
 Error no_instance(const ServedModel& model, const std::string& what) {
   const std::string form = model.reads_pairs() ? pair_form(model) : "{\"text\": \"...\"}";
@@ -27,7 +28,7 @@ std::optional<std::string> string_member(const Json& instance, const std::string
 // By the columns of the training: both of a pair, else the first one, which the model reads.
 std::optional<TextQuery> query_of_columns(const ServedModel& model, const Json& instance) {
   const std::vector<std::string>& columns = model.trained_columns();
-  if (columns.empty() || instance.contains("text_pair")) return {};
+  if (columns.empty() || instance.contains(kPairKey)) return {};
   TextQuery q;
   const auto text = string_member(instance, columns[0]);
   if (!text) return {};
@@ -41,6 +42,14 @@ std::optional<TextQuery> query_of_columns(const ServedModel& model, const Json& 
 std::string pair_form(const ServedModel& model) {
   const std::vector<std::string>& columns = model.trained_columns();
   return dump_json(OrderedJson{{columns[0], "..."}, {columns[1], "..."}});
+}
+
+SecondText second_text(const ServedModel& model) {
+  if (model.reads_pairs()) return SecondText::kRequired;
+  const bool may_read =
+      model.task() == ServedTask::fill_mask ||
+      (model.task() == ServedTask::classification && model.trained_columns().empty());
+  return may_read ? SecondText::kOptional : SecondText::kNone;
 }
 
 Result<TextQuery> query_of_instance(const ServedModel& model, const Json& instance) {
@@ -57,8 +66,13 @@ Result<TextQuery> query_of_instance(const ServedModel& model, const Json& instan
     const auto text = string_member(instance, key);
     if (!text) continue;
     q.text = *text;
-    if (instance.contains("text_pair") && !(q.pair = string_member(instance, "text_pair")))
-      return no_instance(model, "text_pair is not a text");
+    if (!instance.contains(kPairKey)) return q;
+    if (second_text(model) == SecondText::kNone)
+      return Error(err::kServeRequest, fmt::format("'{}' reads one text, and {} is a second one",
+                                                   model.name(), kPairKey))
+          .todo(fmt::format("leave {} out", kPairKey));
+    if (!(q.pair = string_member(instance, kPairKey)))
+      return no_instance(model, fmt::format("{} is not a text", kPairKey));
     return q;
   }
   return no_instance(model, "the instance has no text");
@@ -75,7 +89,7 @@ Result<TextQuery> query_of_tensor(const ServedModel& model, const std::string& t
     return Error(err::kServeRequest, "a text of text_input is not a JSON object")
         .todo("give a text such as " + dump_json(Json(pair_form(model))));
   const bool is_pair = has_form && instance.size() == 2 && string_member(instance, "text") &&
-                       string_member(instance, "text_pair");
+                       string_member(instance, kPairKey);
   return model.reads_pairs() || is_pair ? query_of_instance(model, instance) : Result<TextQuery>(q);
 }
 

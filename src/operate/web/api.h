@@ -122,7 +122,6 @@ class DataApi {
                                     const std::string& column);
   Result<WebAnswer> folder_rows(const std::string& name, const std::string& path, int64_t from,
                                 int64_t count);
-  Result<std::string> model_path(const std::string& model);  // H3502
   Result<std::shared_ptr<Tokenizer>> tokenizer(const std::string& model);
   Result<std::shared_ptr<const TaskView>> view(const std::string& task, const std::string& model,
                                                const std::optional<RunRow>& run);

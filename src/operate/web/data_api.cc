@@ -6,12 +6,12 @@
 #include "base/store/store.h"
 #include "learn/data/rows/columns.h"
 #include "learn/data/rows/files.h"
-#include "learn/pretrained/trained_task.h"
+#include "learn/pretrained/open.h"
 #include "learn/tasks/tasks.h"
-#include "learn/tokenizers/load/load.h"
 #include "operate/monitor/errors.h"
 #include "operate/web/api.h"
 #include "operate/web/data_images.h"
+#include "operate/web/data_models.h"
 #include "operate/web/errors.h"
 #include "operate/web/row_json.h"
 
@@ -139,36 +139,14 @@ void add_seen(OrderedJson& row, const SeenRows& seen, size_t i, const Tokenizer*
 
 }  // namespace
 
-Result<std::string> DataApi::model_path(const std::string& model) {
-  std::string path = places_.find(model).value_or("");
-  // A project's folder often has the name of its registered model.
-  if (path.empty() || (is_folder(path) && !is_regular(path + "/config.json"))) {
-    Result<std::string> registered = models_.source_of(model);
-    if (registered.ok())
-      path = std::move(*registered);
-    else if (path.empty())
-      return std::move(registered.error());
-  }
-  if (!is_folder(path) && !is_regular(path))
-    return Error(err::kWebView, fmt::format("the model '{}' is not on this machine", model))
-        .at(path)
-        .todo("download it with hone pull, or name a folder below --folder");
-  if (is_folder(path) && !is_regular(path + "/config.json"))
-    return Error(err::kWebView, fmt::format("'{}' has no config.json", path))
-        .todo("name the folder of a whole model; that of an adapter's base, for an adapter");
-  for (const std::string& name : names_in(path))
-    if (const std::string file = path + "/" + name; !is_folder(file) && !is_regular(file))
-      return Error(err::kWebView, fmt::format("'{}' is not a regular file", file))
-          .todo("name a folder of a model's files");
-  return path;
-}
-
 Result<std::shared_ptr<Tokenizer>> DataApi::tokenizer(const std::string& model) {
   {
     std::lock_guard lock(mutex_);
     if (const auto it = tokenizers_.find(model); it != tokenizers_.end()) return it->second;
   }
-  auto loaded = std::make_shared<Tokenizer>(HONE_TRY(load_tokenizer(HONE_TRY(model_path(model)))));
+  const DataModel named = HONE_TRY(data_model(places_, models_, model));
+  auto loaded =
+      std::make_shared<Tokenizer>(HONE_TRY(open_tokenizer(HONE_TRY(tokenizer_of(places_, named)))));
   std::lock_guard lock(mutex_);
   if (tokenizers_.size() >= kMostKept) tokenizers_.clear();
   tokenizers_[model] = loaded;
@@ -192,12 +170,16 @@ Result<std::shared_ptr<const TaskView>> DataApi::view(const std::string& task,
     if (!real) return not_below("file", path);
     return *real;
   };
-  const std::string path = HONE_TRY(model_path(model));
+  const DataModel named = HONE_TRY(data_model(places_, models_, model));
   OrderedJson settings = run ? places_.row_settings_of(*run) : OrderedJson();
   // The settings that the model was trained with, if there is no run.
-  if (const TrainedTask trained = HONE_TRY(read_trained_task(path)); !run && trained.task == task)
+  const TrainedTask trained = HONE_TRY(open_trained_task(named.path));
+  if (!run && trained.task == task)
     settings = HONE_TRY(parse_ordered_json(trained.settings.dump(), kTrainedTaskFile));
-  auto opened = HONE_TRY(TaskView::open(task, path, settings, rule));
+  ViewedModel files;
+  files.model = HONE_TRY(whole_model(places_, named));
+  files.tokenizer = HONE_TRY(tokenizer_of(places_, named));
+  auto opened = HONE_TRY(TaskView::open(task, files, settings, rule));
   std::lock_guard lock(mutex_);
   if (views_.size() >= kMostKept) views_.clear();
   views_[key] = opened;
@@ -231,7 +213,7 @@ Result<WebAnswer> DataApi::rows_of(const ApiRequest& request, const std::functio
   const std::optional<RunRow> run = HONE_TRY(run_of(request));
   std::string task = request.get("task", run ? text_at(run->run, "task") : "");
   if (task.empty() && !model.empty())
-    task = HONE_TRY(read_trained_task(HONE_TRY(model_path(model)))).task;
+    task = HONE_TRY(open_trained_task(HONE_TRY(data_model(places_, models_, model)).path)).task;
   RowOptions options =
       HONE_TRY(row_options_of(run ? places_.row_settings_of(*run) : OrderedJson()));
   options.limits = {.row_bytes = kMostRowBytes, .whole_bytes = kMostWholeBytes, .stops = stops};

@@ -1,5 +1,6 @@
 // The page Data: the runs' data sets, rows as a task's model sees them, and what is refused.
 #include "learn/data/shards/shards.h"
+#include "learn/pretrained/pretrained.h"
 #include "learn/tasks/tasks.h"
 #include "operate/registry/registry.h"
 #include "operate/web/errors.h"
@@ -36,16 +37,21 @@ TEST_F(DataPage, ListsTheDataSetsOfTheRuns) {
   put_run("r1", "first", "clm",
           {{"train_file", {"rows.jsonl"}}, {"validation_file", {"../outside.jsonl"}}});
   put_run("r2", "second", "clm", {{"train_file", {"rows.jsonl"}}, {"dataset_name", "shards"}});
+  put_run("r3", "third", "clm", {{"dataset_name", "org/of-the-hub"}});
   const OrderedJson data = json("/api/data");
   std::map<std::string, OrderedJson> sets;
-  for (const OrderedJson& set : data.at("sets")) sets[text_at(set, "name")] = set;
-  ASSERT_EQ(sets.size(), 3u) << dump_json(data);
+  for (const OrderedJson& set : data.at("sets")) {
+    const std::string path = text_at(set, "path");
+    sets[path.empty() ? text_at(set, "name") : path] = set;
+  }
+  ASSERT_EQ(sets.size(), 4u) << dump_json(data);
   EXPECT_EQ(sets["rows.jsonl"].at("files"), OrderedJson::array({"rows.jsonl"}));
   EXPECT_EQ(sets["rows.jsonl"].at("runs").size(), 2u);
   EXPECT_EQ(sets["shards"].at("files"), OrderedJson::array({"shards/a.jsonl"}));
-  // Named, but nothing of it is read.
-  EXPECT_EQ(text_at(sets["../outside.jsonl"], "kind"), "elsewhere");
-  EXPECT_TRUE(sets["../outside.jsonl"].at("files").empty());
+  // Named by its whole path, but nothing of it is read.
+  EXPECT_EQ(text_at(sets[at("outside.jsonl")], "kind"), "elsewhere");
+  EXPECT_TRUE(sets[at("outside.jsonl")].at("files").empty());
+  EXPECT_EQ(text_at(sets["org/of-the-hub"], "kind"), "elsewhere");
   for (const OrderedJson& run : sets["rows.jsonl"].at("runs"))
     EXPECT_EQ(text_at(run, "model"), text_at(run, "id") == "r1" ? "first" : "");
 }
@@ -141,6 +147,54 @@ TEST_F(DataPage, ARowIsWhatItsTaskMakesOfIt) {
   EXPECT_EQ(texts.at("learns_next"), false);
   const OrderedJson masked = json("/api/data?file=rows.jsonl&model=mlm&task=mlm").at("rows").at(0);
   EXPECT_TRUE(masked.at("seen").at("tokens").at(0).at("label").is_null());  // [CLS] is never hidden
+}
+
+// An adapter is shown as its model reads rows, also one that is a GGUF file; its own tokenizer takes precedence.
+TEST_F(DataPage, AnAdapterIsShownWithItsModel) {
+  copy_golden("sft/model", "chat");
+  const Result<Pretrained> chat = open_pretrained(at("chat"));
+  ASSERT_TRUE(chat.ok());
+  put("below/base/notes.txt", "");
+  ASSERT_TRUE(save_gguf(at("below/base/chat.gguf"), *chat->weights, *chat, "f32").ok());
+  const auto adapter_of = [](const std::string& base) {
+    return dump_json(OrderedJson{{"peft_type", "LORA"}, {"base_model_name_or_path", base}});
+  };
+  put("below/steps/run/adapter_config.json", adapter_of("base"));
+  put("below/rows.jsonl", "{\"prompt\": \"one two\", \"completion\": \"three\"}\n");
+  put("below/ids.jsonl", "{\"input_ids\": [5, 6, 7]}\n");
+  put_run("r1", "steps/run", "sft",
+          {{"train_file", {"rows.jsonl"}}, {"model_name_or_path", "base"}});
+  // The page's own link names the adapter, and shows rows.
+  const OrderedJson data = json("/api/data");
+  EXPECT_EQ(data.at("models"), OrderedJson::array({"base/chat.gguf"}));
+  EXPECT_EQ(text_at(data.at("sets").at(0).at("runs").at(0), "model"), "steps/run");
+  const auto of = [&](const std::string& model) {
+    return seen_text("/api/data?file=rows.jsonl&task=sft&model=" + model);
+  };
+  const std::string own = of("base/chat.gguf");
+  EXPECT_NE(own.find('='), std::string::npos) << own;
+  EXPECT_EQ(of("base"), own);
+  EXPECT_EQ(of("steps/run"), own);
+  const std::string ids = seen_text("/api/data?file=ids.jsonl&model=steps/run");
+  EXPECT_EQ(ids, seen_text("/api/data?file=ids.jsonl&model=base"));
+  // A registered adapter may belong to a model anywhere; one below the folder may not.
+  put("lora/adapter_config.json", adapter_of(at("chat")));
+  put("below/outside/adapter_config.json", adapter_of(at("chat")));
+  put("below/again/adapter_config.json", adapter_of("again"));
+  put("below/gone/adapter_config.json", adapter_of("nobody/no-model"));
+  Result<Registry> registry = Registry::open(at("registry.db"));
+  ASSERT_TRUE(registry.ok());
+  ModelVersion v;
+  v.model = "news", v.source = at("lora"), v.hash = "sha256:1", v.task = "sft";
+  ASSERT_TRUE(registry->add_version(v).ok());
+  EXPECT_EQ(of("news"), own);
+  const auto refused = [&](const std::string& model) {
+    const OrderedJson answer = json("/api/data?file=rows.jsonl&task=sft&model=" + model, 400);
+    return text_at(answer, "code") + " " + text_at(answer, "error");
+  };
+  EXPECT_NE(refused("outside").find("outside the folders"), std::string::npos);
+  EXPECT_NE(refused("again").find("is an adapter too"), std::string::npos);
+  EXPECT_NE(refused("gone").find("is not on this machine"), std::string::npos);
 }
 
 TEST_F(DataPage, TheSettingsOfARunDecide) {

@@ -6,10 +6,13 @@
 #include "base/core/text.h"
 #include "base/core/url.h"
 #include "base/store/store.h"
+#include "learn/checkpoint/gguf/gguf_parts.h"
 #include "learn/data/formats/rows.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/shards/shard_names.h"
 #include "learn/data/shards/shards.h"
+#include "learn/models/adapter_config.h"
+#include "learn/pretrained/open.h"
 #include "operate/monitor/run_list.h"
 #include "operate/web/image_folders.h"
 
@@ -20,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostListed = 500, kMostSets = 100;
 constexpr int kSetLevels = 2;
+constexpr const char* kDatasetName = "dataset_name";  // a folder, or a name of the hub
 constexpr int64_t kMostManifestBytes = 16 << 20, kMostListedRowBytes = 1 << 20;
 
 // Parts of names of files that hone and Transformers write beside data.
@@ -27,8 +31,6 @@ constexpr const char* kOwnNames[] = {"config",       "tokenizer",   "vocab",    
                                      "state",        "hone_",       "adapter",  "merges",
                                      "tokens_map",   "index.json",  "run.json", "slices.json",
                                      "dataset_info", "dataset_dict"};
-constexpr const char* kTokenizerFiles[] = {"tokenizer.json", "vocab.json", "vocab.txt",
-                                           "spiece.model"};
 
 struct Listing {
   std::vector<std::string> files, models;  // real paths
@@ -66,23 +68,25 @@ bool is_data_file(const fs::path& file) {
 void list_below(const fs::path& folder, int levels, Listing& to) {
   std::error_code failed;
   std::vector<fs::path> names;
+  std::vector<std::string> ggufs;
   for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
     names.push_back(it->path());
   std::sort(names.begin(), names.end());
   for (const fs::path& at : names) {
     if (at.filename().string().starts_with('.') || fs::is_symlink(at, failed)) continue;
     if (fs::is_directory(at, failed)) {
-      for (const char* file : kTokenizerFiles)
-        if (fs::exists(at / file, failed)) {
-          if (to.models.size() < kMostListed) to.models.push_back(at.string());
-          break;
-        }
+      if (has_tokenizer(at.string()) && to.models.size() < kMostListed)
+        to.models.push_back(at.string());
       if (levels > 0) list_below(at, levels - 1, to);
-    } else if (fs::is_regular_file(at, failed) && to.files.size() < kMostListed &&
-               is_data_file(at)) {  // a pipe would never end
-      to.files.push_back(at.string());
+    } else if (fs::is_regular_file(at, failed)) {  // a pipe would never end
+      if (at.extension() == ".gguf")
+        ggufs.push_back(at.string());
+      else if (to.files.size() < kMostListed && is_data_file(at))
+        to.files.push_back(at.string());
     }
   }
+  for (std::string& file : first_gguf_parts(ggufs))
+    if (to.models.size() < kMostListed) to.models.push_back(std::move(file));
 }
 
 // The manifest of a folder of prepared shards; nothing for other folders.
@@ -111,10 +115,14 @@ std::vector<std::string> texts_of(const OrderedJson& value) {
 }
 
 // The data of a path or pattern of a run.
-OrderedJson set_json(const DataPlaces& places, const RunRow& run, const std::string& typed) {
-  OrderedJson set = {
-      {"name", typed}, {"path", ""}, {"kind", "elsewhere"}, {"files", OrderedJson::array()}};
+OrderedJson set_json(const DataPlaces& places, const RunRow& run, const char* key,
+                     const std::string& typed) {
   const std::string path = path_of_run(run, typed);
+  const bool of_hub = std::string_view(key) == kDatasetName && !path_exists(path);
+  OrderedJson set = {{"name", of_hub || is_url(typed) ? typed : path},
+                     {"path", ""},
+                     {"kind", "elsewhere"},
+                     {"files", OrderedJson::array()}};
   const bool pattern = typed.find_first_of("*?[") != std::string::npos;
   const auto real = places.find(pattern ? fs::path(path).parent_path().string() : path);
   if (!real) return set;
@@ -162,12 +170,12 @@ OrderedJson sets_json(const DataPlaces& places, const std::vector<RunRow>& runs)
   for (const RunRow& run : runs) {
     const OrderedJson& settings = value_at(run.run, "settings");
     for (const char* key :
-         {"train_file", "validation_file", "dataset_name", "train_dir", "validation_dir"})
+         {"train_file", "validation_file", kDatasetName, "train_dir", "validation_dir"})
       for (const std::string& typed : texts_of(value_at(settings, key))) {
-        OrderedJson set = set_json(places, run, typed);
+        OrderedJson set = set_json(places, run, key, typed);
         auto to = std::find_if(sets.begin(), sets.end(), [&](const OrderedJson& known) {
-          return text_at(set, "path").empty() ? text_at(known, "name") == typed
-                                              : known.at("path") == set.at("path");
+          const char* by = text_at(set, "path").empty() ? "name" : "path";
+          return known.at(by) == set.at(by);
         });
         if (to == sets.end()) {
           if (sets.size() >= kMostSets) continue;
@@ -205,6 +213,13 @@ bool is_regular(const std::string& path) {
   return fs::is_regular_file(path, failed);
 }
 
+bool is_model(const std::string& path) {
+  for (const char* file : {"config.json", kAdapterConfigFile})
+    if (is_regular(path + "/" + file)) return true;
+  const std::string gguf = gguf_of(path);
+  return !gguf.empty() && is_regular(gguf);
+}
+
 std::string path_of_run(const RunRow& run, const std::string& path) {
   return (fs::path(text_at(run.run, "folder")) / path).lexically_normal().string();
 }
@@ -226,8 +241,7 @@ std::string DataPlaces::model_of(const RunRow& run) const {
   const std::string written = fs::path(run.log).parent_path().string();
   const std::string initial = text_at(value_at(run.run, "settings"), "model_name_or_path");
   for (const std::string& model : {written, path_of_run(run, initial)})
-    if (const auto real = find(model); real && path_exists(*real + "/config.json"))
-      return name_of(*real);
+    if (const auto real = find(model); real && is_model(*real)) return name_of(*real);
   return "";
 }
 

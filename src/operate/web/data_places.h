@@ -15,6 +15,8 @@ namespace hone {
 std::optional<std::string> path_below(const std::string& folder, const std::string& path);
 // A file, and not a pipe or device, which may block for ever.
 bool is_regular(const std::string& path);
+// Whether a folder or file has a model, or an adapter: config.json, adapter_config.json, or GGUF.
+bool is_model(const std::string& path);
 
 struct DataPlaces {
   std::string folder;             // paths are relative to it
@@ -31,7 +33,7 @@ struct DataPlaces {
   OrderedJson row_settings_of(const RunRow& run) const;
 };
 
-// {"files", "models", "sets"}: data files, folders with a tokenizer, and the data sets of the runs with
+// {"files", "models", "sets"}: data files, folders with a tokenizer and GGUF files, and the data sets of the runs with
 // the runs that read them, the newest first.
 OrderedJson data_listing(const DataPlaces& places, const std::vector<RunRow>& runs);
 

@@ -13,6 +13,7 @@
 #include "operate/registry/metric_interval.h"
 #include "operate/registry/policy.h"
 #include "operate/web/api.h"
+#include "operate/web/pipeline_step.h"
 
 namespace hone {
 namespace {
@@ -67,15 +68,19 @@ Result<FoundPipeline> find_pipeline(const std::string& id, const std::string& fo
   return no_pipeline_run(id, folder);
 }
 
-// The graph of a run in the order of its steps; empty if it cannot be read.
-OrderedJson graph_of(const std::string& root, const std::string& run) {
+// The file run.json of a run; null if it cannot be read.
+OrderedJson description_of(const std::string& root, const std::string& run) {
   const std::string file = root + "/" + run + "/run.json";
-  if (!is_regular(file)) return OrderedJson::array();
+  if (!is_regular(file)) return nullptr;
   const Result<std::string> text = file_store().read(file);
-  if (!text.ok()) return OrderedJson::array();
-  const Result<OrderedJson> parsed = parse_ordered_json(*text, "run.json");
-  if (!parsed.ok()) return OrderedJson::array();
-  const OrderedJson& steps = value_at(*parsed, "steps");
+  if (!text.ok()) return nullptr;
+  Result<OrderedJson> parsed = parse_ordered_json(*text, "run.json");
+  return parsed.ok() ? std::move(*parsed) : OrderedJson();
+}
+
+// The graph of a run in the order of its steps; empty if it is not known.
+OrderedJson graph_of(const OrderedJson& description) {
+  const OrderedJson& steps = value_at(description, "steps");
   return steps.is_array() ? steps : OrderedJson::array();
 }
 
@@ -176,7 +181,7 @@ Result<WebAnswer> step_log_answer(const FoundPipeline& found, const std::string&
     if (from > 0) text.erase(0, text.find('\n') + 1);
   }
   OrderedJson lines = OrderedJson::array();
-  for (const std::string& line : split(text, '\n')) lines.push_back(line);
+  for (const std::string& line : output_lines(text)) lines.push_back(line);
   return api_answer({{"step", step}, {"lines", lines}});
 }
 
@@ -222,18 +227,21 @@ OrderedJson PipelinesApi::interval_of(const std::string& folder, const std::stri
 Result<WebAnswer> PipelinesApi::one(const std::string& id) {
   const FoundPipeline found = HONE_TRY(find_pipeline(id, folder_));
   OrderedJson j = pipeline_run_json(found.run, found.root);
-  const OrderedJson graph = graph_of(found.root, id);
+  const OrderedJson description = description_of(found.root, id), graph = graph_of(description);
   const std::string metric = metric_of_policy(graph);
   const std::vector<StepRow> rows = HONE_TRY(steps_of(*found.state, found.run, graph));
   OrderedJson steps = OrderedJson::array();
   for (const StepRow& row : rows) {
     const std::string folder = fmt::format("{}/{}/{}", found.root, found.run.id, row.name);
-    OrderedJson step = step_json(row, node_of(graph, row.name), folder);
+    const OrderedJson node = node_of(graph, row.name);
+    OrderedJson step = step_json(row, node, folder);
+    step["resolved"] = resolved_command(found.root, id, node, rows);
     if (row.status == "done") step["interval"] = interval_of(folder, row.hash, metric);
     steps.push_back(std::move(step));
   }
   add_summary(j, rows);
   j["metric"] = metric;
+  j["folder"] = text_at(description, "folder");
   j["steps"] = std::move(steps);
   return api_answer(j);
 }
@@ -256,7 +264,8 @@ WebAnswer PipelinesApi::answer(const ApiRequest& request) {
       for (size_t i = 0; i < rows->size(); ++i) {
         runs.push_back(pipeline_run_json((*rows)[i], root));
         if (i < kMostCounted)
-          if (const auto steps = steps_of(**state, (*rows)[i], graph_of(root, (*rows)[i].id));
+          if (const auto steps =
+                  steps_of(**state, (*rows)[i], graph_of(description_of(root, (*rows)[i].id)));
               steps.ok())
             add_summary(runs.back(), *steps);
       }

@@ -105,6 +105,48 @@ TEST_F(PipelinesPage, AFailedStepShowsItsErrorWhole) {
   EXPECT_EQ(shown.at("cause").at("where"), OrderedJson::array({"rows.jsonl"}));
 }
 
+// As a shell runs it; null if a word of it is not known, or was a secret.
+TEST_F(PipelinesPage, CommandsAreResolvedAsTheRunResolvesThem) {
+  put("below/runs/first/run.json", R"({"folder": "/home/me", "steps": [
+      {"name": "fetch", "needs": [], "command": ["hone", "pull", "${inputs.rows}", "--to", "${out}"], "inputs": {"rows": "my rows"}},
+      {"name": "older", "needs": [], "command": ["hone", "pull", "${inputs.rows}"]},
+      {"name": "secret", "needs": [], "command": ["hone", "train", "--hub_token", "***"]},
+      {"name": "decide", "needs": ["fetch"],
+       "command": ["sh", "-c", "cat ${steps.fetch}/n ${cache} ${run}; echo $${HOME} ${steps.fetch.version}"]},
+      {"name": "later", "needs": ["decide"], "command": ["echo", "${steps.decide.verdict}"]}]})");
+  StepRow fetch = step("fetch", "done");
+  fetch.result = {{"version", 3}};
+  ASSERT_TRUE(state_->put(fetch).ok());
+  const OrderedJson run = json("/api/pipelines/first");
+  const std::string root = std::filesystem::canonical(at("below")).string() + "/runs";
+  EXPECT_EQ(text_at(run, "folder"), "/home/me");
+  EXPECT_EQ(step_of(run, "fetch").at("resolved"),
+            OrderedJson::array({"hone", "pull", "my rows", "--to", root + "/first/fetch.part"}));
+  EXPECT_EQ(
+      step_of(run, "decide").at("resolved"),
+      OrderedJson::array(
+          {"sh", "-c", "cat " + root + "/first/fetch/n " + root + "/cache first; echo ${HOME} 3"}));
+  for (const char* name : {"older", "secret", "later"})
+    EXPECT_TRUE(step_of(run, name).at("resolved").is_null()) << name;
+}
+
+TEST_F(PipelinesPage, OutputOfACheckIsItsFindings) {
+  const auto lines_of = [&](const std::string& out) {
+    put("below/runs/first/logs/train.out", out);
+    return json("/api/pipelines/first/train").at("lines");
+  };
+  ASSERT_TRUE(state_->put(step("train", "done")).ok());
+  EXPECT_EQ(lines_of(R"({"errors": 1, "findings": [
+      {"level": "note", "id": "short", "what": "the rows are short", "where": "", "do": ""},
+      {"level": "error", "id": "H2109", "what": "no column 'text'", "where": "a.jsonl", "do": "name it"}]})"
+                     "\n"),
+            OrderedJson::array({"error   H2109: no column 'text'", "  at   a.jsonl",
+                                "  do   name it", "note    short: the rows are short", ""}));
+  EXPECT_EQ(lines_of("{\"findings\": []}").at(0), "no findings");
+  EXPECT_EQ(lines_of("{\"version\": 3}\n").at(1), "  \"version\": 3");
+  EXPECT_EQ(lines_of("one\ntwo"), OrderedJson::array({"one", "two"}));
+}
+
 TEST_F(PipelinesPage, ARunningStepOfALostRunIsLost) {
   run_.status = "running";  // and no process has its number
   ASSERT_TRUE(state_->put(run_).ok());

@@ -87,7 +87,7 @@ Result<RowOptions> row_options_of(const OrderedJson& settings) {
 }
 
 Result<std::shared_ptr<const TaskView>> TaskView::open(const std::string& task,
-                                                       const std::string& model,
+                                                       const ViewedModel& model,
                                                        const OrderedJson& settings,
                                                        const PathRule& path) {
   const Task named = HONE_TRY(task_named(task));
@@ -98,7 +98,8 @@ Result<std::shared_ptr<const TaskView>> TaskView::open(const std::string& task,
   OpenOptions options;
   options.need_weights = options.need_tokenizer = false;
   options.resize_embeddings = named.resizes_embeddings;
-  Pretrained opened = HONE_TRY(open_pretrained(model, options));
+  if (model.tokenizer != model.model) options.tokenizer_name = model.tokenizer;
+  Pretrained opened = HONE_TRY(open_pretrained(model.model, options));
   HONE_TRY(named.choose_head(opened.config));
   return std::shared_ptr<const TaskView>(new TaskView(task, std::move(opened), std::move(chosen)));
 }

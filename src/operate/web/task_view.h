@@ -1,7 +1,7 @@
 // Rows of a data file as a task gives them to its model: made by the task itself, on a copy of these
 // rows alone.
 //
-//   const auto view = HONE_TRY(TaskView::open("sft", folder, settings_of_a_run, rule));
+//   const auto view = HONE_TRY(TaskView::open("sft", {folder, folder}, settings_of_a_run, rule));
 //   const SeenRows seen = view->see(columns, rows, names);
 #pragma once
 
@@ -27,14 +27,19 @@ struct SeenRows {
 // A value of a setting with paths made absolute; an Error for a file that may not be shown.
 using PathRule = std::function<Result<std::string>(const std::string& value)>;
 
+// Folders or GGUF files. An adapter may have another tokenizer than the model that it belongs to.
+struct ViewedModel {
+  std::string model, tokenizer;
+};
+
 class TaskView {
  public:
-  // `model`: a folder with config.json and tokenizer, or a GGUF file; weights are not read.
+  // Weights of the model are not read.
   // `settings`: those of a run, of which the view takes the ones that decide how rows are read and
   // what they become; null: the defaults. Errors: H3502 no such task; those of `path`, of
   // open_pretrained and of the settings.
   static Result<std::shared_ptr<const TaskView>> open(const std::string& task,
-                                                      const std::string& model,
+                                                      const ViewedModel& model,
                                                       const OrderedJson& settings,
                                                       const PathRule& path);
   const Tokenizer* tokenizer() const { return model_.tokenizer ? &*model_.tokenizer : nullptr; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/text.h"
 #include "operate/registry/policy.h"
 
 namespace hone {
@@ -31,19 +32,26 @@ MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
                       : ""});
     return out;
   }
+  std::vector<std::string> unmarked;
+  std::string why;
   for (size_t i = 0; i < names.size(); ++i) {
     const bool lower = lower_is_better(bare_metric(names[i].first));
     const RowsAlike rows_of_all = measured_alike(rows, names[i].first);
     const bool alike = rows_of_all == RowsAlike::kSame;
-    if (!alike)
-      out.note =
-          fmt::format("{:<11} no best value has a mark: {}", "best", no_best_text(rows_of_all));
+    if (!alike) {
+      unmarked.push_back(names[i].first);
+      why = no_best_text(rows_of_all);
+    }
     const Column::Best best = lower ? Column::kSmallest : Column::kLargest;
     out.columns.push_back({.name = names[i].first,
                            .kind = Column::kNumber,
                            .priority = static_cast<int>(std::min<size_t>(i, 5)),
                            .best = alike ? best : Column::kNone});
   }
+  if (!unmarked.empty())
+    out.note = fmt::format(
+        "{:<11} no best value {}has a mark: {}", "best",
+        unmarked.size() < names.size() ? "of " + join(unmarked, " and ") + " " : "", why);
   for (const MeasuredRow& row : rows) {
     out.cells.emplace_back(names.size());
     for (size_t i = 0; i < names.size(); ++i)

@@ -3,6 +3,7 @@
 #include "operate/serve/example.h"
 #include "operate/serve/openai/openai_answer.h"
 #include "operate/serve/protocol/json_body.h"
+#include "operate/serve/text_instance.h"
 
 namespace hone {
 namespace {
@@ -70,6 +71,8 @@ Status complete_chat(RouteCall& call) {
   return answer_queries(call, a, std::move(queries));
 }
 
+constexpr const char* kSecondTexts[] = {"none", "optional", "required"};
+
 // Also KServe v1's: its clients read name and ready, models.
 OrderedJson model_json(const ServedModel& m) {
   return {{"id", m.name()},
@@ -80,6 +83,7 @@ OrderedJson model_json(const ServedModel& m) {
           {"ready", true},
           {"task", name_of(m.task())},
           {"chat", m.chat_template(false).ok()},
+          {"text_pair", kSecondTexts[static_cast<size_t>(second_text(m))]},
           {"example", example_instance(m)},
           {"route", example_route(m)}};
 }

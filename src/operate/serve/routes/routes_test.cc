@@ -317,6 +317,38 @@ TEST_F(ServeRoutes, NamesTheRouteOfTheTraining) {
   }
 }
 
+// A second text would get a label that means nothing.
+TEST_F(ServeRoutes, RefusesPairsForModelsOfSingleTexts) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_single_{}", getpid());
+  fs::remove_all(folder);
+  fs::copy(kGoldens + "classification/bert", folder);
+  std::ofstream(folder / "hone_task.json")
+      << R"({"task": "classification", "settings": {}, "columns": ["sentence"]})";
+  context_->models.add(
+      ServedModel::load("sst2", "1", folder.string(), {.threads = 1, .max_length = 48}).value());
+  fs::remove_all(folder);
+  std::map<std::string, std::string> takes;
+  const Json described = json_of(get("/v1/models"));
+  for (const Json& m : described["data"]) takes[m["id"]] = m["text_pair"];
+  EXPECT_EQ(takes, (std::map<std::string, std::string>{{"gpt2", "none"},
+                                                       {"t5", "none"},
+                                                       {"bert", "optional"},
+                                                       {"mlm", "optional"},
+                                                       {"sst2", "none"}}));
+  for (const char* name : {"sst2", "t5", "gpt2"}) {
+    const auto predict = [&](const std::string& instance) {
+      return post(fmt::format("/v1/models/{}:predict", name),
+                  R"({"instances": [)" + instance + "]}");
+    };
+    const HttpResponse refused = predict(R"({"text": "a b", "text_pair": "c"})");
+    EXPECT_EQ(refused.status, 400) << name;
+    EXPECT_NE(refused.body.find("leave text_pair out"), std::string::npos) << refused.body;
+    EXPECT_EQ(predict(R"({"text": "a b"})").status, 200) << name;
+  }
+  EXPECT_TRUE(context_->models.remove("sst2").ok());
+}
+
 // A single text would get a label that means nothing.
 TEST_F(ServeRoutes, TakesPairsInTheWordsOfTheTraining) {
   namespace fs = std::filesystem;

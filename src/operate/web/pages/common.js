@@ -112,6 +112,9 @@ export const facts = (pairs, kind = '') =>
   el('dl', {class: `facts ${kind}`.trim()}, pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined)
     .map(([name, value]) => el('div', null, el('dt', null, name), el('dd', null, value))));
 
+// Facts with long values, one a line.
+export const longFacts = (pairs) => facts(pairs, 'long');
+
 // columns: [title, class]; rows: lists of nodes or texts, the first of which names the row.
 export const table = (caption, columns, rows, kind = null) =>
   el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},

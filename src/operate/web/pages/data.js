@@ -103,6 +103,13 @@ function legend(data) {
     data.learns_next && tokens.length && !tokens.some((t) => t.label !== undefined) ? el('li', null, 'the label of each token is the next one') : null);
 }
 
+// What is still to choose to see tokens.
+function hintOf(data) {
+  if (data.model) return data.task || data.prepared ? '' : '. Choose a task to see the rows as its model does';
+  const reason = data.run && data.task ? 'The model of the run is not in the folders of hone ui: choose' : 'Choose';
+  return data.prepared ? `. ${reason} a model to see the texts of these ids` : data.task ? `. ${reason} a model to see the rows as it does` : '';
+}
+
 async function show() {
   const from = Number(parameter('from')) || 0;
   say('Reading …');
@@ -110,7 +117,7 @@ async function show() {
   const count = data.rows.length;
   byId('task').value = data.task;
   byId('wrong-part').hidden = !data.evaluated;
-  const hint = data.model && !data.task && !data.prepared ? '. Choose a task to see the rows as its model does' : '';
+  const hint = hintOf(data);
   say(count ? `Rows ${number(from + 1)} to ${number(from + count)} of ${data.file}${hint}` : `${data.file} has no rows from ${from + 1} on`);
   const step = Number(byId('count').value);
   const pages = () => el('nav', {class: 'buttons', 'aria-label': 'Rows'},

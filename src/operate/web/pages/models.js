@@ -1,5 +1,5 @@
-import {badge, byId, el, facts, follow, get, number, panel, parameter, say, short, table, values} from './common.js';
-import {bare, comparison, decides, endpointBadge, filled, isDeciding, linkTo, longFacts, metricNames, otherNames, pathTo} from './parts.js';
+import {badge, byId, el, facts, follow, get, longFacts, number, panel, parameter, say, short, table, values} from './common.js';
+import {bare, comparison, decides, endpointBadge, filled, isDeciding, linkTo, metricNames, otherNames, pathTo} from './parts.js';
 
 const content = byId('content');
 const LIST_SECONDS = 5, MOST_METRICS = 6;
@@ -141,11 +141,18 @@ function differenceCell(name, {metrics, same_rows: sameRows, deciding}) {
   return [`${sign}${number(difference)} `, el('span', {class: `badge ${better ? 'good' : 'bad'}`}, better ? 'better' : 'worse')];
 }
 
+// Runs that read the same files may have taken different numbers of their rows.
+function sameData({metrics, settings}, a, b) {
+  const [x, y] = metrics.train_samples || [];
+  if (x !== y && typeof x === 'number' && typeof y === 'number') return `Both versions were trained on the same files: version ${a} on ${number(x)} rows, version ${b} on ${number(y)}`;
+  return `Both versions were trained on the same files${settings.max_train_samples ? ', and on different numbers of their rows' : ''}`;
+}
+
 async function showCompared(name, a, b) {
   const [model, d] = await Promise.all([get(`/api/models/${encodeURIComponent(name)}`), get(pathTo(`/api/models/${encodeURIComponent(name)}/compare`, {a, b}))]);
   document.title = `${name}: ${a} and ${b} · hone`;
   document.querySelector('h1').textContent = `${name}: version ${a} and version ${b}`;
-  say(d.same_files ? 'Both versions have the same files' : d.same_data ? 'Both versions were trained on the same data' : 'The versions differ in files and data');
+  say(d.same_files ? 'Both versions have the same files' : d.same_data ? sameData(d, a, b) : 'The versions differ in files and data');
   const newest = [...model.versions].sort((x, y) => y.version - x.version);
   const names = metricNames([d.metrics, ...[d.a, d.b].map((v) => v.metrics)], d.deciding && d.deciding.metric).filter((n) => d.metrics[n]);
   const settings = Object.entries(d.settings);

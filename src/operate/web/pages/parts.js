@@ -1,5 +1,5 @@
 // What Pipelines, Models, Data and Playground share: addresses, errors in full, metrics, lines to copy.
-import {el, facts, number, parameter, table} from './common.js';
+import {el, number, parameter, table} from './common.js';
 
 // The address of a page with these choices; empty ones are left out.
 export function pathTo(page, choices) {
@@ -15,6 +15,12 @@ export function keep(changes) {
 }
 export const choicesHere = (names) => Object.fromEntries(names.map((name) => [name, parameter(name)]));
 
+// The advice of an error without that of its cause, with which it begins.
+export function moreAdvice(cause, todo) {
+  if (!cause || !todo || !todo.startsWith(cause)) return todo;
+  const more = todo.slice(cause.length).replace(/^[;,. ]*(then )?/, '');
+  return more && more[0].toUpperCase() + more.slice(1);
+}
 // An error with its code, place and advice, whole; `around`: the error that it caused.
 export function errorBox(title, error, around = null) {
   const where = (error.where || []).filter(Boolean);
@@ -23,18 +29,18 @@ export function errorBox(title, error, around = null) {
     el('p', {class: 'what'}, error.code ? el('code', null, error.code) : null, error.code ? ' ' : null, error.error),
     where.length ? [el('h3', null, 'Where'), el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': 'Where'}, where.join('\n'))] : null,
     error.todo ? [el('h3', null, 'What to do'), el('p', null, error.todo)] : null,
-    around ? el('p', {class: 'muted'}, [around.error, around.todo].filter(Boolean).join('. ')) : null,
+    around ? el('p', {class: 'muted'}, [around.error, moreAdvice(error.todo, around.todo)].filter(Boolean).join('. ')) : null,
     error.code ? el('p', {class: 'muted'}, 'The whole page of the error: ', el('code', null, `hone help ${error.code}`)) : null);
 }
 
-// A line for a shell, with a button that copies it.
-export function shellLine(name, text) {
+// A line for a shell, with a button that copies it; without one, if the line cannot be run as it is.
+export function shellLine(name, text, runs = true) {
   const button = el('button', {type: 'button', class: 'quiet small', 'aria-label': `Copy: ${name}`, onclick: async () => {
     await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
     setTimeout(() => { button.textContent = 'Copy'; }, 2000);
   }}, 'Copy');
-  return el('div', {class: 'shell'}, el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': name}, text), button);
+  return el('div', {class: 'shell'}, el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': name}, text), runs ? button : null);
 }
 // A word as a POSIX shell takes it.
 export const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
@@ -49,12 +55,6 @@ export function filled(caption, columns, rows) {
   for (const row of node.querySelectorAll(':scope > table > tbody > tr')) [...row.children].forEach((cell, i) => { cell.dataset.title = titles[i]; });
   return node;
 }
-// Facts with long values, one a line.
-export const longFacts = (pairs) => {
-  const list = facts(pairs);
-  list.classList.add('long');
-  return list;
-};
 
 // Numbers of a run rather than of its model.
 const OF_RUN = /runtime|per_second|per_step|_samples$|^epoch$|total_flos|_seconds$|_bytes$|predicted|^version$|^pid$|^rows$/;

@@ -1,5 +1,5 @@
-import {badge, byId, el, facts, follow, get, moment, number, panel, parameter, say, table, values} from './common.js';
-import {bare, comparison, decides, decidingValue, errorBox, filled, intervalText, isDeciding, isSpread, keep, linkTo, longFacts, metricNames, otherNames, quoted, shellLine} from './parts.js';
+import {badge, byId, el, facts, follow, get, longFacts, moment, number, panel, parameter, say, table, values} from './common.js';
+import {bare, comparison, decides, decidingValue, errorBox, filled, intervalText, isDeciding, isSpread, keep, linkTo, metricNames, otherNames, quoted, shellLine} from './parts.js';
 import {StepGraph, lasted} from './step_graph.js';
 
 const content = byId('content');
@@ -57,6 +57,12 @@ function metricTable(step, metric) {
   return table('Metrics of the step', [['Metric'], ['Value', 'number'], ['Interval', 'text']], names.map((name) => [
     [name, ' ', isDeciding(name, metric) ? decides() : null], number(step.metrics[name]),
     isDeciding(name, metric) && step.interval ? intervalText(step.interval) : '']), 'narrow');
+}
+
+// As a shell runs it; with its references, if the value of one is not known.
+function commandOf(step, folder) {
+  const line = (step.resolved || step.command).map(quoted).join(' ');
+  return step.resolved && folder ? `cd ${quoted(folder)} && ${line}` : line;
 }
 
 class PipelinePage {
@@ -124,7 +130,7 @@ class PipelinePage {
       step.message && step.status !== 'failed' ? el('p', null, step.message) : null,
       result && result.verdict ? [el('h3', null, 'Verdict'), el('p', null, badge(result.verdict), ' ', result.reason), compared ? facts(compared, 'whole-lines') : null] : null,
       metricTable(step, this.run.metric),
-      step.command ? [el('h3', null, 'Command'), shellLine('Command', step.command.map(quoted).join(' '))] : null,
+      step.command ? [el('h3', null, 'Command'), shellLine('Command', commandOf(step, this.run.folder), Boolean(step.resolved))] : null,
       result || otherNames(step.metrics).length ? el('details', null, el('summary', null, `All results of ${step.name}`), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `All results of ${step.name}`}, values(result || step.metrics))) : null,
       lines ? [el('h3', null, 'Log'), el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': 'Log of the step'}, lines)] : null));
   }

@@ -17,7 +17,7 @@ const base = (e) => (e.key === FLAG ? '/api/endpoint' : `/api/endpoints/${encode
 
 function form() {
   const numberOf = (id) => (byId(id).value === '' ? undefined : Number(byId(id).value));
-  return {model: byId('model').value, system: byId('system').value.trim(), prompt: byId('prompt').value, pair: byId('pair').value.trim(), picture: state.picture,
+  return {model: byId('model').value, system: byId('system').value.trim(), prompt: byId('prompt').value, pair: byId('pair-part').hidden ? '' : byId('pair').value.trim(), picture: state.picture,
     probabilities: byId('probabilities').checked, ...Object.fromEntries(NUMBERS.map((id) => [id, numberOf(id)]))};
 }
 
@@ -32,14 +32,14 @@ function showCurl() {
 // Parts of the form that the kind of request has.
 function fit() {
   const chat = kind() === 'chat';
+  const {example, text_pair: second} = state.models.find((m) => m.id === byId('model').value) || {};
   for (const [part, kinds] of Object.entries(PARTS)) byId(`${part}-part`).hidden = !kinds.includes(kind());
+  if (kind() === 'classify' && second === 'none') byId('pair-part').hidden = true;
   byId('max_tokens').placeholder = kind() === 'complete' ? COMPLETION_TOKENS : "the model's";
   byId('prompt').required = kind() !== 'picture', byId('file').required = kind() === 'picture';
   byId('prompt-label').textContent = PROMPTS[kind()] || 'Text';
-  byId('pair-label').textContent = kind() === 'ask' ? 'Context' : 'Second text, for classifiers of pairs';
-  const {example} = state.models.find((m) => m.id === byId('model').value) || {};
-  // A model that was trained on pairs has one as its example.
-  byId('pair').required = kind() === 'ask' || (kind() === 'classify' && Boolean(example && example.text_pair));
+  byId('pair-label').textContent = kind() === 'ask' ? 'Context' : second === 'required' ? 'Second text' : 'Second text, for classifiers of pairs';
+  byId('pair').required = kind() === 'ask' || (kind() === 'classify' && second === 'required');
   byId('prompt').placeholder = ['fill', 'embed'].includes(kind()) && typeof example === 'string' ? example : '';
   byId('talk').hidden = !chat || !messages.children.length;
   byId('answer-part').hidden = chat;

@@ -6,7 +6,7 @@ import {decided, lowerIsBetter, metricTitle, metricsOf, noBest, noBestNotes, tok
 import {RunData, chartsOf, settingText} from './run_page.js';
 
 // The places of a run, which differ between any two.
-const PLACES = ['run_name', 'output_dir', 'logging_dir'];
+const FOLDER = 'folder of the command', PLACES = ['run_name', 'output_dir', 'logging_dir', FOLDER];
 
 export class ComparePage {
   constructor(ids) {
@@ -107,16 +107,15 @@ export class ComparePage {
       const rate = tokensPerSecond(d.summary);
       return rate > 0 ? Math.round(rate) : undefined;
     }), false));
-    const texts = [...new Set(notes.values())];
-    this.metrics.replaceChildren(this.table('Final metrics', 'Metric', rows), ...noBestNotes(texts.length > 1 ? [...notes].map(([name, note]) => [metricTitle(name), note]) : texts.map((note) => ['', note])));
+    this.metrics.replaceChildren(this.table('Final metrics', 'Metric', rows), ...noBestNotes([...notes].map(([name, note]) => [metricTitle(name), note]), rows.every(([, , best]) => best < 0)));
   }
 
   showSettings() {
     const every = parameter('all') === '1', of = (d, name) => {
       const run = d.run || {}, machine = run.machine || {};
-      return name === 'machine' ? machine.type || machine.cpu : d.named[name] ?? (run.settings || {})[name];
+      return name === 'machine' ? machine.type || machine.cpu : name === FOLDER ? run.folder : d.named[name] ?? (run.settings || {})[name];
     };
-    const names = [...new Set(this.known.flatMap((d) => Object.keys((d.run && d.run.settings) || {}))), 'machine'];
+    const names = [...new Set(this.known.flatMap((d) => Object.keys((d.run && d.run.settings) || {}))), 'machine', FOLDER];
     const rows = names.map((name) => {
       const texts = this.known.map((d) => settingText(of(d, name)));
       return [name, texts, -1, new Set(texts).size > 1];

@@ -30,9 +30,13 @@ export function noBest(name, runs) {
   const counts = new Set(runs.map((r) => r.evaluated.samples).filter((n) => typeof n === 'number'));
   return counts.size > 1 ? 'the runs were evaluated on different rows' : 'hone cannot tell whether the runs were evaluated on the same rows';
 }
-// These texts under a table: [title of the metric, text].
-export const noBestNotes = (notes) => [...new Set(notes.map(([title, text]) => (notes.length > 1 ? `${title}: no best value has a mark: ${text}` : `No best value has a mark: ${text}`)))]
-  .map((text) => el('p', {class: 'muted'}, text));
+// Sentences for these notes, [title of the metric, text]; `isAll`: no other metric of the table has a mark.
+export function noBestTexts(notes, isAll) {
+  const titles = new Map();
+  for (const [title, text] of notes) titles.set(text, [...(titles.get(text) || []), title]);
+  return [...titles].map(([text, of]) => (isAll && titles.size === 1 ? `No best value has a mark: ${text}` : `${[...new Set(of)].join(', ')}: no best value has a mark: ${text}`));
+}
+export const noBestNotes = (notes, isAll) => noBestTexts(notes, isAll).map((text) => el('p', {class: 'muted'}, text));
 
 // The metric of the first chart: that by which the run's best checkpoint is chosen, else that which decides.
 export function deciding(run, names) {

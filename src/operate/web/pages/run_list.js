@@ -73,7 +73,7 @@ export class RunList {
     for (const run of runs) {
       const {name, value} = decided(run), key = `${run.task} ${name}`;
       if (typeof value !== 'number') continue;
-      const group = groups.get(key) || groups.set(key, {name, runs: [], best: value}).get(key);
+      const group = groups.get(key) || groups.set(key, {name, task: run.task, runs: [], best: value}).get(key);
       group.best = (lowerIsBetter(name, [run]) ? Math.min : Math.max)(group.best, value);
       group.runs.push(run);
     }
@@ -132,7 +132,13 @@ export class RunList {
       el('table', {class: 'runs'}, el('caption', {class: 'hidden'}, 'Runs'),
         el('thead', null, el('tr', null, el('td', {class: 'choice'}, el('span', {class: 'hidden'}, 'Choose')), head)),
         el('tbody', null, runs.map((run) => this.row(run, bests, names.length > 1))))),
-      noBestNotes([...bests.values()].filter((g) => g.note).map((g) => [metricTitle(g.name), g.note])));
+      this.notes([...bests.values()]));
+  }
+
+  // Why groups have no best value. Tasks may share a metric.
+  notes(groups) {
+    const title = (g) => metricTitle(g.name) + (groups.some((o) => o !== g && o.name === g.name) ? ` of ${g.task}` : '');
+    return noBestNotes(groups.filter((g) => g.note).map((g) => [title(g), g.note]), groups.every((g) => g.note));
   }
 
   row(run, bests, named) {

@@ -1,5 +1,5 @@
 // One run: its state, its curves, its settings, its log.
-import {address, badge, byId, bytes, duration, el, explained, facts, get, kept, moment, number, panel, parameter, percent, remember, say} from './common.js';
+import {address, badge, byId, bytes, duration, el, explained, facts, get, kept, longFacts, moment, number, panel, parameter, percent, remember, say} from './common.js';
 import {Board} from './board.js';
 import {byteTicks, rates} from './curves.js';
 import {decided, deciding, failureOf, lasted, metricText, metricTitle, metricsOf, progressOf, progressText} from './run_facts.js';
@@ -165,7 +165,7 @@ export class RunPage {
         ['Device', run.device], ['Machine', machine.type || machine.cpu], ['Memory, planned', bytes(run.memory_planned_bytes)], ['Memory, peak', bytes(peak)],
         ['Processors', percent(usage.machine_cpu_share)], ['GPU', percent(usage.gpu_busy_share)],
         ['Rows a second', run.end ? number(run.end.examples_per_second) : ''], ['Attempts', run.attempts > 1 ? run.attempts : ''], ['Run', run.id]]
-        .filter(([name]) => name)));
+        .filter(([name]) => name)), longFacts([['Folder of the command', (this.data.run && this.data.run.folder) || '']]));
   }
 
   showProgress() {
