@@ -144,7 +144,7 @@ GgufKey gemma4_theta(const char* gguf, const char* config, double (*real)(const 
 }
 
 // Heads and rotations of both kinds of layers.
-std::vector<GgufKey> keys_of_heads() {
+std::vector<GgufKey> gemma4_keys_of_heads() {
   const auto full = [](const ModelConfig& c) { return std::vector{gemma4_full_heads(c).head_dim}; };
   const auto local = [](const ModelConfig& c) { return std::vector{c.head_dim}; };
   return {{"attention.head_count", "num_attention_heads"},
@@ -167,7 +167,7 @@ std::vector<GgufKey> keys_of_heads() {
 }
 
 // Numbers and flags of each layer.
-std::vector<GgufKey> keys_of_layers() {
+std::vector<GgufKey> gemma4_keys_of_layers() {
   std::vector<GgufKey> keys = {
       gemma4_number("feed_forward_length", "intermediate_size",
                     [](const ModelConfig& c) {
@@ -209,7 +209,7 @@ std::vector<GgufKey> gemma4_keys() {
                     [](const ModelConfig& c) { return of_experts(c, "top_k_experts"); }),
       gemma4_number("expert_feed_forward_length", "moe_intermediate_size",
                     [](const ModelConfig& c) { return of_experts(c, "moe_intermediate_size"); })};
-  for (const std::vector<GgufKey>& more : {keys_of_heads(), keys_of_layers()})
+  for (const std::vector<GgufKey>& more : {gemma4_keys_of_heads(), gemma4_keys_of_layers()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
