@@ -144,7 +144,7 @@ std::string taken_from_hub(const std::string& name, HubKind kind) {
   const bool model = kind == HubKind::kModel;
   const std::string near = misspelt_place(name);
   return fmt::format("'{}' is not a {}, so it is taken as a {} of the hub{}", name,
-                     model ? "folder" : "file or folder", model ? "model" : "data set",
+                     model ? place_kind(name) : "file or folder", model ? "model" : "data set",
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
 }
 
@@ -153,7 +153,7 @@ Result<std::string> resolve_model(const std::string& name, const ResolveOptions&
     return name;
   if (name.starts_with("/") || name.starts_with("./") || name.starts_with("../") ||
       name.starts_with("~")) {
-    return Error(err::kStoreMissing, fmt::format("there is no folder '{}'", name))
+    return Error(err::kStoreMissing, fmt::format("there is no {} '{}'", place_kind(name), name))
         .todo("check the path; relative paths start at the current folder");
   }
   Result<HubRepository> opened =

@@ -124,8 +124,8 @@ Result<HubRepository> HubRepository::open(HubKind kind, const std::string& name,
   }
   if (!is_repository_name(id) || revision.empty() || revision[0] == '/' ||
       revision.find("..") != std::string::npos) {
-    return Error(err::kHubName,
-                 fmt::format("'{}' is neither an existing folder nor a hub name", name))
+    return Error(err::kHubName, fmt::format("'{}' is neither an existing {} nor a hub name", name,
+                                            place_kind(name)))
         .todo(kind == HubKind::kModel
                   ? "give the path of a model folder, or a name such as gpt2 or org/name or "
                     "hf://org/name@revision"
@@ -211,10 +211,11 @@ Error HubRepository::not_cached(const std::vector<std::string>& have) const {
                                 have.begin() + std::min<ptrdiff_t>(8, std::ssize(have)));
   std::string what =
       have.empty() ? "" : fmt::format(": {}{}", join(some, ", "), have.size() > 8 ? ", ..." : "");
-  return Error(err::kHubOffline,
-               fmt::format("'{}' is not a local folder, and the cache {} revision '{}' of it{}",
-                           given_, have.empty() ? "does not hold" : "holds only a part of",
-                           revision_, what))
+  return Error(
+             err::kHubOffline,
+             fmt::format("'{}' is not a local {}, and the cache {} revision '{}' of it{}", given_,
+                         place_kind(given_),
+                         have.empty() ? "does not hold" : "holds only a part of", revision_, what))
       .at(fmt::format("cache {}", hub_cache_folder(options_)))
       .todo(fmt::format("run once with network (HF_HUB_OFFLINE=0), or give the path of a {}",
                         kind_ == HubKind::kModel ? "model folder" : "folder or file"));

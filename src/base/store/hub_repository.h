@@ -40,6 +40,10 @@ std::string hub_endpoint(const HubOptions& options = {});
 bool hub_offline(const HubOptions& options = {});
 
 enum class HubKind { kModel, kDataset };
+// "file" if the name is that of a model file, else "folder".
+inline const char* place_kind(std::string_view name) {
+  return name.ends_with(".gguf") ? "file" : "folder";
+}
 
 class HubRepository {
  public:
