@@ -129,6 +129,7 @@ Result<TextFiles> named_files(const TaskSettings& s, const TextSettings& text,
   files.want_eval = splits.eval;
   files.rows.sample_by = HONE_TRY(sample_by_of(text.sample_by));
   files.rows.encoding = HONE_TRY(encoding_of(s.encoding));
+  if (!text.text_column.empty()) files.rows.header_example = text.text_column;
   files.text_column = text.text_column;
   files.column_name = "--text_column";
   files.validation_split_percentage = s.validation_split_percentage;

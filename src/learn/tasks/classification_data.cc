@@ -38,6 +38,14 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
   return opened;
 }
 
+std::string header_of(const ClassificationSettings& s) {
+  const GlueTask* const glue = s.glue();
+  std::vector<std::string> columns = s.text_column_names;
+  if (columns.empty()) columns = glue ? glue->text : std::vector<std::string>{"text"};
+  columns.push_back(s.label_column_name.empty() ? "label" : s.label_column_name);
+  return join(columns, ",");
+}
+
 // Everything besides the files that decides the rows. Without `all`, the settings for reading only
 // if they differ from the default.
 Result<OrderedJson> classification_shard_settings(const ClassificationSettings& s,
@@ -69,6 +77,7 @@ class ClassificationReader {
       columns_wanted_.known_labels = std::move(*own);
     options_.format = s.data_format;
     options_.column_names = s.column_names;
+    options_.header_example = header_of(s);
   }
 
   Result<LabelledText> read(const std::string& split, const std::vector<std::string>& paths,
@@ -286,6 +295,7 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
   RowOptions options;
   options.format = s.data_format;
   options.column_names = s.column_names;
+  options.header_example = header_of(s);
   options.encoding = HONE_TRY(encoding_of(s.encoding));
   LabelColumnOptions wanted;
   wanted.task = s.glue();

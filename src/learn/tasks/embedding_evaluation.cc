@@ -238,7 +238,9 @@ std::string id_of(const Cell& cell) {
 Result<std::vector<std::vector<std::string>>> read_columns(
     const std::vector<std::string>& files, const RowOptions& options,
     const std::vector<std::string>& names, const std::vector<std::string>& optional) {
-  const auto rows = HONE_TRY(open_rows(files, options));
+  RowOptions named = options;
+  named.header_example = join(names, ",");
+  const auto rows = HONE_TRY(open_rows(files, named));
   std::vector<std::vector<std::string>> out;
   Row row;
   while (HONE_TRY(rows->next(row))) {

@@ -54,6 +54,8 @@ Result<PairRows> read_question_pairs(const GenerativeQaSettings& s, const PairSo
   RowOptions options;
   options.format = s.data_format;
   options.encoding = HONE_TRY(encoding_of(s.encoding));
+  options.header_example =
+      fmt::format("{},{},{}", s.question_column, s.context_column, s.answer_column);
   QaReader reader = HONE_TRY(QaReader::open(
       source.files, options,
       {.question = s.question_column, .context = s.context_column, .answers = s.answer_column}));

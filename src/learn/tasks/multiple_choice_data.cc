@@ -29,6 +29,13 @@ Result<RowOptions> choice_options(const ChoiceSettings& s) {
   options.format = s.data_format;
   options.column_names = s.column_names;
   options.encoding = HONE_TRY(encoding_of(s.encoding));
+  std::vector<std::string> columns = {s.context_column_name, s.question_column_name};
+  const std::vector<std::string> endings = {"ending0", "ending1"};
+  for (const std::string& ending : s.ending_column_names.empty() ? endings : s.ending_column_names)
+    columns.push_back(ending);
+  columns.push_back(s.label_column_name);
+  std::erase(columns, "");
+  options.header_example = join(columns, ",");
   return options;
 }
 

@@ -50,6 +50,7 @@ class TagReader {
     RowOptions options;
     options.format = s_.data_format;
     options.encoding = HONE_TRY(encoding_of(s_.encoding));
+    options.header_example = "tokens,ner_tags";
     columns_.need_tags = split != "test";
     const EncodeWords encode = [this](auto rows, auto out) {
       return encode_words(tokenizer_, pool_, s_.row_tokens(config_), rows, out);

@@ -224,6 +224,7 @@ Result<PreferenceSplit> read_split(const PreferenceSettings& s, const Preference
   wanted.extract_prompt = form.rows != PreferenceRows::whole_pairs;
   wanted.rows.format = s.data_format;
   wanted.rows.encoding = HONE_TRY(encoding_of(s.encoding));
+  wanted.rows.header_example = wanted.labels ? "prompt,completion,label" : "prompt,chosen,rejected";
   PreferenceReader reader =
       HONE_TRY(PreferenceReader::open(HONE_TRY(expand_files(patterns, split)), wanted));
   PreferenceSplit out;

@@ -154,6 +154,7 @@ Result<QaSplit> read_qa_split(const QaSettings& s, const Pretrained& model,
   RowOptions options;
   options.format = s.data_format;
   options.encoding = HONE_TRY(encoding_of(s.encoding));
+  options.header_example = "id,question,context,answers";
   QaReader reader = HONE_TRY(QaReader::open(HONE_TRY(expand_files(patterns, split)), options));
   const ContextCutter cutter(*HONE_TRY(tokenizer_of(model)), s.row_tokens(model.config),
                              s.doc_stride);

@@ -204,11 +204,19 @@ PreparedSource seq2seq_source(const Seq2Seq& q) {
           .splits_by_file = true};
 }
 
+static std::string header_of(const PairColumnOptions& wanted) {
+  if (!wanted.source_lang.empty())
+    return language_key(wanted.source_lang) + "," + language_key(wanted.target_lang);
+  return (wanted.source_column.empty() ? "text" : wanted.source_column) + "," +
+         (wanted.target_column.empty() ? "summary" : wanted.target_column);
+}
+
 Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,
                               const std::string& split, const PairColumnOptions& wanted) {
   RowOptions options;
   options.format = q.settings->data_format;
   options.encoding = HONE_TRY(encoding_of(q.settings->encoding));
+  options.header_example = header_of(wanted);
   const auto files = HONE_TRY(expand_files(files_of(sources, split), split));
   if (!wanted.source_lang.empty()) {
     if (const auto pair =

@@ -150,6 +150,7 @@ class SftReader {
       RowOptions options;
       options.format = s_.data_format;
       options.encoding = HONE_TRY(encoding_of(s_.encoding));
+      options.header_example = "prompt,completion";
       const std::vector<std::string> files = HONE_TRY(expand_files(patterns, split));
       InstructionReader rows =
           HONE_TRY(InstructionReader::open(files, options, s_.dataset_text_field));

@@ -1,5 +1,6 @@
 #include "learn/tasks/text_tables.h"
 
+#include "base/core/text.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/selection.h"
 #include "learn/tasks/text_shards.h"
@@ -47,6 +48,9 @@ Result<RowOptions> TextTableFlags::row_options() const {
   options.format = data_format;
   options.column_names = column_names;
   options.encoding = HONE_TRY(encoding_of(common.encoding));
+  options.header_example =
+      columns.text_columns.empty() ? "sentence1,sentence2" : join(columns.text_columns, ",");
+  if (!columns.label_column.empty()) options.header_example += "," + columns.label_column;
   return options;
 }
 

@@ -177,6 +177,10 @@ TEST(Csv, ErrorsSayWhereAndWhatToDo) {
       read("v.csv", "text\n\n").error,
       HasSubstr("H2105  'v.csv' has 0 rows: its first line was taken as the header (text)"));
   EXPECT_THAT(read("v.csv", "").error, HasSubstr("H2105  'v.csv' is empty"));
+  const RowOptions labelled{.header_example = "text,label"};
+  EXPECT_THAT(read("v.csv", "", labelled).error, HasSubstr("for example: text,label"));
+  EXPECT_THAT(read("v.tsv", "", labelled).error, HasSubstr("for example: text\tlabel"));
+  EXPECT_THAT(read("v.csv", "a,b\n", labelled).error, HasSubstr("for example text,label, before"));
   EXPECT_EQ(read("v.csv", "a,b\n1,2\n1,2,3\n").error,
             "H2106  field 3 '3' of a row has no column: the header names 2 (a, b)\n"
             "  at   v.csv:3:5\n"

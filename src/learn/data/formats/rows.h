@@ -67,6 +67,7 @@ struct RowOptions {
   // .csv and .tsv. Names of the columns of a file without a header line; and whether quotes mean
   // anything (GLUE's own files have none).
   std::vector<std::string> column_names = {};
+  std::string header_example = "text";  // the columns that the caller needs, for advice
   bool quoted = true;
   ReadLimits limits = {};
 };

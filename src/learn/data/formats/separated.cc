@@ -21,8 +21,12 @@ struct Field {
 
 class SeparatedReader final : public TextRowReader {
  public:
-  SeparatedReader(std::unique_ptr<Source> source, char separator, Quoting quoting)
-      : TextRowReader(ByteReader(std::move(source))), separator_(separator), quoting_(quoting) {}
+  SeparatedReader(std::unique_ptr<Source> source, char separator, Quoting quoting,
+                  const std::string& header_example)
+      : TextRowReader(ByteReader(std::move(source))),
+        separator_(separator),
+        quoting_(quoting),
+        header_example_(join(split(header_example, ','), std::string(1, separator))) {}
 
   Status take_header(const std::vector<std::string>& names) {
     skip_blank_lines();
@@ -39,7 +43,7 @@ class SeparatedReader final : public TextRowReader {
     const bool found = HONE_TRY(read_record(fields));
     if (!found) {
       return Error(err::kCsvHeaderOnly, fmt::format("'{}' is empty", in_.name()))
-          .todo("its first line must name the columns, for example: text");
+          .todo("its first line must name the columns, for example: " + header_example_);
     }
     for (Field& field : fields) columns_.push_back(std::move(field.text));
     skip_blank_lines();
@@ -172,13 +176,14 @@ class SeparatedReader final : public TextRowReader {
                  fmt::format("'{}' has 0 rows: its first line was taken as the header ({})",
                              in_.name(), preview(join(columns_, ", "))))
         .at(in_.place(1, 1))
-        .todo(
-            "if that line is data, put a line with the columns' names, for example text, before "
-            "it");
+        .todo(fmt::format(
+            "if that line is data, put a line with the columns' names, for example {}, before it",
+            header_example_));
   }
 
   char separator_;
   Quoting quoting_;
+  std::string header_example_;
   std::vector<Field> fields_;
   Place spanning_;  // the quoted field of this record that spans lines
 };
@@ -188,7 +193,8 @@ class SeparatedReader final : public TextRowReader {
 Result<std::unique_ptr<RowReader>> open_separated(std::unique_ptr<Source> source, char separator,
                                                   Quoting quoting, const RowOptions& options) {
   if (!options.quoted) quoting = Quoting::kNone;
-  auto reader = std::make_unique<SeparatedReader>(std::move(source), separator, quoting);
+  auto reader = std::make_unique<SeparatedReader>(std::move(source), separator, quoting,
+                                                  options.header_example);
   HONE_TRY(options.column_names.empty() ? reader->read_header()
                                         : reader->take_header(options.column_names));
   return std::unique_ptr<RowReader>(std::move(reader));

@@ -36,7 +36,7 @@ struct RowLabels {
   std::vector<float> values;     // by row; regression
   // By row, ascending: the classes of rows that may have several; empty: not of this task.
   std::vector<std::vector<int32_t>> sets = {};
-  std::vector<int32_t> tags;  // by token: class, kIgnoreLabel: none; empty: not of this task
+  std::vector<int32_t> tags;         // by token: class, kIgnoreLabel: none; empty: not of this task
   std::vector<RowTexts> texts = {};  // by row, as in the file; empty: not kept
 
   // The types and tags of row i of `rows`, which these belong to; empty: all 0, and none.
