@@ -21,6 +21,7 @@ SampleSentence sample_sentence(int i);
 struct SampleProject {
   TinyModel model;
   OrderedJson (*row)(int i) = nullptr;
+  const char* other_columns = nullptr;  // of rows in other forms, for advice: "messages"
   // Data that are not rows of a file, in place of `row`: path below the folder of data -> bytes.
   std::map<std::string, std::string> (*files)() = nullptr;
   OrderedJson keys = OrderedJson::object();   // of the recipe, beside those of every project

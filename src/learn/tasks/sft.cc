@@ -205,6 +205,7 @@ Task task_sft() {
                              const SampleSentence s = sample_sentence(i);
                              return {{"prompt", s.prompt()}, {"completion", s.answer()}};
                            },
+                           .other_columns = "messages, or instruction and output",
                            .keys = {{"epochs", 60}},
                            .flags = {{"learning_rate", 0.01}, {"max_length", 128}}};
   t.settings = s;

@@ -22,6 +22,35 @@ std::string metric_of_flags(const std::string& task_name, const std::vector<std:
   return metric.ok() ? *metric : "";
 }
 
+// "prompt, chosen and rejected".
+std::string list_text(const std::vector<std::string>& words) {
+  if (words.size() < 2) return join(words, "");
+  return join({words.begin(), words.end() - 1}, ", ") + " and " + words.back();
+}
+
+bool names_columns(const Setting& setting) {
+  if (!decides(setting, "reading") && !decides(setting, "rows")) return false;
+  for (const char* end : {"_column", "_column_name", "_column_names", "_text_field"})
+    if (setting.name.ends_with(end)) return true;
+  return false;
+}
+
+// The columns of a row of the task, and the flags that name others.
+std::string columns_of(const Task& task, const Schema& schema, bool prepares) {
+  std::vector<std::string> forms, names, flags;
+  if (task.sample && task.sample->row) {
+    for (const auto& [name, value] : task.sample->row(0).items()) names.push_back(name);
+    forms.push_back(list_text(names));
+  }
+  if (task.sample && task.sample->other_columns) forms.emplace_back(task.sample->other_columns);
+  for (const Setting& setting : schema.all())
+    if (names_columns(setting)) flags.push_back(setting.name);
+  if (!flags.empty())
+    forms.push_back(fmt::format("columns that '{}' names by {}", prepares ? "preprocess" : "train",
+                                list_text(flags)));
+  return join(forms, ", or ");
+}
+
 RecipeTask recipe_task_of(const Task& task) {
   RecipeTask out;
   const Schema schema = described(task);
@@ -51,6 +80,7 @@ RecipeTask recipe_task_of(const Task& task) {
   out.generates = has_setting(schema, "predict_with_generate");
   out.prepares = task.text || task.prepared;
   out.is_served = is_served_task(task);
+  out.columns = columns_of(task, schema, out.prepares);
   out.caches_shards = task.prepared && task.prepared->splits_by_file;
   return out;
 }

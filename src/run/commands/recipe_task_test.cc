@@ -117,5 +117,34 @@ TEST(RecipeTask, AnUnknownTaskGetsTheNearestName) {
   EXPECT_NE(p.error().text().find("did you mean classification?"), std::string::npos);
 }
 
+// The columns of summarization mean nothing for other tasks: the advice must name flags that the file may have.
+TEST(RecipeTask, TheAdviceForAColumnIsTrueForEachTask) {
+  for (const Task& task : all_task()) {
+    OrderedJson recipe = {{"dataset", "data"},
+                          {"model_checkpoint", "model"},
+                          {"task", task.name},
+                          {"document_column", "source"}};
+    const auto refused = read_pipeline(dump_json(recipe), "recipe.json", task_recipe);
+    const Schema schema = described(task);
+    if (has_setting(schema, "summary_column")) continue;
+    ASSERT_FALSE(refused.ok()) << task.name;
+    const std::string advice = refused.error().remedy();
+    EXPECT_TRUE(advice.starts_with("leave it out: rows have ")) << task.name << ": " << advice;
+    recipe.erase("document_column");
+    const bool prepares = task.text || task.prepared;
+    for (const Setting& setting : schema.all())
+      if (setting.name.find("_column") != std::string::npos &&
+          advice.find(setting.name) != std::string::npos) {
+        recipe[prepares ? "preprocess" : "train"] = {{setting.name, "x"}};
+        const auto p = read_pipeline(dump_json(recipe), "recipe.json", task_recipe);
+        EXPECT_TRUE(p.ok()) << task.name << ": " << setting.name;
+      }
+    if (task.name == "sft")
+      EXPECT_EQ(advice,
+                "leave it out: rows have prompt and completion, or messages, or instruction and "
+                "output, or columns that 'preprocess' names by dataset_text_field");
+  }
+}
+
 }  // namespace
 }  // namespace hone

@@ -167,7 +167,8 @@ Status add_columns(const RecipeReader& reader, RecipeParts& parts, Words& notes)
       if (reader.given(key))
         return Error(err::kPipelineFile, fmt::format("'{}' means nothing for {}", key, r.task))
             .at(reader.place(key))
-            .todo("name its columns under 'preprocess', with the flags of hone prepare");
+            .todo("leave it out" +
+                  (parts.task.columns.empty() ? "" : ": rows have " + parts.task.columns));
     return Ok{};
   }
   Words& reading = parts.flags.reading;

@@ -21,6 +21,7 @@ struct RecipeTask {
   Flags rows = {};              // hone prepare, train and eval must agree on them
   Flags reading = {};           // how files are read: hone prepare alone needs them
   Flags answers = {};           // the others that hone train and eval must agree on
+  std::string columns = {};     // of its rows, for advice: "text and label, or columns that ..."
   std::string metric = "loss";  // compares models if the file has no policy
   // That of the rows of a data set on this machine, which flags name and read; "": unknown. Null: `metric` of all rows.
   std::function<std::string(const std::vector<std::string>& flags)> metric_of_rows = {};
