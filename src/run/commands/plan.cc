@@ -44,6 +44,14 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                  fmt::format("compile: {} is not a slice of TPUs that trains", s.device_here()))
         .at("--compile")
         .todo("give --do_train and a slice such as --device v3-8, or leave --compile out");
+  if (only.choices && has_ranks)
+    return Error(err::kSettingChoice,
+                 fmt::format("choices: they are those of one device, and {} is several",
+                             s.device_here()))
+        .at("--choices")
+        .todo(fmt::format("leave it out: the layouts of ranks are compared; or name one device, "
+                          "as in --device {}",
+                          devices.cluster.device.name));
   if (has_ranks) {
     RankOptions options{.mesh = s.mesh,
                         .links = {only.peer_gbyte, only.network_gbit, only.network_us},

@@ -217,6 +217,14 @@ Result<Layouts> compare_layouts(const RankSubject& x, const LayoutOptions& optio
   return LayoutSearch(x, options, links).run();
 }
 
+double Layouts::scaling(const Scale& s) const {
+  const auto of_device = [](const Scale& one) {
+    return one.plan.rows_per_second() / static_cast<double>(one.cluster.all());
+  };
+  const auto first = std::ranges::find_if(scales, [](const Scale& one) { return one.plan.fits(); });
+  return first != scales.end() && of_device(*first) > 0 ? of_device(s) / of_device(*first) : 1;
+}
+
 std::vector<std::string> layout_warnings(const Layouts& all, const Cluster& cluster) {
   std::vector<std::string> lines;
   if (!all.best) return lines;

@@ -27,6 +27,8 @@ struct Layouts {
   std::optional<size_t> faster;   // by formula, if it is faster than the best
   std::vector<RankPlan> smaller;  // the best with smaller micro-batches
   std::vector<Scale> scales;      // one device, one machine, half of them, all
+  // Rows a second of a scale by those of the first that fits, each by its devices: 1 if devices cost nothing.
+  double scaling(const Scale& s) const;
   const RankPlan& shown() const { return tried[best.value_or(tried.size() - 1)]; }
 };
 

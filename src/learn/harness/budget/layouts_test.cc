@@ -77,6 +77,18 @@ RankPlan planned(double seconds, double alone, double rows) {
   return p;
 }
 
+TEST(Layouts, ScalingComparesTheRowsOfADevice) {
+  const auto cluster = [](const char* name) { return planned_devices(name, 1).value().cluster; };
+  Layouts all;
+  all.scales = {{cluster("1xH100"), RankPlan()},  // does not fit
+                {cluster("2xH100"), planned(2, 1, 8)},
+                {cluster("4xH100"), planned(2.5, 1, 16)}};
+  EXPECT_DOUBLE_EQ(all.scaling(all.scales[1]), 1);
+  EXPECT_DOUBLE_EQ(all.scaling(all.scales[2]), 0.8) << "6.4 rows a second, of 8";
+  all.scales[0].plan = planned(1, 1, 2.5);
+  EXPECT_DOUBLE_EQ(all.scaling(all.scales[1]), 0.8);
+}
+
 TEST(Warnings, NameMachinesThatMakeARunSlower) {
   const Cluster four = planned_devices("4x8xH100", 1).value().cluster,
                 one = planned_devices("1x8xH100", 1).value().cluster;

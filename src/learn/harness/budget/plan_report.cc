@@ -45,6 +45,7 @@ Status fit_rows(const PlacementSearch& run, PlanReport& r) {
   const LargestBatch most =
       HONE_TRY(largest_micro_batch(m, run.backend, r.fit, run.limits, shapes));
   r.largest_rows = most.rows, r.one_more_row = most.one_more;
+  if (r.all_rows_fit()) r.largest_rows = r.data_rows, r.one_more_row = {};
   return Ok{};
 }
 
@@ -121,6 +122,7 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
         return data ? shapes_of_data(m, data->examples, &*data->feed->steps(), rows, whole)
                     : shapes_without_data(m, r.row.tokens, rows, whole, s.do_train, s.do_eval);
       }};
+  if (data) r.data_rows = data->feed->train_rows();
   HONE_TRY(fit_rows(run, r));
   HONE_TRY(predict(run, data.get(), r));
   if (choices) r.choices = HONE_TRY(try_placements(run));

@@ -46,7 +46,8 @@ struct PlanReport : PlanSubject {
 
   int64_t wanted_rows = 0;  // of a batch
   Fit fit;
-  int64_t largest_rows = 0;  // of a micro-batch that fits
+  int64_t data_rows = 0;     // training rows; 0: they are not read
+  int64_t largest_rows = 0;  // of a micro-batch that fits, at most data_rows
   Needs one_more_row;        // of the smallest micro-batch that does not fit; 0: not known
   Recomputed again;
   double flops = 0, seconds = 0;  // of an optimizer step
@@ -56,6 +57,7 @@ struct PlanReport : PlanSubject {
   std::optional<Placements> choices;  // if asked for
 
   bool fits() const { return fit.rows > 0 && !time.too_long; }
+  bool all_rows_fit() const { return data_rows > 0 && largest_rows >= data_rows; }
   OrderedJson json() const;
   std::string text() const;
 };

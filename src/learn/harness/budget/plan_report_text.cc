@@ -69,6 +69,13 @@ std::string memory_text(const PlanReport& r) {
   return text;
 }
 
+std::string largest_text(const PlanReport& r) {
+  if (r.all_rows_fit())
+    return fmt::format("all {} of the data fit in one", count_of(r.data_rows, "row"));
+  return fmt::format("the largest that fits has {}{}", grouped(r.largest_rows),
+                     r.largest_rows == kMostRowsTried ? " or more" : "");
+}
+
 std::string no_fit_text(const PlanReport& r) {
   const PlanRemedy& remedy = *r.remedy;
   std::string text =
@@ -156,9 +163,9 @@ std::string PlanReport::text() const {
   if (remedy)
     text += no_fit_text(*this);
   else
-    text += fmt::format("fits into {}: micro-batches of {}; the largest that fits has {}{}\n",
-                        limits_text(limits, runtime_bytes), count_of(fit.rows, "row"),
-                        grouped(largest_rows), largest_rows == kMostRowsTried ? " or more" : "");
+    text +=
+        fmt::format("fits into {}: micro-batches of {}; {}\n", limits_text(limits, runtime_bytes),
+                    count_of(fit.rows, "row"), largest_text(*this));
   if (choices) text += placements_table(*choices);
   if (again.nodes > 0) text += again.text() + "\n";
   text += speed_text(*this);

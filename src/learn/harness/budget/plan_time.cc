@@ -71,7 +71,7 @@ std::string time_text(const TaskSettings& s, const PlannedTime& t) {
       fmt::format("the run: {}, {} of training rows, {} {}", count_of(time.steps, "step"),
                   count_of(time.tokens, "token"), about, format_duration(time.seconds()));
   if (s.price_per_hour > 0)
-    text += fmt::format("; costs {:.2f} at {:g} an hour", time.cost(s.price_per_hour),
+    text += fmt::format("; costs {} at {:g} an hour", price_text(time.cost(s.price_per_hour)),
                         s.price_per_hour);
   text += "\n";
   const auto line = [&](const std::string& what, double seconds) {

@@ -135,12 +135,12 @@ std::string traffic_text(const RankReport& r) {
 
 std::string scales_text(const RankReport& r) {
   if (r.layouts.scales.size() < 2) return "";
-  std::string text = fmt::format("{:>8} {:>7} {:>9} {:>12} {:>5}  {}\n", "machines", "devices",
-                                 "s a step", "rows/second", "eff.", "layout");
+  std::string text = fmt::format("{:>8} {:>7} {:>9} {:>12} {:>7}  {}\n", "machines", "devices",
+                                 "s a step", "rows/second", "scaling", "layout");
   for (const Scale& s : r.layouts.scales) {
     text += fmt::format("{:>8} {:>7}", s.cluster.machines, s.cluster.all());
-    text += s.plan.fits() ? fmt::format(" {:>9.3g} {:>12.4g} {:>4.0f}%  {}\n", s.plan.seconds,
-                                        s.plan.rows_per_second(), 100 * s.plan.efficiency(),
+    text += s.plan.fits() ? fmt::format(" {:>9.3g} {:>12.4g} {:>6.0f}%  {}\n", s.plan.seconds,
+                                        s.plan.rows_per_second(), 100 * r.layouts.scaling(s),
                                         s.plan.layout.text(s.cluster))
                           : " does not fit\n";
   }
@@ -206,7 +206,8 @@ OrderedJson RankReport::json() const {
                            {"devices", s.cluster.all()},
                            {"seconds_per_step", s.plan.seconds},
                            {"rows_per_second", s.plan.rows_per_second()},
-                           {"efficiency", s.plan.efficiency()}});
+                           {"efficiency", s.plan.efficiency()},
+                           {"scaling", s.plan.fits() ? layouts.scaling(s) : 0}});
   if (tiles) j["tiles"] = {{"state_bytes", tiles->bytes}, {"tiled_bytes", tiles->tiled}};
   if (copies)
     j["memory_copies"] = {{"part_bytes", copies->part},

@@ -141,6 +141,12 @@ RunLength length_of(const RowFeed& feed, const Examples& examples) {
   return length;
 }
 
+std::string price_text(double price) {
+  int digits = 2;
+  for (double shown = price; shown > 0 && shown < 0.1 && digits < 12; shown *= 10) ++digits;
+  return fmt::format("{:.{}f}", price, digits);
+}
+
 double RunTime::seconds() const {
   if (steps == 0) return 0;
   return load_seconds + training_seconds() + evaluation_seconds * static_cast<double>(evaluations) +
@@ -200,7 +206,7 @@ std::string RunTime::text(double price_per_hour) const {
   std::string text = fmt::format("{:.3g} s a step", step_seconds);
   if (steps == 0) return text;
   text += fmt::format(", {} for {}", format_duration(seconds()), count_of(steps, "step"));
-  if (price_per_hour > 0) text += fmt::format("; costs {:.2f}", cost(price_per_hour));
+  if (price_per_hour > 0) text += "; costs " + price_text(cost(price_per_hour));
   return text;
 }
 
@@ -226,10 +232,10 @@ Status check_time(const TrainSettings& s, const RunTime& time) {
       by_cost ? fmt::format("--max_cost {:.2f}", std::ceil(time.cost(s.price_per_hour) * 110) / 100)
               : fmt::format("--max_hours {:.2g}", needed * 1.1 / kHour);
   return Error(err::kTakesTooLong,
-               fmt::format(
-                   "the run is predicted to take {}{}, {} may be used", format_duration(needed),
-                   by_cost ? fmt::format(" and to cost {:.2f}", time.cost(s.price_per_hour)) : "",
-                   by_cost ? fmt::format("{:.2f}", s.max_cost) : format_duration(most)))
+               fmt::format("the run is predicted to take {}{}, {} may be used",
+                           format_duration(needed),
+                           by_cost ? " and to cost " + price_text(time.cost(s.price_per_hour)) : "",
+                           by_cost ? price_text(s.max_cost) : format_duration(most)))
       .at(by_cost
               ? fmt::format("--max_cost {:g} --price_per_hour {:g}", s.max_cost, s.price_per_hour)
               : fmt::format("--max_hours {:g}", s.max_hours))

@@ -57,6 +57,11 @@ TEST(RunTime, AllThatARunDoes) {
   EXPECT_DOUBLE_EQ(plain.seconds(), 200 + 4 * 3 + 1) << "steps, checkpoints, the model";
   EXPECT_DOUBLE_EQ(plain.cost(36), 2.13);
   EXPECT_THAT(plain.text(36), HasSubstr("2 s a step, 3m33s for 100 steps; costs 2.13"));
+  EXPECT_EQ(price_text(12.4), "12.40");
+  EXPECT_EQ(price_text(0.1), "0.10");
+  EXPECT_EQ(price_text(0.01234), "0.012");
+  EXPECT_EQ(price_text(0.00071), "0.00071");
+  EXPECT_EQ(price_text(0), "0.00");
   s.do_eval = true;
   s.eval_strategy = "epoch";
   s.model_name_or_path = "model";
