@@ -258,7 +258,7 @@ def inputs_vanish(w):
     """After they were read, data and weights may go."""
     kept = w.path("kept")
     os.makedirs(kept)
-    process = w.start("vanish", "micro-batch")
+    process = w.start("vanish", "microbatch")
     process.send_signal(signal.SIGSTOP)
     for name in ("train.jsonl", "validation.jsonl"):
         shutil.move(w.path(name), kept)

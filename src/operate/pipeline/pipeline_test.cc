@@ -404,7 +404,7 @@ TEST(Display, FactsAreNotWhatAStepDoes) {
                            "downloading model.safetensors", "two words"})
     EXPECT_TRUE(says_what_is_done("train", line)) << line;
   for (const char* line : {"memory_runtime_bytes     = 14958592", "train_runtime = 2.5",
-                           "***** train metrics *****", "micro-batch 8 rows of at most 64 tokens",
+                           "***** train metrics *****", "microbatch  8 rows of at most 64 tokens",
                            "memory      96.0 MiB planned", "task      sft     (--task)"})
     EXPECT_FALSE(says_what_is_done("train", line)) << line;
 }

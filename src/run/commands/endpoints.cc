@@ -23,23 +23,35 @@ OrderedJson endpoint_json(const Endpoint& e) {
   for (const DeployedModel& d : e.deployed)
     deployed.push_back(
         {{"id", d.id}, {"model", d.model}, {"version", d.version}, {"traffic", d.traffic}});
-  return {
-      {"endpoint", e.id},     {"endpoint_name", e.display_name},          {"url", e.address},
-      {"deployed", deployed}, {"state", server_state(look_at_server(e))}, {"serving", e.serving},
-      {"created", e.created}};
+  const ServerFacts facts = look_at_server(e);
+  const bool has_process = facts.alive && e.server.pid > 0;
+  return {{"endpoint", e.id},
+          {"endpoint_name", e.display_name},
+          {"url", e.address},
+          {"deployed", deployed},
+          {"state", server_state(facts)},
+          {"pid", has_process ? OrderedJson(e.server.pid) : OrderedJson()},
+          {"host", has_process ? OrderedJson(e.server.host) : OrderedJson()},
+          {"serving", e.serving},
+          {"created", e.created}};
 }
 
 // The facts of one endpoint, then the flags that hone serve is started with.
 TextTable facts_of(const Endpoint& e) {
   TextTable table({{.name = "what"}, {.name = "value", .kind = Column::kSentence}});
   table.add({"name", e.display_name});
-  table.add({"state", server_state(look_at_server(e))});
+  const ServerFacts facts = look_at_server(e);
+  table.add({"state", server_state(facts)});
+  if (facts.alive && e.server.pid > 0) {
+    table.add({"pid", std::to_string(e.server.pid)});
+    table.add({"host", e.server.host});
+  }
   table.add({"url", e.address});
   table.add({"deployed", deployed_text(e)});
   for (const auto& [name, value] : e.serving.items())
     table.add({"--" + name, value.is_string() ? value.get<std::string>() : dump_json(value)});
   table.add({"endpoint", e.id});
-  table.add({"created", e.created.substr(0, 19)});
+  table.add({"created", time_cell(e.created)});
   return table;
 }
 

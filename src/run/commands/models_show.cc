@@ -63,7 +63,7 @@ Result<TextTable> table_of(Registry& registry, const std::vector<ModelVersion>& 
     std::vector<std::string> cells = {std::to_string(v.number)};
     cells.insert(cells.end(), metrics.cells[i].begin(), metrics.cells[i].end());
     cells.insert(cells.end(), {learning_rate_of(runs[i].params), join(v.aliases, " "),
-                               parent_of(v, runs[i]), data_of(runs[i]), v.created.substr(0, 19),
+                               parent_of(v, runs[i]), data_of(runs[i]), time_cell(v.created),
                                joined(v.labels), v.run_id, v.hash, v.source});
     table.add(std::move(cells));
   }
@@ -77,7 +77,7 @@ TextTable table_of(const std::vector<AliasChange>& changes) {
                    {.name = "time", .priority = 1},
                    {.name = "reason", .kind = C::kSentence}});
   for (const AliasChange& c : changes)
-    table.add({c.alias, std::to_string(c.version), c.change, c.time.substr(0, 19), c.reason});
+    table.add({c.alias, std::to_string(c.version), c.change, time_cell(c.time), c.reason});
   return table;
 }
 
@@ -91,8 +91,7 @@ TextTable table_of(const std::vector<Decision>& decisions) {
   for (const Decision& d : decisions) {
     const bool compared = d.against > 0 && d.against != d.version;
     table.add({std::to_string(d.id), std::to_string(d.version),
-               compared ? std::to_string(d.against) : "", d.verdict, d.time.substr(0, 19),
-               d.reason});
+               compared ? std::to_string(d.against) : "", d.verdict, time_cell(d.time), d.reason});
   }
   return table;
 }
@@ -121,7 +120,7 @@ Result<int> list_models(Registry& registry, const Shown& how) {
     std::vector<std::string> aliases;
     for (const auto& [alias, n] : m.aliases) aliases.push_back(fmt::format("{}={}", alias, n));
     table.add({m.name, std::to_string(m.versions), join(aliases, " "), joined(m.labels),
-               m.created.substr(0, 19), m.description});
+               time_cell(m.created), m.description});
   }
   print_table(table, how.form);
   return kExitDone;
@@ -160,7 +159,7 @@ Result<int> show_version(Registry& registry, const std::string& reference, const
   add("run", v.run_id);
   add("evaluation", v.evaluation);
   add("labels", joined(v.labels));
-  add("created", v.created);
+  add("created", time_cell(v.created));
   for (const auto& [key, value] : known.items())
     if (!metric || key != metric->name) add(key, dump_json(value));
   print_table(table, how.form);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/core/characters.h"
 #include "base/core/log.h"
+#include "base/core/log_wrap.h"
 #include "base/core/text.h"
 #include "base/core/url.h"
 #include "base/store/store.h"
@@ -84,6 +86,13 @@ std::string place_from_here(std::string error, const std::string& recorded,
   return error;
 }
 
+// The run, its state and its link, which has a line of its own if the terminal is too narrow. `width` 0: there is none.
+std::string head_of_run(const PipelineRunRow& run, const std::string& link, size_t width) {
+  const std::string head = fmt::format("{}  {}", run.id, status_of_run(run));
+  const bool fits = width == 0 || static_cast<size_t>(count_characters(head + link)) + 2 <= width;
+  return head + (fits ? "  " : "\n") + link + "\n";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PipelineState>> open_pipeline_state(const std::string& folder) {
@@ -124,8 +133,8 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
               "\n");
     return kExitDone;
   }
-  print_out(
-      fmt::format("{}  {}  {}\n", run.id, status_of_run(run), link_to_run(root, run.id, project)));
+  const size_t width = terminal_columns(STDOUT_FILENO);
+  print_out(head_of_run(run, link_to_run(root, run.id, project), width));
   TextTable table({{.name = "step"},
                    {.name = "status"},
                    {.name = "took", .kind = Column::kNumber, .priority = 1},
@@ -139,7 +148,8 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
   print_table(table, how.form);
   if (how.form.format == "text")
     for (const StepRow& r : steps)
-      print_out(place_from_here(error_of_step(r), run.folder + "/" + run.id, here));
+      print_out(
+          wrap_error(place_from_here(error_of_step(r), run.folder + "/" + run.id, here), width));
   if (status_of_run(run) == "lost")
     log_info("{:<11} the process of this run has ended; the same command continues the run",
              "lost");

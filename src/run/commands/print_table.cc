@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/log_wrap.h"
 #include "base/core/text.h"
@@ -17,6 +18,10 @@ std::string table_text(const TextTable& table, const TableForm& form) {
 }
 
 }  // namespace
+
+std::string time_cell(const std::string& utc) {
+  return utc.empty() ? "" : format_utc(parse_utc(utc));
+}
 
 void print_tables(const std::vector<TextTable>& tables, const TableForm& form) {
   std::string text;

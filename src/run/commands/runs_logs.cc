@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "run/commands/command.h"
+#include "run/commands/print_table.h"
 #include "run/commands/runs_export.h"
 
 namespace hone {
@@ -12,7 +13,7 @@ namespace {
 
 constexpr double kFollowSeconds = 0.5;
 
-// "2026-05-04T12:30:05 WARNING: the text" of a line that a run printed; "" of another one. Further lines of the text
+// "2026-05-04T12:30:05Z WARNING: the text" of a line that a run printed; "" of another one. Further lines of the text
 // begin below its first one, so that a table stays aligned.
 std::string printed_line(const std::string& line, const std::string& id, bool& ended) {
   const Result<OrderedJson> j = parse_ordered_json(line, "log");
@@ -23,7 +24,7 @@ std::string printed_line(const std::string& line, const std::string& id, bool& e
   ended = event == "end" || (ended && event != "begin");
   if (!event.empty()) return "";
   const std::string severity = text_at(*j, "severity");
-  const std::string time = text_at(*j, "time").substr(0, 19) + " ";
+  const std::string time = time_cell(text_at(*j, "time")) + " ";
   std::string message = text_at(*j, "message");
   while (message.ends_with('\n')) message.pop_back();
   return time + (severity == "INFO" ? "" : severity + ": ") +

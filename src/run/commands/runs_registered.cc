@@ -53,8 +53,7 @@ TextTable table_of_registered(const std::vector<RegisteredRun>& runs,
     cells.insert(cells.end(), metrics.cells[i].begin(), metrics.cells[i].end());
     for (const std::string& cell :
          {learning_rate_of(r.params), initial_model_of(r), join(models[r.id], " "), r.status,
-          r.task, r.started.substr(0, 19), r.ended.substr(0, 19), data_of(r), r.data_hash,
-          r.model_hash})
+          r.task, time_cell(r.started), time_cell(r.ended), data_of(r), r.data_hash, r.model_hash})
       cells.push_back(cell);
     table.add(std::move(cells));
   }

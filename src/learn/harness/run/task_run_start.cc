@@ -312,12 +312,12 @@ void TaskRun::log_memory(const Fit& fit, const ArenaLimits& limits, const SaveCo
   row("runtime", "at most " + format_bytes(kRuntimeBudget));
 }
 
-// The line "micro-batch" of the summary of the run.
+// The line "microbatch" of the summary of the run.
 void TaskRun::log_micro_batch(int64_t fitting, int64_t wanted) const {
   // A micro-batch that holds all data has no more rows than the data.
   const bool counted = s_.do_train && !s_.streaming;
   const int64_t rows = counted ? std::min(fitting, feed_->train_rows()) : fitting;
-  log_info("{:<11} {} of {}{}", "micro-batch", count_of(rows, "row"),
+  log_info("{:<11} {} of {}{}", "microbatch", count_of(rows, "row"),
            (made_->form.row_text.empty() ? "at most " : "") + row_size_text(made_->form),
            fitting < wanted && shapes_.units == 0
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fitting, wanted)
