@@ -117,7 +117,7 @@ std::string wrap_report(std::string_view text, size_t width) {
   for (const std::string& line : split(text, '\n')) {
     if (!out.empty()) out += '\n';
     const size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    size_t cell = line.rfind("  ");  // the last cell begins behind it
+    size_t cell = line.rfind("  ");  // the last cell begins after it
     cell = cell == line.npos || cell < begin ? begin : cell + 2;
     const size_t indent = cell == begin ? begin + 2 : columns_of(line.substr(0, cell));
     out += broken(line, cell, indent, width);

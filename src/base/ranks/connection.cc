@@ -91,6 +91,16 @@ FileDescriptor connect_once(const std::string& host, int port, std::string& why)
 
 }  // namespace
 
+FileDescriptor Listener::accept(double now) {
+  constexpr double kRestSeconds = 0.25;
+  FileDescriptor fd(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+    rests_until = now + kRestSeconds;
+  return fd;
+}
+
+short Listener::events(double now) const { return now < rests_until ? 0 : POLLIN; }
+
 Result<Listener> listen_at(int port, bool loopback) {
   Listener listener{bound_socket(loopback ? AF_INET : AF_INET6, port, loopback)};
   if (!listener.socket && !loopback) listener.socket = bound_socket(AF_INET, port, false);

@@ -13,6 +13,12 @@ namespace hone {
 struct Listener {
   FileDescriptor socket;
   int port = 0;
+  double rests_until = 0;  // on the clock of the caller: no descriptor was free
+
+  // A connection that waits, which does not block; none: nobody waits, or no descriptor is free.
+  FileDescriptor accept(double now);
+  // Events for poll(): none while it rests, or a connection that waits would keep a core busy.
+  short events(double now) const;
 };
 // Listens at a port, 0: one that the kernel chooses. `loopback`: for processes of this host alone.
 // Error H0127.

@@ -70,12 +70,8 @@ void ControlServer::Serving::close(int64_t id) {
 }
 
 void ControlServer::Serving::accept_peers() {
-  for (;;) {
-    FileDescriptor fd(
-        ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd) return;
+  while (FileDescriptor fd = listener.accept(now()))
     peers.emplace(next_id++, Peer{FrameConnection(std::move(fd), kStrangerLimits), now()});
-  }
 }
 
 void ControlServer::Serving::take_input(int64_t id, Peer& peer) {
@@ -107,7 +103,7 @@ void ControlServer::Serving::run() {
     {
       const std::lock_guard lock(mutex);
       if (stop) return;
-      polled = {{listener.socket.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}};
+      polled = {{listener.socket.get(), listener.events(now()), 0}, {wake.get(), POLLIN, 0}};
       ids.clear();
       for (const auto& [id, peer] : peers) {
         const bool unsent = peer.connection.unsent_bytes() > 0;

@@ -32,7 +32,7 @@ struct MachinePlace {
   int ranks = 1, full_ranks = 1, first_rank = 0;
   bool over = false;  // instead: the run has ended
   int status = 0;     // with this exit status
-  // Of the launcher that asked: if the connection ends before its ranks have joined, they are lost.
+  // The connection of the launcher that asked: if it ends before its ranks have joined, they are lost.
   std::shared_ptr<FrameConnection> held = {};
 };
 

@@ -11,7 +11,7 @@ struct AheadMemory {
   int64_t argument_bytes = 0, output_bytes = 0, temporary_bytes = 0, code_bytes = 0;
   int64_t alias_bytes = 0;  // results in the place of arguments
   int64_t text_bytes = 0;   // of StableHLO
-  // Of its states, its values and its code by hone's plan, which has no padding to tiles.
+  // Bytes of its states, its values and its code by hone's plan, which has no padding to tiles.
   int64_t planned_bytes = 0, planned_code_bytes = 0;
   double seconds = 0;  // of the compilation
   int64_t device_bytes() const {

@@ -19,7 +19,7 @@ std::string in_lower(std::string text) {
   return text;
 }
 
-// "V100-16GB or V100-32GB" for "V100": the names that begin so, else the nearest; "": none.
+// "V100-16GB or V100-32GB" for "V100": the names that begin with it, else the nearest; "": none.
 std::string meant_by(const std::string& name, const std::vector<std::string>& known) {
   std::vector<std::string> longer;
   for (const std::string& k : known)

@@ -1,4 +1,5 @@
-// Parts of open_pretrained for callers without a model.
+// Parts of open_pretrained (pretrained.h) for callers without a model. Of both: H2210 a JSON file of the folder cannot
+// be read; H0211 weights are stored in another quantization than is requested.
 #pragma once
 
 #include "learn/pretrained/pretrained.h"
@@ -18,8 +19,9 @@ void set_layout(ModelConfig& config, const WeightSource& weights);
 // without config.json; "" else.
 std::string gguf_of(const std::string& path);
 
-// The model that adapter_config.json names, if a folder has an adapter and no model; "": any other folder. A relative path is
-// looked for from the adapter's folder upwards; one that is not found stays as it is written. H2305: it names no model, or another adapter.
+// The model that adapter_config.json names, if a folder has an adapter and no model; "": any other folder. A relative
+// path is looked for from the adapter's folder upwards; one that is not found stays as it is written. H2305: it names
+// no model, or another adapter.
 Result<std::string> base_of_adapter(const std::string& folder);
 
 // Whether a folder has the files of a tokenizer.

@@ -59,7 +59,7 @@ bool casts_activation(const NodeView& n, const cuda::Launch& l) {
   return t.rank() == 2 && t.shape[0] == kRows * kRowTokens;
 }
 
-double bytes_of(const cuda::LibraryProduct& p) {
+double bytes_of_product(const cuda::LibraryProduct& p) {
   const auto matrix = [&](int64_t rows, int64_t columns, cuda::cudaDataType t) {
     const int64_t size = t == cuda::CUDA_R_64F ? 8 : t == cuda::CUDA_R_32F ? 4 : 2;
     return static_cast<double>(p.batches * rows * columns * size);
@@ -92,7 +92,7 @@ class LaunchBytes {
       if (!made_.contains(k)) total_ += static_cast<double>(n.out(k).bytes());
   }
   void add_product(const cuda::Launch& l) {
-    total_ += bytes_of(*l.library);
+    total_ += bytes_of_product(*l.library);
     for (const cuda::LaunchArgument& a : l.arguments)
       if (a.of == Of::output) made_.insert(a.index);
   }

@@ -77,12 +77,9 @@ struct PeerServer::Serving {
 };
 
 void PeerServer::Serving::accept_peers() {
-  for (;;) {
-    FileDescriptor fd(
-        ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd) return;
-    peers.push_back({FrameConnection(std::move(fd), kRequestLimits), system_clock().seconds()});
-  }
+  const double now = system_clock().seconds();
+  while (FileDescriptor fd = listener.accept(now))
+    peers.push_back({FrameConnection(std::move(fd), kRequestLimits), now});
 }
 
 void PeerServer::Serving::drop_strangers() {
@@ -171,7 +168,8 @@ void PeerServer::Serving::serve(Peer& peer, bool readable) {
 void PeerServer::Serving::run() {
   std::vector<pollfd> polled;
   while (!stop) {
-    polled = {{listener.socket.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}};
+    polled = {{listener.socket.get(), listener.events(system_clock().seconds()), 0},
+              {wake.get(), POLLIN, 0}};
     for (const Peer& p : peers) {
       const bool sends = p.answer || p.connection.unsent_bytes() > 0;
       polled.push_back({p.connection.fd(),

@@ -1,5 +1,5 @@
 // Convolutions and their gradients (engine/ops/conv2d*.cc) as convolutions: their decomposition would keep the
-// windows of all images, which are as many times larger as a window has pixels.
+// windows of all images, which are larger by the pixels of a window.
 #include "base/core/text.h"
 #include "engine/backends/xla/write_ops.h"
 #include "engine/ops/image_parts.h"

@@ -135,7 +135,7 @@ class RankPlanner {
     return Ok{};
   }
 
-  // Of all programs on a TPU, which keeps them loaded.
+  // Bytes of all programs on a TPU, which keeps them loaded.
   Result<int64_t> code_bytes(int64_t rows) {
     int64_t bytes = 0;
     if (x_.cluster.device.kernels != "tpu") return bytes;
