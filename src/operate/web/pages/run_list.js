@@ -15,11 +15,11 @@ const COLUMNS = [
   ['metric', 'Metric', (r) => decided(r).value, null, 'number'],
   ['loss', 'Loss', lossOf, (r) => number(lossOf(r)), 'number'],
   ['step', 'Step', (r) => r.step, (r) => number(r.step), 'number'],
-  ['speed', 'Tokens/s', tokensPerSecond, (r) => number(tokensPerSecond(r) > 0 ? Math.round(tokensPerSecond(r)) : undefined), 'number'],
-  ['rate', 'Learning rate', (r) => r.learning_rate, (r) => number(r.learning_rate), 'number'],
+  ['speed', 'Tokens/s', tokensPerSecond, (r) => number(tokensPerSecond(r) > 0 ? Math.round(tokensPerSecond(r)) : undefined), 'number less'],
+  ['rate', 'Learning rate', (r) => r.learning_rate, (r) => number(r.learning_rate), 'number less'],
   ['time', 'Duration', lasted, (r) => duration(lasted(r)), 'number'],
   ['started', 'Started', (r) => r.begun_s, (r) => when(r.begun_s), 'nowrap'],
-  ['task', 'Task', (r) => r.task, (r) => r.task, ''],
+  ['task', 'Task', (r) => r.task, (r) => r.task, 'less'],
   ['model', 'Model', (r) => lastPart(r.model).toLowerCase(), (r) => el('span', {title: r.model}, lastPart(r.model)), 'text'],
   ['batch', 'Batch', (r) => r.batch_size, (r) => number(r.batch_size), 'number extra'],
   ['memory', 'Memory', (r) => r.end?.usage?.process_memory_peak_bytes, (r) => bytes(r.end?.usage?.process_memory_peak_bytes), 'number extra']];
@@ -122,7 +122,7 @@ export class RunList {
     const head = COLUMNS.map(([key, title, , , kind]) => {
       const by = sort.replace('-', '') === key, falling = sort.startsWith('-');
       const shown = key === 'metric' && names.length === 1 ? metricTitle(names[0]).replace(/^Evaluation (?!loss)/, '') : title;
-      return el('th', {scope: 'col', class: kind.startsWith('number') ? kind : null, 'aria-sort': by ? (falling ? 'descending' : 'ascending') : null},
+      return el('th', {scope: 'col', class: /number|less/.test(kind) ? kind : null, 'aria-sort': by ? (falling ? 'descending' : 'ascending') : null},
         el('button', {type: 'button', class: 'sort', 'data-focus': `sort ${key}`, onclick: () => {
           const next = by ? (falling ? key : `-${key}`) : kind.startsWith('number') || key === 'started' ? `-${key}` : key;
           this.choose({sort: next === NEWEST ? '' : next});
