@@ -39,7 +39,8 @@ bool names_columns(const Setting& setting) {
 std::string columns_of(const Task& task, const Schema& schema, bool prepares) {
   std::vector<std::string> forms, names, flags;
   if (task.sample && task.sample->row) {
-    for (const auto& [name, value] : task.sample->row(0).items()) names.push_back(name);
+    const OrderedJson row = task.sample->row(0);
+    for (const auto& [name, value] : row.items()) names.push_back(name);
     forms.push_back(list_text(names));
   }
   if (task.sample && task.sample->other_columns) forms.emplace_back(task.sample->other_columns);
