@@ -10,6 +10,8 @@
 namespace hone {
 namespace {
 
+constexpr const char* kDelimiter = "text_column_delimiter";  // a setting of the training
+
 // Reads the settings of a request to a classifier or masked model.
 Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t otherwise) {
   if (!shared || shared->is_null()) return otherwise;
@@ -67,6 +69,13 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
     all.push_back(std::move(best));
   }
   return all;
+}
+
+std::optional<std::string> ServedModel::trained_delimiter() const {
+  const auto& settings = model_.trained.settings;
+  const auto it = settings.find(kDelimiter);
+  if (it == settings.end() || !it->is_string()) return {};
+  return it->get<std::string>();
 }
 
 Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDone on_done) {

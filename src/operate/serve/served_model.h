@@ -122,9 +122,12 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   ServedTask task() const { return task_; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   const std::vector<std::string>& trained_columns() const { return model_.trained.columns; }
+  // The characters that joined the texts of trained_columns() into one text; none: two of them are a pair.
+  std::optional<std::string> trained_delimiter() const;
   // Whether a text is an instance only with a second one: the training read pairs.
   bool reads_pairs() const {
-    return task_ == ServedTask::classification && trained_columns().size() == 2;
+    return task_ == ServedTask::classification && trained_columns().size() == 2 &&
+           !trained_delimiter();
   }
   // Whether a chat asks the model as it was trained: it has a template, and learnt no plain prompts.
   bool knows_chats() const;

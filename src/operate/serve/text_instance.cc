@@ -25,7 +25,7 @@ std::optional<std::string> string_member(const Json& instance, const std::string
   return value.get<std::string>();
 }
 
-// By the columns of the training: both of a pair, else the first one, which the model reads.
+// By the columns of the training: both of a pair, all that it joined, else the first one, which the model reads.
 std::optional<TextQuery> query_of_columns(const ServedModel& model, const Json& instance) {
   const std::vector<std::string>& columns = model.trained_columns();
   if (columns.empty() || instance.contains(kPairKey)) return {};
@@ -34,6 +34,12 @@ std::optional<TextQuery> query_of_columns(const ServedModel& model, const Json& 
   if (!text) return {};
   q.text = *text;
   if (model.reads_pairs() && !(q.pair = string_member(instance, columns[1]))) return {};
+  const std::optional<std::string> delimiter = model.trained_delimiter();
+  for (size_t i = 1; delimiter && i < columns.size(); ++i) {
+    const auto more = string_member(instance, columns[i]);
+    if (!more) return {};
+    q.text += *delimiter + *more;
+  }
   return q;
 }
 

@@ -387,6 +387,29 @@ TEST_F(ServeRoutes, TakesPairsInTheWordsOfTheTraining) {
   EXPECT_TRUE(context_->models.remove("nli").ok());
 }
 
+// The training made one text of two columns (--text_column_delimiter).
+TEST_F(ServeRoutes, JoinsTheTextsThatTheTrainingJoined) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_joined_{}", getpid());
+  fs::remove_all(folder);
+  fs::copy(kGoldens + "classification/bert", folder);
+  std::ofstream(folder / "hone_task.json")
+      << R"({"task": "classification", "settings": {"text_column_delimiter": " "}, "columns": ["title", "body"]})";
+  context_->models.add(
+      ServedModel::load("mail", "1", folder.string(), {.threads = 1, .max_length = 48}).value());
+  fs::remove_all(folder);
+  const auto predict = [&](const std::string& instance) {
+    return post("/v1/models/mail:predict", R"({"instances": [)" + instance + "]}");
+  };
+  const HttpResponse whole = predict(R"("a b c")");
+  EXPECT_EQ(whole.status, 200) << whole.body;
+  EXPECT_EQ(predict(R"({"title": "a b", "body": "c"})").body, whole.body);
+  EXPECT_NE(predict(R"({"title": "a b", "body": "d"})").body, whole.body);
+  EXPECT_EQ(predict(R"({"title": "a b"})").status, 400);
+  EXPECT_EQ(predict(R"({"text": "a b", "text_pair": "c"})").status, 400);
+  EXPECT_TRUE(context_->models.remove("mail").ok());
+}
+
 TEST_F(ServeRoutes, OpenInferenceTakesTensorsAsJsonAndAsBytes) {
   EXPECT_EQ(json_of(get("/v2"))["name"], "hone");
   EXPECT_EQ(get("/v2/models/gpt2/ready").status, 200);
