@@ -90,9 +90,14 @@ class Reader {
           {"normal", 0}, {"uniform", 2},  {"ids", 1},  {"labels", 1}, {"list", 0},
           {"count", 0},  {"distinct", 1}, {"bits", 0}, {"blocks", 2}, {"powers", 1}};
       auto it = known.find(in.kind);
-      if (it == known.end()) return say(fmt::format("'{}' is not a way to make values", in.kind));
-      if (in.numbers.size() < it->second)
-        return say(fmt::format("{} needs {} numbers", in.kind, it->second));
+      if (it == known.end()) in.op = ops_.find(in.kind);
+      if (it == known.end() && !in.op)
+        return say(fmt::format("'{}' is not a way to make values", in.kind));
+      const size_t least = in.op ? 1 : it->second;
+      if (in.numbers.size() < least) return say(fmt::format("{} needs {} numbers", in.kind, least));
+      if (in.op &&
+          !(in.numbers[0] >= 0 && in.numbers[0] < static_cast<double>(cases.back().inputs.size())))
+        return say(fmt::format("{} needs the number of an earlier operand", in.kind));
       if (in.kind == "list" && static_cast<int64_t>(in.numbers.size()) != in.type.count())
         return say(fmt::format("{} numbers for {}", in.numbers.size(), in.type.text()));
     }
@@ -183,7 +188,7 @@ Tensor make_operand(const CaseInput& in, uint64_t seed) {
 Tensors make_operands(const OpCase& c) {
   Tensors t;
   for (size_t i = 0; i < c.inputs.size(); ++i)
-    if (!c.inputs[i].absent)
+    if (!c.inputs[i].absent && !c.inputs[i].op)
       t[std::to_string(i)] =
           make_operand(c.inputs[i], scope_hash(c.op) + 1000003 * i + c.inputs.size());
   return t;

@@ -11,6 +11,8 @@ struct CaseInput {
   Type type;
   std::string kind;             // normal uniform ids labels list count distinct bits blocks powers
   std::vector<double> numbers;  // the kind's arguments
+  // If given, the operand is this op's result, with the case's attributes, of operand numbers[0].
+  const Op* op = nullptr;
 };
 
 struct OpCase {
@@ -28,7 +30,8 @@ Result<std::vector<OpCase>> read_cases(const std::string& folder, const OpTable&
 Result<std::vector<OpCase>> parse_cases(std::string_view text, const OpTable& ops,
                                         const std::string& file);
 
-// The operands named "0", "1", ..., deterministic for each case; absent ones are left out.
+// The operands named "0", "1", ..., deterministic for each case; absent ones and results of ops are
+// left out.
 Tensors make_operands(const OpCase& c);
 // Deterministic values of one operand.
 Tensor make_operand(const CaseInput& in, uint64_t seed);

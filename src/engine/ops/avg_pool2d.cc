@@ -5,37 +5,22 @@
 namespace hone {
 namespace {
 
-// Sums over windows [M,C] as means.
-ValueId divided(Builder& b, const NodeView& n, const WindowDims& d, ValueId pixels, ValueId sums) {
-  const Type type = b.type(sums);
-  if (n.flag("counts_padding"))
-    return ops::div(b, sums, number(b, static_cast<double>(d.taps()), sums));
-  const ValueId inside = ops::cast(
-      b, ops::compare(b, pixels, ops::constant(b, 0, {DType::i32, {}}), "ge"), type.dtype);
-  const ValueId counts =
-      ops::reduce_sum(b, ops::reshape(b, inside, {d.positions(), d.taps()}), {1});
-  return ops::div(b, sums, along_rows(b, counts, type));
-}
-
 Values decompose_avg_pool2d(Builder& b, const NodeView& n) {
   const WindowDims d = *pool_dims(n, n.in(0).shape);
   const Shape y = n.out(0).shape;
   const ValueId pixels = window_pixels(b, d), rows = window_rows(b, n.input(0), pixels);
   const ValueId sums =
       ops::reduce_sum(b, ops::reshape(b, rows, {d.positions(), d.taps(), d.channels}), {1});
-  return {ops::reshape(b, divided(b, n, d, pixels, sums), y)};
+  return {ops::reshape(b, window_means(b, n, d, pixels, sums), y)};
 }
 
 Values grad_avg_pool2d(Builder& b, const NodeView& n, const Values& dy) {
-  const WindowDims d = *pool_dims(n, n.in(0).shape);
-  const Shape x = n.in(0).shape;
-  const ValueId pixels = window_pixels(b, d);
-  const ValueId means =
-      divided(b, n, d, pixels, ops::reshape(b, dy[0], {d.positions(), d.channels}));
-  const ValueId parts = ops::broadcast(b, means, {d.positions(), d.taps(), d.channels}, {0, 2});
-  const ValueId dx = ops::scatter_add_rows(
-      b, pixels, ops::reshape(b, parts, {d.positions() * d.taps(), d.channels}), d.pixels());
-  return {ops::reshape(b, dx, x)};
+  Attrs attrs = window_attrs_of(n);
+  attrs.set("kernel", n.integers("kernel"));
+  attrs.set("height", n.in(0).shape[1]);
+  attrs.set("width", n.in(0).shape[2]);
+  if (!n.flag("counts_padding")) attrs.set("counts_padding", false);
+  return {b.emit1("avg_pool2d_grad", {dy[0]}, attrs)};
 }
 
 }  // namespace

@@ -77,13 +77,18 @@ Result<WindowDims> pool_dims(const NodeView& n, const Shape& images) {
   return window_dims(n, images, kernel[0], kernel[1]);
 }
 
-Result<Types> infer_pool2d(const NodeView& n) {
-  HONE_TRY(expect_float(n, 0));
-  const WindowDims d = HONE_TRY(pool_dims(n, n.in(0).shape));
+Status expect_has_pixels(const NodeView& n, const WindowDims& d) {
   const std::vector<int64_t>& padding = n.integers("padding");
   if (std::max(padding[0], padding[2]) > (d.kernel_h - 1) * d.dilation_h ||
       std::max(padding[1], padding[3]) > (d.kernel_w - 1) * d.dilation_w)
     return bad_operands(n, "a window would be all padding");
+  return Ok{};
+}
+
+Result<Types> infer_pool2d(const NodeView& n) {
+  HONE_TRY(expect_float(n, 0));
+  const WindowDims d = HONE_TRY(pool_dims(n, n.in(0).shape));
+  HONE_TRY(expect_has_pixels(n, d));
   return Types{{n.in(0).dtype, {d.images, d.out_h, d.out_w, d.channels}}};
 }
 
@@ -120,6 +125,18 @@ ValueId window_pixels(Builder& b, const WindowDims& d) {
 ValueId window_rows(Builder& b, ValueId x, ValueId pixels) {
   const Shape s = b.type(x).shape;
   return ops::gather_rows(b, ops::reshape(b, x, {s[0] * s[1] * s[2], s[3]}), pixels);
+}
+
+ValueId window_means(Builder& b, const NodeView& n, const WindowDims& d, ValueId pixels,
+                     ValueId sums) {
+  const Type type = b.type(sums);
+  if (n.flag("counts_padding"))
+    return ops::div(b, sums, number(b, static_cast<double>(d.taps()), sums));
+  const ValueId inside = ops::cast(
+      b, ops::compare(b, pixels, ops::constant(b, 0, {DType::i32, {}}), "ge"), type.dtype);
+  const ValueId counts =
+      ops::reduce_sum(b, ops::reshape(b, inside, {d.positions(), d.taps()}), {1});
+  return ops::div(b, sums, along_rows(b, counts, type));
 }
 
 Result<ConvDims> conv_dims(const NodeView& n, const Shape& images, const Shape& weight) {

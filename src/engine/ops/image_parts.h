@@ -25,7 +25,9 @@ Result<WindowDims> window_dims(const NodeView& n, const Shape& images, int64_t k
                                int64_t kernel_w);
 // {kernel_h, kernel_w} of attribute kernel.
 Result<WindowDims> pool_dims(const NodeView& n, const Shape& images);
-// The type of a pool's result; an error where a window would be all padding.
+// An error where a window of a pool would be all padding.
+Status expect_has_pixels(const NodeView& n, const WindowDims& d);
+// The type of a pool's result.
 Result<Types> infer_pool2d(const NodeView& n);
 Attrs attrs_of(const ops::Windows& w);
 // Those attributes of the node.
@@ -36,6 +38,9 @@ Attrs window_attrs_of(const NodeView& n);
 ValueId window_pixels(Builder& b, const WindowDims& d);
 // Rows of those pixels: x [B,H,W,C] -> [positions * taps, C]; zeros in the padding.
 ValueId window_rows(Builder& b, ValueId x, ValueId pixels);
+// Sums over windows [M,C] by the number of their elements, by attribute counts_padding.
+ValueId window_means(Builder& b, const NodeView& n, const WindowDims& d, ValueId pixels,
+                     ValueId sums);
 
 // A convolution's dimensions, with the order of matrices: M positions, g groups, J = taps * C / g.
 struct ConvDims : WindowDims {

@@ -1,5 +1,5 @@
 // max_pool2d_grad(x, y, dy): dx[p] = the sum of dy over the windows of max_pool2d whose first largest element,
-// row by row, is p. x [B,H,W,C], y, dy [B,H',W',C] -> dx [B,H,W,C].
+// row by row, is p; y is max_pool2d's result. x [B,H,W,C], y, dy [B,H',W',C] -> dx [B,H,W,C].
 #include "engine/ops/image_parts.h"
 
 namespace hone {

@@ -42,14 +42,15 @@ TEST(Ops, EveryOpIsComplete) {
       testing::ElementsAre(
           "activation_grad", "adafactor", "adagrad", "adamw", "adamw_4bit", "adamw_8bit",
           "ademamix", "all_gather", "apollo_adamw", "attention_dropout_mask", "attention_grad",
-          "batch_norm_grad", "batch_norm_sums", "cache_write", "causal_conv1d_grad", "clip_scale",
-          "column_moments", "combine_rows_grad", "compare", "constant", "conv2d_grad_input",
-          "conv2d_grad_weight", "copy", "dequantize_dynamic", "disentangled_attention_grad",
-          "dropout_mask", "fold_units", "gate_grad", "gated_delta_rule_grad", "group_rows",
-          "halves", "iota", "lamb", "lars", "layer_norm_grad", "linear_activation_grad", "lion",
-          "lion_8bit", "max_pool2d_grad", "muon", "quantize_dynamic", "random_normal",
-          "reduce_scatter", "rms_norm_grad", "rmsprop", "round_stochastic", "schedule_free_adamw",
-          "sgd", "softmax_grad", "stable_adamw", "sum_squares", "top_k_grad", "upper_half"));
+          "avg_pool2d_grad", "batch_norm_grad", "batch_norm_sums", "cache_write",
+          "causal_conv1d_grad", "clip_scale", "column_moments", "combine_rows_grad", "compare",
+          "constant", "conv2d_grad_input", "conv2d_grad_weight", "copy", "dequantize_dynamic",
+          "disentangled_attention_grad", "dropout_mask", "fold_units", "gate_grad",
+          "gated_delta_rule_grad", "group_rows", "halves", "iota", "lamb", "lars",
+          "layer_norm_grad", "linear_activation_grad", "lion", "lion_8bit", "max_pool2d_grad",
+          "muon", "quantize_dynamic", "random_normal", "reduce_scatter", "rms_norm_grad", "rmsprop",
+          "round_stochastic", "schedule_free_adamw", "sgd", "softmax_grad", "stable_adamw",
+          "sum_squares", "top_k_grad", "upper_half"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {

@@ -78,8 +78,10 @@ TEST(Xla, ADeviceThatIsNotThereIsRefused) {
 // The ops of a sample, or all of the catalogue in make nightly.
 TEST(Xla, Conformance) {
   HONE_XLA_OR_SKIP(backend);
-  std::vector<std::string> names{"matmul", "cast",  "dropout_mask", "concat", "compare",
-                                 "rope",   "top_k", "dequantize",   "conv2d"};
+  std::vector<std::string> names{"matmul",         "cast",       "dropout_mask",    "concat",
+                                 "compare",        "rope",       "top_k",           "dequantize",
+                                 "conv2d",         "max_pool2d", "max_pool2d_grad", "avg_pool2d",
+                                 "avg_pool2d_grad"};
   if (tests_whole()) names = {""};
   if (const std::string only = environment("HONE_ONLY"); !only.empty()) names = {only};
   int checks = 0;

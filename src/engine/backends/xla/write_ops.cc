@@ -16,6 +16,7 @@ const WriteTable& write_table() {
     add_attention(t);
     add_collectives(t);
     add_convolutions(t);
+    add_pools(t);
     return t;
   }();
   return table;
@@ -29,6 +30,7 @@ WriteOp writer_of(const Op& op) {
 bool writes(const NodeView& n) {
   const std::string& name = n.node.op->name;
   if (name == "attention" || name == "attention_grad") return writes_attention(n);
+  if (name == "max_pool2d_grad") return writes_max_pool2d_grad(n);
   return writer_of(*n.node.op) != nullptr;
 }
 

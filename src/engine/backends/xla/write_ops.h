@@ -16,7 +16,7 @@ using WriteTable = std::map<std::string, WriteOp, std::less<>>;
 
 const WriteTable& write_table();  // by op
 WriteOp writer_of(const Op& op);  // null: the op has none
-// Whether the op's function writes the node: attention over pages is decomposed.
+// Whether the op's function writes the node: attention over pages is decomposed, and the gradient of windows with gaps.
 bool writes(const NodeView& n);
 
 void add_elementwise(WriteTable& t);
@@ -31,6 +31,8 @@ void add_attention(WriteTable& t);
 bool writes_attention(const NodeView& n);
 void add_collectives(WriteTable& t);
 void add_convolutions(WriteTable& t);
+void add_pools(WriteTable& t);
+bool writes_max_pool2d_grad(const NodeView& n);
 
 // The type of result `k`.
 inline std::string element_of_result(const NodeView& n, size_t k = 0) {

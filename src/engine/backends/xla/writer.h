@@ -47,6 +47,13 @@ struct ConvolutionText {
   int64_t feature_groups = 1, batch_groups = 1;
 };
 
+// Windows over the rows and columns of images [B,H,W,C].
+struct WindowText {
+  using Pair = std::array<int64_t, 2>;
+  Pair size = {1, 1}, stride = {1, 1}, before = {0, 0}, after = {0, 0};  // padding
+  Pair dilation = {1, 1};
+};
+
 class Writer {
  public:
   explicit Writer(Integers integers = Integers::of_64_bits, std::vector<std::string> places = {})
@@ -94,6 +101,15 @@ class Writer {
   // Has the type of `like`.
   Ref convolution(const Ref& x, const Ref& kernel, const ConvolutionText& c, const Ref& like);
   Ref reverse(const Ref& x, const std::vector<int64_t>& axes);
+  // `op` add, maximum: over each window of images, whose padding is `start`.
+  Ref reduce_windows(const std::string& op, const Ref& x, double start, const WindowText& t,
+                     const Shape& shape);
+  // Zeros like the images x, with the sum of the updates of all windows whose first largest element it is in each
+  // place. The windows have no dilation.
+  Ref add_to_largest(const Ref& x, const Ref& updates, const WindowText& t);
+  // Images whose rows and columns are a stride apart, with zeros between, before and after them.
+  Ref spread(const Ref& x, const WindowText::Pair& stride, const WindowText::Pair& before,
+             const WindowText::Pair& after);
   // Rows of x by ids i32[N]; ids outside are moved to the nearest row. x has a row.
   Ref rows(const Ref& x, const Ref& ids);
   // Keys i32[N] in growing order, equal ones in their own, and the values i32[N] beside them.
