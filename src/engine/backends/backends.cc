@@ -24,6 +24,7 @@ std::string meant_by(const std::string& name, const std::vector<std::string>& kn
   std::vector<std::string> longer;
   for (const std::string& k : known)
     if (!name.empty() && in_lower(k).starts_with(in_lower(name))) longer.push_back(k);
+  std::sort(longer.begin(), longer.end());
   return longer.empty() ? nearest_name(name, known) : join(longer, " or ");
 }
 

@@ -139,10 +139,10 @@ TEST(RecipeTask, TheAdviceForAColumnIsTrueForEachTask) {
         const auto p = read_pipeline(dump_json(recipe), "recipe.json", task_recipe);
         EXPECT_TRUE(p.ok()) << task.name << ": " << setting.name;
       }
-    if (task.name == "sft")
-      EXPECT_EQ(advice,
-                "leave it out: rows have prompt and completion, or messages, or instruction and "
-                "output, or columns that 'preprocess' names by dataset_text_field");
+    const std::string of_sft =
+        "leave it out: rows have prompt and completion, or messages, or instruction and output, or "
+        "columns that 'preprocess' names by dataset_text_field";
+    EXPECT_EQ(advice == of_sft, task.name == "sft") << advice;
   }
 }
 

@@ -144,7 +144,9 @@ RunLength length_of(const RowFeed& feed, const Examples& examples) {
 std::string price_text(double price) {
   int digits = 2;
   for (double shown = price; shown > 0 && shown < 0.1 && digits < 12; shown *= 10) ++digits;
-  return fmt::format("{:.{}f}", price, digits);
+  std::string text = fmt::format("{:.{}f}", price, digits);
+  for (; digits > 2 && text.ends_with('0'); --digits) text.pop_back();
+  return text;
 }
 
 double RunTime::seconds() const {

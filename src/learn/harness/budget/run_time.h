@@ -40,7 +40,7 @@ struct RunLength {
 RunLength length_without_data(const TaskSettings& s, int64_t row_tokens);
 RunLength length_of(const RowFeed& feed, const Examples& examples);
 
-// Two digits after the point, of less than 0.1 the first two that are not 0: "12.40", "0.0012".
+// Two digits after the point, of less than 0.1 up to the second one that is not 0: "12.40", "0.05", "0.0012".
 std::string price_text(double price);
 
 struct RunTime {

@@ -61,6 +61,7 @@ TEST(RunTime, AllThatARunDoes) {
   EXPECT_EQ(price_text(0.1), "0.10");
   EXPECT_EQ(price_text(0.01234), "0.012");
   EXPECT_EQ(price_text(0.00071), "0.00071");
+  EXPECT_EQ(price_text(0.01), "0.01");
   EXPECT_EQ(price_text(0), "0.00");
   s.do_eval = true;
   s.eval_strategy = "epoch";
