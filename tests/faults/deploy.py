@@ -92,6 +92,10 @@ def check_as_it_was(hone, endpoint, url):
 def check_replaced(hone, url):
     """A server ends for another one only when that one can take its place: until then nothing changes."""
     pid = ask(url, "/healthz")["pid"]
+    shown = hone("endpoints", "show", "t5", "--json")
+    assert (shown["pid"], shown["host"]) == (pid, socket.gethostname()), shown
+    rows = dict(line.split(maxsplit=1) for line in hone("endpoints", "show", "t5", "--wide").splitlines() if " " in line)
+    assert (rows["pid"], rows["host"]) == (str(pid), socket.gethostname()), rows
 
     def unchanged(told):
         assert f"'t5' is unchanged: {url}, process {pid}" in told and "still answers" in told, told

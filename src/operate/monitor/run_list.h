@@ -22,8 +22,8 @@ struct RunRow {
   OrderedJson metrics = {};  // the last value of each metric of log_history
   int64_t planned_bytes = -1;
   std::string last_time = {};
-  int64_t first_step = -1;    // step from which its first process trained; -1: it did not
-  bool ended_before = false;  // its process found a run that had ended, and trained nothing
+  int64_t first_step = -1;           // step from which its first process trained; -1: it did not
+  bool ended_before = false;         // its process found a run that had ended, and trained nothing
   std::vector<RunRow> earlier = {};  // other attempts, under ids of their own: with_attempts()
   // Other runs with the name, where find_run() was given one.
   int64_t namesakes = 0;
