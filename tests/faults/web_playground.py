@@ -159,7 +159,9 @@ def check_failed(browser, url, hone, folder, env, pictures):
     said = browser.run("document.getElementById('content').innerText")
     for text in "Step train failed", "H21", "broken.jsonl:2", "What to do", "hone help H21":
         expect(text in said, f"the page of a failed step does not show '{text}': {said}")
-    expect(said.count("\n".join(browser.run("document.querySelector('.failure h3 + p').innerText").splitlines())) == 1, f"the advice appears twice: {said}")
+    box, advice = browser.run("(() => { const e = document.querySelector('.failure'); return [e.innerText, e.querySelector('h3 + p').innerText]; })()")
+    expect(box.count(advice) == 1, f"the advice appears twice: {box}")
+    browser.until("document.querySelector('.shell pre')")
     line = browser.run("document.querySelector('.shell pre').innerText")
     expect("${" not in line and f"cd {folder}" in line and browser.run("!!document.querySelector('.shell button')"), f"the command of the step is {line}")
     again = subprocess.run(["sh", "-c", line.replace("&& hone", f"&& {hone}")], cwd="/", env=env, capture_output=True, text=True)
