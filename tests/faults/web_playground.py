@@ -161,7 +161,7 @@ def check_failed(browser, url, hone, folder, env, pictures):
         expect(text in said, f"the page of a failed step does not show '{text}': {said}")
     box, advice = browser.run("(() => { const e = document.querySelector('.failure'); return [e.innerText, e.querySelector('h3 + p').innerText]; })()")
     expect(box.count(advice) == 1, f"the advice appears twice: {box}")
-    browser.until("document.querySelector('.shell pre')")
+    browser.until("!!document.querySelector('.shell pre')")
     line = browser.run("document.querySelector('.shell pre').innerText")
     expect("${" not in line and f"cd {folder}" in line and browser.run("!!document.querySelector('.shell button')"), f"the command of the step is {line}")
     again = subprocess.run(["sh", "-c", line.replace("&& hone", f"&& {hone}")], cwd="/", env=env, capture_output=True, text=True)
