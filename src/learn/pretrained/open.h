@@ -1,5 +1,5 @@
-// Parts of open_pretrained (pretrained.h) for callers without a model. Errors of both: H2210 a JSON file of the folder cannot
-// be read; H0211 weights are stored in another quantization than is requested.
+// Parts of open_pretrained (pretrained.h) for callers without a model. Errors of both: H2210 a JSON file of the folder
+// cannot be read; H0211 weights are stored in another quantization than is requested.
 #pragma once
 
 #include "learn/pretrained/pretrained.h"
