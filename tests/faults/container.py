@@ -64,7 +64,7 @@ class Container:
                                    "--max_eval_samples", "4", "--num_beams", "2", "--max_source_length", "128", "--max_target_length", "16",
                                    "--per_device_train_batch_size", "16", "--per_device_eval_batch_size", "4", "--save_steps", "1")
             demand(codes in ([], ["H2404"]), f"in {mebibytes} MiB: {codes}\n{done.text}")
-            rows = re.search(r"^micro-batch (\d+) row", done.text, re.M)
+            rows = re.search(r"^microbatch  (\d+) row", done.text, re.M)
             kinds.append(int(rows.group(1)) if done.status == 0 else 0)
         demand(kinds == sorted(kinds) and kinds[0] == 0 and kinds[-1] == 16, f"rows of a micro-batch: {kinds}")
 

@@ -37,13 +37,19 @@ Result<PlanRemedy> remedy_for(const PlacementSearch& search, int64_t runtime, co
 }
 
 // The micro-batch that fits, the largest that would, and what one row more takes.
-Status fit_rows(const PlacementSearch& run, PlanReport& r) {
+Status fit_rows(const PlacementSearch& run, const PlanData* data, PlanReport& r) {
   const TaskModel& m = run.model;
   const ShapesOf shapes = [&](int64_t rows, bool whole) { return run.shapes(m, rows, whole); };
   r.fit = HONE_TRY(fit_run(m, run.backend, run.wanted_rows, run.limits, shapes));
   if (r.fit.rows == 0) return Ok{};
+  // A larger micro-batch is one of larger steps.
+  const ShapesOf larger = [&](int64_t rows, bool whole) {
+    if (!data) return shapes(rows, whole);
+    const StepCount steps = StepCount::make({.rows = r.data_rows, .batch_rows = rows}).value();
+    return shapes_of_data(m, data->examples, &steps, rows, whole);
+  };
   const LargestBatch most =
-      HONE_TRY(largest_micro_batch(m, run.backend, r.fit, run.limits, shapes));
+      HONE_TRY(largest_micro_batch(m, run.backend, r.fit, run.limits, larger));
   r.largest_rows = most.rows, r.one_more_row = most.one_more;
   if (r.all_rows_fit()) r.largest_rows = r.data_rows, r.one_more_row = {};
   return Ok{};
@@ -66,7 +72,7 @@ Status predict(const PlacementSearch& run, PlanData* data, PlanReport& r) {
   const StepTimes times = step_times(programs, shapes, r.device);
   RunLength length = length_without_data(s, r.row.tokens);
   if (data) {
-    r.seconds = HONE_TRY(mean_step_seconds(times, shapes.train, *data->feed, micro_batches));
+    r.seconds = HONE_TRY(mean_step_seconds(s, times, shapes.train, *data->feed, micro_batches));
     length = length_of(*data->feed, data->examples);
   } else {
     r.seconds = mean_step_seconds(times, micro_batches);
@@ -123,7 +129,7 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
                     : shapes_without_data(m, r.row.tokens, rows, whole, s.do_train, s.do_eval);
       }};
   if (data) r.data_rows = data->feed->train_rows();
-  HONE_TRY(fit_rows(run, r));
+  HONE_TRY(fit_rows(run, data.get(), r));
   HONE_TRY(predict(run, data.get(), r));
   if (choices) r.choices = HONE_TRY(try_placements(run));
   if (r.fit.rows == 0)

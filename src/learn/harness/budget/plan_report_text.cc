@@ -101,13 +101,14 @@ std::string speed_text(const PlanReport& r) {
                        : r.settings->fp16             ? r.device.f16_flops
                                                       : r.device.f32_flops;
   if (r.flops <= 0) return "";
+  const std::string step = r.data_rows > 0 ? " of the longest rows; a step of the data" : "";
   if (r.is_here)
-    return fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
-                       r.flops, r.seconds, speed / 1e9);
+    return fmt::format("{:.3g} FLOP in a step{}, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
+                       r.flops, step, r.seconds, speed / 1e9);
   return fmt::format(
-      "{:.3g} FLOP in a step, at least {:.3g} s by the data sheet of {}: {:.3g} TFLOP/s, {:.0f} "
+      "{:.3g} FLOP in a step{}, at least {:.3g} s by the data sheet of {}: {:.3g} TFLOP/s, {:.0f} "
       "GB/s\n",
-      r.flops, r.seconds, r.device.name, speed / 1e12, r.device.bytes_per_second / 1e9);
+      r.flops, step, r.seconds, r.device.name, speed / 1e12, r.device.bytes_per_second / 1e9);
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ class RankPlanner {
     double step = plan_.seconds;  // of the longest rows
     RunLength length = length_without_data(s, x_.row_tokens);
     if (feed_) {
-      step = HONE_TRY(mean_step_seconds(times, of_run.train, *feed_, micro_batches_));
+      step = HONE_TRY(mean_step_seconds(s, times, of_run.train, *feed_, micro_batches_));
       length = length_of(*feed_, *x_.data);
     }
     plan_.time =

@@ -9,6 +9,7 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/settings/errors.h"
+#include "learn/data/batches/rank_rows.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/budget/errors.h"
 #include "learn/train/run_ranks.h"
@@ -76,25 +77,34 @@ double mean_step_seconds(const StepTimes& times, double micro_batches) {
   return sum.seconds();
 }
 
-Result<double> mean_step_seconds(const StepTimes& times, const BatchGrid& grid, RowFeed& feed,
-                                 double micro_batches) {
+Result<double> mean_step_seconds(const TrainSettings& s, const StepTimes& times,
+                                 const BatchGrid& grid, RowFeed& feed, double micro_batches) {
   if (feed.streams() || !feed.steps() || grid.empty())
     return mean_step_seconds(times, micro_batches);
   constexpr int64_t kLooked = 64;
   const int64_t steps = feed.steps()->total_steps(), looked = std::min(kLooked, steps);
   double all = 0;
   std::vector<std::vector<int64_t>> lengths;
+  std::vector<int64_t> own;
   StepPlan plan;
-  for (int64_t i = 0; i < looked; ++i) {
-    const TakenRows taken = HONE_TRY(feed.rows_of_step(i * steps / looked));
+  const auto seconds_of_rank = [&](const TakenRows& taken, const Share& rank) {
+    own.clear();
+    add_rows_of_rank(taken.rows.rows, s.batch_rows(), rank, own);
     lengths.assign(taken.data->axes.size(), {});
     for (size_t a = 0; a < lengths.size(); ++a)
-      for (const int64_t row : taken.rows.rows)
-        lengths[a].push_back(taken.data->axes[a].length(row));
+      for (const int64_t row : own) lengths[a].push_back(taken.data->axes[a].length(row));
     plan_step(lengths, grid, plan);
     StepSum sum(times);
     for (const MicroBatchPlan& batch : plan.batches) sum.add(batch.shape);
-    all += sum.seconds();
+    return sum.seconds();
+  };
+  const int64_t ranks = s.ranks->data().ranks;
+  for (int64_t i = 0; i < looked; ++i) {
+    const TakenRows taken = HONE_TRY(feed.rows_of_step(i * steps / looked));
+    double slowest = 0;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      slowest = std::max(slowest, seconds_of_rank(taken, {rank, ranks}));
+    all += slowest;
   }
   return looked > 0 ? all / static_cast<double>(looked) : 0.0;
 }

@@ -19,10 +19,11 @@ StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
                      const Speeds& speeds, const LinkSpeeds& links = {});
 
 // Mean seconds of an optimizer step: over some steps of the feed, cut into micro-batches as in the
-// run. If data stream or are not read, seconds of `micro_batches` of the largest shape.
+// run; of the rank that takes longest. If data stream or are not read, seconds of `micro_batches` of the largest
+// shape.
 double mean_step_seconds(const StepTimes& times, double micro_batches);
-Result<double> mean_step_seconds(const StepTimes& times, const BatchGrid& grid, RowFeed& feed,
-                                 double micro_batches);
+Result<double> mean_step_seconds(const TrainSettings& s, const StepTimes& times,
+                                 const BatchGrid& grid, RowFeed& feed, double micro_batches);
 // Seconds of an evaluation of this number of rows, which all ranks of the run share; 0 if the grid is empty.
 double evaluation_seconds(const TrainSettings& s, const StepTimes& times, const BatchGrid& grid,
                           int64_t rows);

@@ -202,7 +202,7 @@ Status TaskRun::predict_time(const RunPlan& plan, std::span<const Program> progr
   }
   if (!speeds_) return Ok{};
   const double micro_batches = micro_batches_of(s_, s_.rank_rows(), shapes_.train.max_rows);
-  const double step = HONE_TRY(mean_step_seconds(times, shapes_.train, *feed_, micro_batches));
+  const double step = HONE_TRY(mean_step_seconds(s_, times, shapes_.train, *feed_, micro_batches));
   RunLength length = length_of(*feed_, examples_);
   if (!s_.continued_from.empty())
     length.done = std::max<int64_t>(
