@@ -97,6 +97,11 @@ Result<ChampionRows> rows_of_champion(Registry& registry, const ModelVersion& ch
           "both again if the data have changed");
 }
 
+// A folder of this name fails here, and not once the decision is recorded.
+Result<std::unique_ptr<Writer>> file_for_decision(const std::string& path) {
+  return is_folder(path) ? file_store().append(path) : file_store().create(path);
+}
+
 }  // namespace
 
 std::string commands_for_rows(const ModelVersion& v) {
@@ -125,6 +130,8 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
   if (alias != model.aliases.end()) champion = HONE_TRY(registry.version(q.name, alias->second));
   const bool compares = champion && champion->number != v.number;
   if (compares && v.evaluation.empty()) return without_rows(v);
+  std::unique_ptr<Writer> file;  // opened first: without it no decision is recorded
+  if (!q.output.empty()) file = HONE_TRY(file_for_decision(q.output));
   std::optional<Evaluation> rows;
   std::optional<ChampionRows> champion_rows;
   if (!v.evaluation.empty()) rows = HONE_TRY(read_evaluation(v.evaluation));
@@ -145,7 +152,10 @@ Result<int> decide_version(const DecideRequest& q, Registry& registry) {
   }
   const Decision decision = HONE_TRY(registry.record(HONE_TRY(decide(input, policy)), q.alias));
   const std::string text = dump_json(decision_json(decision), {.indent = 2}) + "\n";
-  if (!q.output.empty()) HONE_TRY(file_store().write(q.output, text));
+  if (file) {
+    HONE_TRY(file->write(text));
+    HONE_TRY(file->commit());
+  }
   if (q.json)
     print_out(dump_json(decision_json(decision)) + "\n");
   else
