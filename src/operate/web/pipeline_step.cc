@@ -2,6 +2,7 @@
 
 #include "base/core/redact.h"
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/check/finding.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/references.h"
@@ -26,14 +27,21 @@ std::string findings_text(const OrderedJson& list) {
   return findings.all().empty() ? "no findings" : findings.text(false);
 }
 
+// The first of the folders that exists: a step's has another name while its command runs.
+Result<std::string> existing(const StepReference& r, const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders)
+    if (is_folder(folder)) return folder;
+  return Error(err::kPipelineFile, fmt::format("the folder of {} does not exist", r.text()));
+}
+
 Result<std::string> value_of(const StepReference& r, const std::string& step,
                              const std::string& root, const std::string& run,
                              const OrderedJson& node, const std::vector<StepRow>& rows) {
   const std::string folder = root + "/" + run + "/";
-  if (r.kind == StepReference::kOut) return folder + step + ".part";
+  if (r.kind == StepReference::kOut) return existing(r, {folder + step + ".part", folder + step});
   if (r.kind == StepReference::kRun) return run;
   if (r.kind == StepReference::kCache) return root + "/cache";
-  if (r.kind == StepReference::kFolder) return folder + r.name;
+  if (r.kind == StepReference::kFolder) return existing(r, {folder + r.name});
   if (r.kind == StepReference::kInput) {
     if (std::string from = text_at(value_at(node, "inputs"), r.name.c_str()); !from.empty())
       return from;

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// The words of a step's command with its references replaced as the run replaces them; null if one has no known value, or
-// a word held a secret. `root`: the folder of the runs; `node`: the step in run.json; `rows`: the steps of the run.
+// The words of a step's command with its references replaced as the run replaces them, but a folder that has its last name
+// by that; null if one has no known value, or names a folder that does not exist, or a word held a secret. `root`: the folder of the runs; `node`: the step in run.json; `rows`: the steps of the run.
 OrderedJson resolved_command(const std::string& root, const std::string& run,
                              const OrderedJson& node, const std::vector<StepRow>& rows);
 

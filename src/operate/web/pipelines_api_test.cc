@@ -117,11 +117,19 @@ TEST_F(PipelinesPage, CommandsAreResolvedAsTheRunResolvesThem) {
   StepRow fetch = step("fetch", "done");
   fetch.result = {{"version", 3}};
   ASSERT_TRUE(state_->put(fetch).ok());
-  const OrderedJson run = json("/api/pipelines/first");
+  for (const char* name : {"fetch", "decide"})
+    EXPECT_TRUE(step_of(json("/api/pipelines/first"), name).at("resolved").is_null()) << name;
   const std::string root = std::filesystem::canonical(at("below")).string() + "/runs";
+  const auto fetching_to = [&](const std::string& to) {
+    return OrderedJson::array({"hone", "pull", "my rows", "--to", to});
+  };
+  put("below/runs/first/fetch.part/n", "1");
+  EXPECT_EQ(step_of(json("/api/pipelines/first"), "fetch").at("resolved"),
+            fetching_to(root + "/first/fetch.part"));
+  std::filesystem::rename(at("below/runs/first/fetch.part"), at("below/runs/first/fetch"));
+  const OrderedJson run = json("/api/pipelines/first");
   EXPECT_EQ(text_at(run, "folder"), "/home/me");
-  EXPECT_EQ(step_of(run, "fetch").at("resolved"),
-            OrderedJson::array({"hone", "pull", "my rows", "--to", root + "/first/fetch.part"}));
+  EXPECT_EQ(step_of(run, "fetch").at("resolved"), fetching_to(root + "/first/fetch"));
   EXPECT_EQ(
       step_of(run, "decide").at("resolved"),
       OrderedJson::array(
