@@ -40,7 +40,8 @@ function headline(step, metric) {
   if (result.url) return result.url;
   if (step.metrics && step.metrics.train_loss !== undefined) {
     const value = decidingValue(step.metrics, metric);
-    return `loss ${number(step.metrics.train_loss)}${value === undefined ? '' : `, ${metric} ${number(value)}`}`;
+    const evaluated = bare(metric) === 'loss' ? 'eval loss' : metric;  // beside the loss of the training
+    return `loss ${number(step.metrics.train_loss)}${value === undefined ? '' : `, ${evaluated} ${number(value)}`}`;
   }
   const name = metricNames([step.metrics], metric)[0];
   if (name && result.version === undefined) return `${bare(name).replaceAll('_', ' ')} ${number(step.metrics[name])}`;
