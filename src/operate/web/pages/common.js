@@ -112,8 +112,12 @@ export const facts = (pairs, kind = '') =>
   el('dl', {class: `facts ${kind}`.trim()}, pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined)
     .map(([name, value]) => el('div', null, el('dt', null, name), el('dd', null, value))));
 
-// Facts with long values, one a line.
-export const longFacts = (pairs) => facts(pairs, 'long');
+// A text whose paths may break after their slashes; a <wbr> is not copied with them.
+export const breakable = (text) => (typeof text === 'string' && text.includes('/')
+  ? text.split(/(?<=\/)(?!\/)/).map((part, i) => (i ? [el('wbr'), part] : part)) : text);
+
+// Paths, one a line.
+export const longFacts = (pairs) => facts(pairs.map(([name, path]) => [name, breakable(path)]), 'long');
 
 // columns: [title, class]; rows: lists of nodes or texts, the first of which names the row.
 export const table = (caption, columns, rows, kind = null) =>
@@ -149,8 +153,8 @@ export const panel = (title, ...children) => el('section', {class: 'panel'}, el(
 
 // An object from a log or the registry, as nested lists of names and values.
 export function values(object) {
-  if (object === null || typeof object !== 'object') return number(object);
-  if (Array.isArray(object) && object.every((v) => v === null || typeof v !== 'object')) return object.map(number).join(', ');
+  if (object === null || typeof object !== 'object') return breakable(number(object));
+  if (Array.isArray(object) && object.every((v) => v === null || typeof v !== 'object')) return breakable(object.map(number).join(', '));
   const pairs = Array.isArray(object) ? object.map((v, i) => [i + 1, v]) : Object.entries(object);
   return el('table', null, el('tbody', null, pairs.map(([name, value]) =>
     el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'text'}, values(value))))));

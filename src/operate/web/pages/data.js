@@ -1,4 +1,4 @@
-import {byId, el, get, isRepeated, nameOf, number, parameter, say} from './common.js';
+import {breakable, byId, el, get, isRepeated, nameOf, number, parameter, say} from './common.js';
 import {choicesHere, filled, linkTo, pathTo} from './parts.js';
 
 const content = byId('content');
@@ -14,11 +14,11 @@ const SETTINGS = {train_file: 'training', validation_file: 'validation', dataset
 
 function setRow(set, all) {
   const reader = set.runs[0];
-  const open = (file, text = file) => linkTo('/data', {file, model: reader.model, task: reader.task, run: reader.id}, text);
+  const open = (file, text = file) => linkTo('/data', {file, model: reader.model, task: reader.task, run: reader.id}, breakable(text));
   const runs = [...new Map(set.runs.map((r) => [r.id, r])).values()];
   const files = [...set.files.map((f) => el('div', null, open(f))),
-    ...(set.sources || []).map((s) => el('div', null, `${s.split}, made from `, s.file ? open(s.file) : s.name))];
-  return [set.path || set.name, KINDS[set.kind], [...new Set(set.runs.map((r) => SETTINGS[r.setting]))].join(', '),
+    ...(set.sources || []).map((s) => el('div', null, `${s.split}, made from `, s.file ? open(s.file) : breakable(s.name)))];
+  return [breakable(set.path || set.name), KINDS[set.kind], [...new Set(set.runs.map((r) => SETTINGS[r.setting]))].join(', '),
     files.length ? files : set.kind === 'elsewhere' ? el('span', {class: 'muted'}, 'open it with ', el('code', null, `hone ui --data_folders FOLDER`)) : el('span', {class: 'muted'}, 'no data files'),
     runs.slice(0, 5).map((r) => el('div', null, linkTo('/runs', {id: r.id}, r.name || r.id), isRepeated(r, all) ? el('span', {class: 'small-text'}, ` ${r.id}`) : '', r.task ? ` (${r.task})` : '')).concat(runs.length > 5 ? el('div', {class: 'muted'}, `and ${runs.length - 5} more`) : [])];
 }
@@ -32,7 +32,7 @@ function showSets(lists) {
     : el('div', {class: 'panel empty'}, `No runs below ${lists.folder} name a data set yet. Choose a file below.`));
   const evaluated = lists.files.filter(isEvaluation), own = lists.files.filter((file) => !isEvaluation(file));
   const list = (title, files, open) => (files.length ? el('details', {open}, el('summary', null, `${title} (${files.length})`),
-    el('ul', {class: 'plain'}, files.map((file) => el('li', null, linkTo('/data', {file}, file))))) : null);
+    el('ul', {class: 'plain'}, files.map((file) => el('li', null, linkTo('/data', {file}, breakable(file)))))) : null);
   content.replaceChildren(lists.files.length ? el('section', {class: 'panel', 'aria-label': 'Files'}, list('Data files', own, !lists.sets.length),
     list('Rows of evaluations, with predictions', evaluated, false)) : '');
   say(`${lists.sets.length} data sets of runs, ${own.length} data files below ${lists.folder}`);

@@ -1,5 +1,5 @@
 // What Pipelines, Models, Data and Playground share: addresses, errors in full, metrics, lines to copy.
-import {el, number, parameter, table} from './common.js';
+import {breakable, el, number, parameter, table} from './common.js';
 
 // The address of a page with these choices; empty ones are left out.
 export function pathTo(page, choices) {
@@ -27,7 +27,7 @@ export function errorBox(title, error, around = null) {
   return el('section', {class: 'panel failure', 'aria-label': title},
     el('h2', null, title),
     el('p', {class: 'what'}, error.code ? el('code', null, error.code) : null, error.code ? ' ' : null, error.error),
-    where.length ? [el('h3', null, 'Where'), el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': 'Where'}, where.join('\n'))] : null,
+    where.length ? [el('h3', null, 'Where'), el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': 'Where'}, breakable(where.join('\n')))] : null,
     error.todo ? [el('h3', null, 'What to do'), el('p', null, error.todo)] : null,
     around ? el('p', {class: 'muted'}, [around.error, moreAdvice(error.todo, around.todo)].filter(Boolean).join('. ')) : null,
     error.code ? el('p', {class: 'muted'}, 'The whole page of the error: ', el('code', null, `hone help ${error.code}`)) : null);
@@ -40,7 +40,7 @@ export function shellLine(name, text, runs = true) {
     button.textContent = 'Copied';
     setTimeout(() => { button.textContent = 'Copy'; }, 2000);
   }}, 'Copy');
-  return el('div', {class: 'shell'}, el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': name}, text), runs ? button : null);
+  return el('div', {class: 'shell'}, el('pre', {class: 'log', tabindex: 0, role: 'region', 'aria-label': name}, breakable(text)), runs ? button : null);
 }
 // A word as a POSIX shell takes it.
 export const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
