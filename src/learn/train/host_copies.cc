@@ -132,7 +132,7 @@ HostCopies::HostCopies(RunRanks& ranks, CopyOptions o)
       memory_(std::move(o.memory)),
       address_(std::move(o.address)),
       token_(std::move(o.token)),
-      copies_(o.hosts == 0 ? 1 : o.hosts - 1) {}
+      asked_hosts_(o.hosts) {}
 
 HostCopies::~HostCopies() {
   for (const auto& [rank, store] : stores_) store->stop();
@@ -197,7 +197,7 @@ Status HostCopies::meet() {
                        static_cast<int>(whole_at(p, "port"))});
     hosts.push_back(places_.back().host);
   }
-  copies_ = std::min(copies_, std::ssize(ranks_by_host(hosts)) - 1);
+  copies_ = hosts_of_copies(asked_hosts_, std::ssize(ranks_by_host(hosts))) - 1;
   sources_ = copied_ranks(hosts, static_cast<int>(ranks_.share().rank), copies_);
   return Ok{};
 }

@@ -53,7 +53,7 @@ struct CopyOptions {
   std::string memory;        // folder of this host; "": none
   std::string address = {};  // of this host for the others; "": there are none
   std::string token = {};
-  int64_t hosts = 0;  // that have each part; 0: two if there are several
+  int64_t hosts = 0;  // asked for, that have each part: hosts_of_copies()
 };
 
 class HostCopies {
@@ -98,6 +98,7 @@ class HostCopies {
 
   RunRanks& ranks_;
   const std::string memory_, address_, token_;
+  const int64_t asked_hosts_;
   int64_t copies_ = 0;  // of a part, besides its own host's
   struct Place {
     std::string host, name, address;  // host: a word that differs for each

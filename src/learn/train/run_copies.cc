@@ -1,5 +1,7 @@
 #include "learn/train/run_copies.h"
 
+#include <algorithm>
+
 #include "base/core/text.h"
 #include "learn/checkpoint/training_checkpoint.h"
 
@@ -11,6 +13,10 @@ constexpr const char* kRunNumber = "run_id";  // in kStateFile
 }  // namespace
 
 std::string memory_folder() { return environment("HONE_RUN_MEMORY"); }
+
+int64_t hosts_of_copies(int64_t asked, int64_t there) {
+  return std::min(asked == 0 ? int64_t{2} : asked, there);
+}
 
 void note_run(Json& state) {
   if (const std::string id = environment("HONE_RUN_ID"); !id.empty()) state[kRunNumber] = id;

@@ -11,6 +11,10 @@ namespace hone {
 // The folder in memory; "": the launcher keeps none.
 std::string memory_folder();
 
+// The hosts that keep each part of a copy, of those that are there. 0 asks for two, so that the state outlives the loss of
+// any host.
+int64_t hosts_of_copies(int64_t asked, int64_t there);
+
 // A checkpoint's state with the number of this run, if it has one.
 void note_run(Json& state);
 // Whether this run wrote the checkpoint.

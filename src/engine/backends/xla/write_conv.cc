@@ -34,6 +34,16 @@ int64_t padding_after(int64_t size, int64_t before, int64_t kernel, int64_t dila
   return (out - 1) * stride + (kernel - 1) * dilation + 1 - size - before;
 }
 
+// That of both axes, in the forward pass.
+std::array<int64_t, 2> padding_after(const ConvDims& d) {
+  return {padding_after(d.height, d.top, d.kernel_h, d.dilation_h, d.out_h, d.stride_h),
+          padding_after(d.width, d.left, d.kernel_w, d.dilation_w, d.out_w, d.stride_w)};
+}
+
+bool has_no_products(const NodeView& n) {
+  return n.in(0).count() == 0 || n.in(1).count() == 0 || n.out(0).count() == 0;
+}
+
 std::string sums_of(const Ref& x) { return x.element == "f64" ? "f64" : "f32"; }
 
 Refs with_addend(Writer& w, const NodeView& n, const Refs& in, Ref sum) {
@@ -44,19 +54,16 @@ Refs with_addend(Writer& w, const NodeView& n, const Refs& in, Ref sum) {
 Refs write_conv2d(Writer& w, const NodeView& n, const Refs& in) {
   const ConvDims d = *conv_dims(n, n.in("x").shape, n.in("w").shape);
   const Ref x = rounded_operand(w, n, in[0]), k = rounded_operand(w, n, in[1]);
-  const bool empty = n.in(0).count() == 0 || n.in(1).count() == 0 || n.out(0).count() == 0;
   Ref y = w.number(0, sums_of(x), n.out(0).shape);
-  if (!empty)
-    y = w.convolution(
-        x, k,
-        {.dims = "[b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f]",
-         .stride = {d.stride_h, d.stride_w},
-         .before = {d.top, d.left},
-         .after = {padding_after(d.height, d.top, d.kernel_h, d.dilation_h, d.out_h, d.stride_h),
-                   padding_after(d.width, d.left, d.kernel_w, d.dilation_w, d.out_w, d.stride_w)},
-         .kernel_dilation = {d.dilation_h, d.dilation_w},
-         .feature_groups = d.groups},
-        y);
+  if (!has_no_products(n))
+    y = w.convolution(x, k,
+                      {.dims = "[b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f]",
+                       .stride = {d.stride_h, d.stride_w},
+                       .before = {d.top, d.left},
+                       .after = padding_after(d),
+                       .kernel_dilation = {d.dilation_h, d.dilation_w},
+                       .feature_groups = d.groups},
+                      y);
   if (n.has("bias"))
     y = w.binary("add", y, w.broadcast(w.convert(in[n.slot("bias")], y.element), y.shape, {3}));
   return {w.narrow(y, element_of_result(n))};
@@ -76,7 +83,6 @@ Ref turned_weight(Writer& w, const ConvDims& d, const Ref& k) {
 Refs write_conv2d_grad_input(Writer& w, const NodeView& n, const Refs& in) {
   const ConvDims d = *conv_dims(n, n.out(0).shape, n.in("w").shape);
   const Ref dy = rounded_operand(w, n, in[0]), k = rounded_operand(w, n, in[1]);
-  const bool empty = n.in(0).count() == 0 || n.in(1).count() == 0 || n.out(0).count() == 0;
   Ref dx = w.number(0, sums_of(dy), n.out(0).shape);
   const auto after = [](int64_t size, int64_t before, int64_t kernel, int64_t dilation, int64_t out,
                         int64_t stride) {
@@ -84,7 +90,7 @@ Refs write_conv2d_grad_input(Writer& w, const NodeView& n, const Refs& in) {
   };
   const int64_t top = (d.kernel_h - 1) * d.dilation_h - d.top,
                 left = (d.kernel_w - 1) * d.dilation_w - d.left;
-  if (!empty)
+  if (!has_no_products(n))
     dx = w.convolution(
         dy, turned_weight(w, d, k),
         {.dims = "[b, 0, 1, f]x[i, o, 0, 1]->[b, 0, 1, f]",
@@ -102,19 +108,16 @@ Refs write_conv2d_grad_input(Writer& w, const NodeView& n, const Refs& in) {
 Refs write_conv2d_grad_weight(Writer& w, const NodeView& n, const Refs& in) {
   const ConvDims d = *conv_dims(n, n.in("x").shape, n.out(0).shape);
   const Ref dy = rounded_operand(w, n, in[0]), x = rounded_operand(w, n, in[1]);
-  const bool empty = n.in(0).count() == 0 || n.in(1).count() == 0 || n.out(0).count() == 0;
   Ref dw = w.number(0, sums_of(x), n.out(0).shape);
-  if (!empty)
-    dw = w.convolution(
-        x, dy,
-        {.dims = "[f, 0, 1, b]x[i, 0, 1, o]->[f, b, 0, 1]",
-         .stride = {d.dilation_h, d.dilation_w},
-         .before = {d.top, d.left},
-         .after = {padding_after(d.height, d.top, d.kernel_h, d.dilation_h, d.out_h, d.stride_h),
-                   padding_after(d.width, d.left, d.kernel_w, d.dilation_w, d.out_w, d.stride_w)},
-         .kernel_dilation = {d.stride_h, d.stride_w},
-         .batch_groups = d.groups},
-        dw);
+  if (!has_no_products(n))
+    dw = w.convolution(x, dy,
+                       {.dims = "[f, 0, 1, b]x[i, 0, 1, o]->[f, b, 0, 1]",
+                        .stride = {d.dilation_h, d.dilation_w},
+                        .before = {d.top, d.left},
+                        .after = padding_after(d),
+                        .kernel_dilation = {d.stride_h, d.stride_w},
+                        .batch_groups = d.groups},
+                       dw);
   return with_addend(w, n, in, dw);
 }
 

@@ -1,6 +1,6 @@
 #include "learn/harness/budget/memory_copies.h"
 
-#include <algorithm>
+#include "learn/train/run_copies.h"
 
 namespace hone {
 
@@ -13,8 +13,8 @@ std::optional<MemoryCopies> memory_copies(const TrainSettings& s, const RunPlan&
   int64_t own = 0, shared = 0;  // parts of states that are cut; states that all ranks hold
   for (const StateSlot* state : saved_states(whole, plan, weights))
     (state->shard.whole() ? shared : own) += state->type.bytes();
-  const int64_t wanted = s.memory_save_hosts == 0 ? 2 : s.memory_save_hosts;
-  return MemoryCopies{own + (shared + ranks - 1) / ranks, std::min(wanted, machines)};
+  return MemoryCopies{own + (shared + ranks - 1) / ranks,
+                      hosts_of_copies(s.memory_save_hosts, machines)};
 }
 
 }  // namespace hone
