@@ -59,9 +59,11 @@ constexpr double kSpinSeconds = 50e-6;  // for the next call
 // meanwhile loses its core to another process. Not when the pool has more threads than cores.
 constexpr double kSpinInsideSeconds = 2e-3;
 
-// If a wait took longer and a thread lost its core to another process meanwhile, this many waits sleep at once: a
-// thread that spins keeps the core that the others need. The number doubles while that continues.
+// If waits take longer for more than a tenth of the time and threads lose their cores to other processes meanwhile, this
+// many waits sleep at once: a thread that spins keeps the core that the others need. The number doubles while that
+// continues. A single long wait tells nothing: a virtual machine itself loses its cores now and then.
 constexpr int kFewSleeps = 256, kMostSleeps = 1 << 14;
+constexpr double kTooLongOften = 0.1;
 
 inline void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -93,8 +95,9 @@ class Patience {
   template <class T>
   void wait(std::atomic<T>& value, T old) {
     if (sleeps_.load(std::memory_order_relaxed) > 0) {
-      sleeps_.fetch_sub(1, std::memory_order_relaxed);
+      const int left = sleeps_.fetch_sub(1, std::memory_order_relaxed);
       wait_for_change(value, old, 0);
+      if (left == 1) spinning_since_.store(system_clock().seconds(), std::memory_order_relaxed);
     } else if (!wait_for_change(value, old, spin_s_) && spin_s_ > 0) {
       too_long();
     }
@@ -102,8 +105,11 @@ class Patience {
 
  private:
   void too_long() {
-    const int64_t now = times_interrupted();
-    const bool busy = now > interrupted_.exchange(now, std::memory_order_relaxed);
+    const int64_t interrupted = times_interrupted();
+    const double now = system_clock().seconds();
+    const double spinning_s = now - spinning_since_.exchange(now, std::memory_order_relaxed);
+    const bool busy = interrupted > interrupted_.exchange(interrupted, std::memory_order_relaxed) &&
+                      spinning_s * kTooLongOften < spin_s_;
     const int next = next_.load(std::memory_order_relaxed);
     next_.store(busy ? std::min(2 * next, kMostSleeps) : kFewSleeps, std::memory_order_relaxed);
     if (busy) sleeps_.store(next, std::memory_order_relaxed);
@@ -111,6 +117,7 @@ class Patience {
 
   double spin_s_;
   std::atomic<int64_t> interrupted_;
+  std::atomic<double> spinning_since_{0};  // without a wait that took too long
   std::atomic<int> sleeps_{0}, next_{kFewSleeps};
 };
 

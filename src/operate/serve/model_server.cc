@@ -121,6 +121,7 @@ Status ModelServer::load(const ModelSource& m) {
   if (!o.prefix) o.prefix = m.prefix;
   o.deployed_id = m.deployed_id;
   o.cancelled = [this] { return ends(); };
+  log_info("{:<11} {} version {}: {}", "loading", m.name, m.version, m.source);
   auto model = HONE_TRY(ServedModel::load(m.name, m.version, m.source, o));
   log_info("{:<11} {} version {}: {}, {}", "model", m.name, m.version, name_of(model->task()),
            m.source);

@@ -189,7 +189,9 @@ Result<std::shared_ptr<const TaskView>> DataApi::view(const std::string& task,
 Result<WebAnswer> DataApi::list() {
   OrderedJson j = {
       {"folder", places_.folder}, {"data_folders", places_.more}, {"tasks", tasks_json()}};
-  j.update(data_listing(places_, HONE_TRY(runs_.rows())));
+  std::vector<RunRow> rows = HONE_TRY(runs_.rows());
+  std::erase_if(rows, [](const RunRow& r) { return r.ended_before && results_of(r).empty(); });
+  j.update(data_listing(places_, rows));
   return api_answer(j);
 }
 

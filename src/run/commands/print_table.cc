@@ -40,7 +40,7 @@ void print_tables(const std::vector<TextTable>& tables, const TableForm& form) {
   const size_t width = log_format() == LogFormat::kText ? terminal_columns() : 0;
   for (const TextTable& table : tables)
     if (!table.note().empty() && form.format == "text")
-      log_info("{}", wrap_text(table.note(), width));
+      log_info("{}", wrap_line(table.note(), width));
 }
 
 void print_table(const TextTable& table, const TableForm& form) {

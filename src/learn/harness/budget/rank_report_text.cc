@@ -133,15 +133,20 @@ std::string traffic_text(const RankReport& r) {
                             count_of(static_cast<int64_t>(p.sent.messages), "message"));
 }
 
+// Four digits, and none after the point from 1,000 on: no powers of ten.
+std::string rate_text(double rate) {
+  return rate < 1000 ? fmt::format("{:.4g}", rate) : fmt::format("{:.0f}", rate);
+}
+
 std::string scales_text(const RankReport& r) {
   if (r.layouts.scales.size() < 2) return "";
   std::string text = fmt::format("{:>8} {:>7} {:>9} {:>12} {:>7}  {}\n", "machines", "devices",
                                  "s a step", "rows/second", "scaling", "layout");
   for (const Scale& s : r.layouts.scales) {
     text += fmt::format("{:>8} {:>7}", s.cluster.machines, s.cluster.all());
-    text += s.plan.fits() ? fmt::format(" {:>9.3g} {:>12.4g} {:>6.0f}%  {}\n", s.plan.seconds,
-                                        s.plan.rows_per_second(), 100 * r.layouts.scaling(s),
-                                        s.plan.layout.text(s.cluster))
+    text += s.plan.fits() ? fmt::format(" {:>9.3g} {:>12} {:>6.0f}%  {}\n", s.plan.seconds,
+                                        rate_text(s.plan.rows_per_second()),
+                                        100 * r.layouts.scaling(s), s.plan.layout.text(s.cluster))
                           : " does not fit\n";
   }
   return text;

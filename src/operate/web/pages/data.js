@@ -12,8 +12,8 @@ const here = (changes) => pathTo('/data', {...choicesHere([...FIELDS, 'from']), 
 const KINDS = {file: 'file', files: 'files', folder: 'folder', prepared: 'prepared rows', images: 'images', elsewhere: 'not in the folders of hone ui'};
 const SETTINGS = {train_file: 'training', validation_file: 'validation', dataset_name: 'data set', train_dir: 'training', validation_dir: 'validation'};
 
-function setRow(set, all) {
-  const reader = set.runs[0];
+function setRow(set, all, id) {
+  const reader = set.runs.find((r) => r.id === id) || set.runs[0];
   const open = (file, text = file) => linkTo('/data', {file, model: reader.model, task: reader.task, run: reader.id}, breakable(text));
   const runs = [...new Map(set.runs.map((r) => [r.id, r])).values()];
   const files = [...set.files.map((f) => el('div', null, open(f))),
@@ -25,17 +25,21 @@ function setRow(set, all) {
 
 // What hone eval --save_examples and the step evaluate of a pipeline write.
 const isEvaluation = (file) => file.split('/').pop() === 'eval_examples.jsonl';
-function showSets(lists) {
-  byId('sets').replaceChildren(lists.sets.length
-    ? el('div', {class: 'panel'}, filled('Data sets of the runs: choose a file to see its rows as the model sees them',
-      [['Data set', 'name'], ['Kind'], ['Used for', 'text'], ['Files', 'text'], ['Runs', 'text']], lists.sets.map((set) => setRow(set, lists.sets.flatMap((s) => s.runs)))))
-    : el('div', {class: 'panel empty'}, `No runs below ${lists.folder} name a data set yet. Choose a file below.`));
+// `id`: only those of this run.
+function showSets(lists, id) {
+  const sets = id ? lists.sets.filter((set) => set.runs.some((r) => r.id === id)) : lists.sets;
+  const title = `Data sets of ${id ? 'this run' : 'the runs'}: choose a file to see its rows as the model sees them`;
+  const none = id ? 'This run names no data set in the folders of hone ui.' : `No runs below ${lists.folder} name a data set yet. Choose a file below.`;
+  byId('sets').replaceChildren(sets.length
+    ? el('div', {class: 'panel'}, filled(title, [['Data set', 'name'], ['Kind'], ['Used for', 'text'], ['Files', 'text'], ['Runs', 'text']],
+      sets.map((set) => setRow(set, lists.sets.flatMap((s) => s.runs), id))))
+    : el('div', {class: 'panel empty'}, none), id ? el('p', null, linkTo('/data', {}, 'Data sets of all runs')) : '');
   const evaluated = lists.files.filter(isEvaluation), own = lists.files.filter((file) => !isEvaluation(file));
   const list = (title, files, open) => (files.length ? el('details', {open}, el('summary', null, `${title} (${files.length})`),
     el('ul', {class: 'plain'}, files.map((file) => el('li', null, linkTo('/data', {file}, breakable(file)))))) : null);
-  content.replaceChildren(lists.files.length ? el('section', {class: 'panel', 'aria-label': 'Files'}, list('Data files', own, !lists.sets.length),
+  content.replaceChildren(lists.files.length ? el('section', {class: 'panel', 'aria-label': 'Files'}, list('Data files', own, !sets.length),
     list('Rows of evaluations, with predictions', evaluated, false)) : '');
-  say(`${lists.sets.length} data sets of runs, ${own.length} data files below ${lists.folder}`);
+  say(`${sets.length} data sets of ${id ? 'the run' : 'runs'}, ${own.length} data files below ${lists.folder}`);
 }
 
 // --- rows ---------------------------------------------------------------------------------------
@@ -148,6 +152,6 @@ async function start() {
   byId('wrong').checked = parameter('wrong') === '1';
   byId('wrong').value = '1';
   if (parameter('file')) return show();
-  showSets(lists);
+  showSets(lists, chosen);
 }
 start().catch((error) => say(error.message, true));

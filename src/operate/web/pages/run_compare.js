@@ -103,6 +103,8 @@ export class ComparePage {
     for (const name of first)
       if (this.known.some((d) => d.summary.best && d.summary.best.name === name))
         rows.unshift(row(`${metricTitle(name)}, best`, name, runs.map((run) => (run.best && run.best.name === name ? run.best.value : undefined)), lowerIsBetter(name, runs)));
+    for (const [title, name] of [['Training rows', 'train_samples'], ['Evaluation rows', 'eval_samples']])
+      if (all.some((m) => typeof m[name] === 'number')) rows.push(row(title, name, all.map((m) => m[name]), null));
     rows.push(row('Steps', 'step', runs.map((run) => run.step), null), row('Tokens a second', 'train_tokens_per_second', this.known.map((d) => {
       const rate = tokensPerSecond(d.summary);
       return rate > 0 ? Math.round(rate) : undefined;

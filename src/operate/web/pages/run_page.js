@@ -95,6 +95,7 @@ export class RunPage {
       el('a', {href: '#', 'data-tab': key, onclick: (event) => this.open(event, key), onpointerenter: () => this.link(), onfocus: () => this.link()}, title)));
     this.head = el('div', {class: 'panel'}, el('div', {class: 'top'}, this.state, kept ? null : el('div', {class: 'actions'},
       el('a', {class: 'button quiet small', href: `/runs?pick=${encodeURIComponent(id)}`}, 'Compare'),
+      el('a', {class: 'button quiet small', href: `/data?run=${encodeURIComponent(id)}`}, 'Data'),
       el('a', {class: 'button quiet small', href: `/api/runs/${encodeURIComponent(id)}/export`, download: ''}, 'Export as HTML'))), this.facts);
     this.back = kept ? null : el('p', {class: 'back'}, el('a', {href: '/'}, '← All runs'));
     byId('content').replaceChildren(...[this.back, this.head, this.progress, this.failure, this.nav, ...Object.values(this.tabs)].filter(Boolean));
