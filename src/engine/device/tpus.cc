@@ -13,21 +13,20 @@
 namespace hone {
 namespace {
 
-// A device of a TPU: GiB, TFLOP/s in bf16, GB/s of memory, to the host and to its neighbours, cores that
-// a slice's name counts for it.
+// A device of a TPU: GiB that programs may use, as libtpu 0.0.52 says where one needs more (the rest is its own),
+// TFLOP/s in bf16, GB/s of memory, to the host and to its neighbours, cores that a slice's name counts for it.
 struct TpuSheet {
   const char* name;
-  int64_t gib;
-  double bf16_tera, memory_giga, host_giga, peer_giga;
+  double gib, bf16_tera, memory_giga, host_giga, peer_giga;
   int64_t cores;
 };
 constexpr std::array<TpuSheet, 6> kTpuSheets{{
-    {"v2", 8, 23, 350, 8, 124, 1},
-    {"v3", 16, 61.5, 450, 8, 164, 1},
-    {"v4", 32, 275, 1200, 16, 300, 2},
-    {"v5e", 16, 197, 819, 16, 200, 1},
-    {"v5p", 95, 459, 2765, 32, 600, 2},
-    {"v6e", 32, 918, 1640, 32, 448, 1},
+    {"v2", 7.48, 23, 350, 8, 124, 1},
+    {"v3", 15.48, 61.5, 450, 8, 164, 1},
+    {"v4", 30.75, 275, 1200, 16, 300, 2},
+    {"v5e", 15.75, 197, 819, 16, 200, 1},
+    {"v5p", 95.73, 459, 2765, 32, 600, 2},
+    {"v6e", 31.24, 918, 1640, 32, 448, 1},
 }};
 constexpr int64_t kCodeOfKind = 120 << 10, kCodeOfNode = 67 << 10;  // bytes
 constexpr double kHostMemory = 50e9;  // bytes a second, of a server with eight channels
@@ -38,7 +37,7 @@ DeviceSpec tpu(const TpuSheet& sheet) {
   s.name = s.isa = sheet.name;
   s.kernels = "tpu";
   s.own_memory = s.multiplies_bf16 = true;
-  s.memory_bytes = sheet.gib << 30;
+  s.memory_bytes = static_cast<int64_t>(sheet.gib * (1 << 30));
   s.bf16_flops = sheet.bf16_tera * 1e12;
   s.f32_flops = s.f16_flops = s.bf16_flops / kProductsOfF32;
   s.bytes_per_second = sheet.memory_giga * 1e9;
