@@ -139,6 +139,17 @@ TEST(StableHlo, WeightsThatAreGatheredAgainAreNotKeptFromTheForwardPass) {
   EXPECT_EQ(text.find("optimization_barrier", apart + 30), text.npos) << "one";
 }
 
+TEST(StableHlo, TheRowsOfASumAreValuesOfTheirOwn) {
+  Program p(op_table(), "step");
+  Builder b(p);
+  const ValueId x = p.add_input("x", {DType::f32, {4, 2}});
+  p.outputs = {{"part", ops::reduce_scatter(b, {x}, {{0, 2}})[0]}};
+  EXPECT_THAT(
+      write_module(p).text,
+      testing::ContainsRegex("%[0-9]+ = stablehlo.optimization_barrier %[0-9]+ : tensor<2x2xf32>\n"
+                             " *return"));
+}
+
 // Rank 1 has a row more than rank 0 of `w`.
 Program of_rank(int64_t rank, const std::string& nodes) {
   const std::string rows = rank == 0 ? "2" : "3", begin = rank == 0 ? "0" : "2",

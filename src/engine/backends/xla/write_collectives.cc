@@ -34,6 +34,8 @@ struct RankRows {
   bool equal = true;
 };
 
+// The barrier makes the rows of a rank values of their own: a compiler that has only all_reduce (TPU v2 and v3) takes
+// them from the whole sum where they are read, at the end of a step, and keeps the whole sums of all layers until then.
 Refs write_reduce_scatter(Writer& w, const NodeView& n, const Refs& in) {
   Refs sums;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -46,7 +48,8 @@ Refs write_reduce_scatter(Writer& w, const NodeView& n, const Refs& in) {
         parts.push_back(w.slice(x, 0, begin, begin + rows.most));
       x = w.concat(parts, 0);
     }
-    sums.push_back(w.narrow(w.reduce_scatter(x, ranks_of(n)), element_of_result(n, i)));
+    const Ref own = w.narrow(w.reduce_scatter(x, ranks_of(n)), element_of_result(n, i));
+    sums.push_back(w.barrier({own})[0]);
   }
   return sums;
 }
