@@ -1,5 +1,7 @@
 #include "operate/web/pipeline_step.h"
 
+#include <filesystem>
+
 #include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
@@ -12,6 +14,7 @@ namespace hone {
 namespace {
 
 constexpr const char* kHidden = "***";  // in the place of a secret
+constexpr const char* kAgain = "again";
 
 // The findings of `hone check --json` as it prints them without --json.
 std::string findings_text(const OrderedJson& list) {
@@ -27,21 +30,28 @@ std::string findings_text(const OrderedJson& list) {
   return findings.all().empty() ? "no findings" : findings.text(false);
 }
 
-// The first of the folders that exists: a step's has another name while its command runs.
-Result<std::string> existing(const StepReference& r, const std::vector<std::string>& folders) {
+// The first of the folders that exists, as the command names it.
+Result<std::string> existing(const StepReference& r, const CommandPlace& place,
+                             const std::vector<std::string>& folders) {
   for (const std::string& folder : folders)
-    if (is_folder(folder)) return folder;
+    if (is_folder(std::filesystem::path(place.from) / folder)) return folder;
   return Error(err::kPipelineFile, fmt::format("the folder of {} does not exist", r.text()));
 }
 
-Result<std::string> value_of(const StepReference& r, const std::string& step,
-                             const std::string& root, const std::string& run,
+// Not the folder of a finished step: other runs reuse it, and the registry names it.
+Result<std::string> output_of(const StepReference& r, const CommandPlace& place,
+                              const StepRow& step, ResolvedCommand& command) {
+  const std::string folder = place.root + "/" + place.run + "/" + step.name;
+  if (step.status != "done") return existing(r, place, {folder + ".part", folder});
+  return command.output_folder = fmt::format("{}/{}/{}", kAgain, place.run, step.name);
+}
+
+Result<std::string> value_of(const StepReference& r, const CommandPlace& place,
                              const OrderedJson& node, const std::vector<StepRow>& rows) {
-  const std::string folder = root + "/" + run + "/";
-  if (r.kind == StepReference::kOut) return existing(r, {folder + step + ".part", folder + step});
-  if (r.kind == StepReference::kRun) return run;
-  if (r.kind == StepReference::kCache) return root + "/cache";
-  if (r.kind == StepReference::kFolder) return existing(r, {folder + r.name});
+  if (r.kind == StepReference::kRun) return place.run;
+  if (r.kind == StepReference::kCache) return place.root + "/cache";
+  if (r.kind == StepReference::kFolder)
+    return existing(r, place, {place.root + "/" + place.run + "/" + r.name});
   if (r.kind == StepReference::kInput) {
     if (std::string from = text_at(value_at(node, "inputs"), r.name.c_str()); !from.empty())
       return from;
@@ -56,19 +66,33 @@ Result<std::string> value_of(const StepReference& r, const std::string& step,
 
 }  // namespace
 
-OrderedJson resolved_command(const std::string& root, const std::string& run,
-                             const OrderedJson& node, const std::vector<StepRow>& rows) {
+CommandPlace place_of_commands(const PipelineRunRow& run, const std::string& root,
+                               const OrderedJson& description) {
+  namespace fs = std::filesystem;
+  CommandPlace place{.run = run.id, .root = root, .from = text_at(description, "folder")};
+  if (place.from.empty() || run.folder.empty()) return place;
+  std::error_code unknown;
+  if (fs::equivalent(fs::path(place.from) / run.folder, root, unknown)) place.root = run.folder;
+  return place;
+}
+
+ResolvedCommand resolved_command(const CommandPlace& place, const StepRow& step,
+                                 const OrderedJson& node, const std::vector<StepRow>& rows) {
+  ResolvedCommand command;
   OrderedJson words = OrderedJson::array();
   for (const OrderedJson& word : value_at(node, "command")) {
-    if (!word.is_string()) return nullptr;
+    if (!word.is_string()) return {};
     Result<std::string> whole =
         expand_references(word.get<std::string>(), [&](const StepReference& r) {
-          return value_of(r, text_at(node, "name"), root, run, node, rows);
+          return r.kind == StepReference::kOut ? output_of(r, place, step, command)
+                                               : value_of(r, place, node, rows);
         });
-    if (!whole.ok() || whole->find(kHidden) != std::string::npos) return nullptr;
+    if (!whole.ok() || whole->find(kHidden) != std::string::npos) return {};
     words.push_back(std::move(*whole));
   }
-  return words.empty() ? OrderedJson() : redact_command(words) == words ? words : OrderedJson();
+  if (words.empty() || redact_command(words) != words) return {};
+  command.words = std::move(words);
+  return command;
 }
 
 std::vector<std::string> output_lines(const std::string& output) {

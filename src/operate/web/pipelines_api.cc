@@ -229,19 +229,22 @@ Result<WebAnswer> PipelinesApi::one(const std::string& id) {
   OrderedJson j = pipeline_run_json(found.run, found.root);
   const OrderedJson description = description_of(found.root, id), graph = graph_of(description);
   const std::string metric = metric_of_policy(graph);
+  const CommandPlace place = place_of_commands(found.run, found.root, description);
   const std::vector<StepRow> rows = HONE_TRY(steps_of(*found.state, found.run, graph));
   OrderedJson steps = OrderedJson::array();
   for (const StepRow& row : rows) {
     const std::string folder = fmt::format("{}/{}/{}", found.root, found.run.id, row.name);
     const OrderedJson node = node_of(graph, row.name);
     OrderedJson step = step_json(row, node, folder);
-    step["resolved"] = resolved_command(found.root, id, node, rows);
+    ResolvedCommand command = resolved_command(place, row, node, rows);
+    step["resolved"] = std::move(command.words);
+    step["output_folder"] = std::move(command.output_folder);
     if (row.status == "done") step["interval"] = interval_of(folder, row.hash, metric);
     steps.push_back(std::move(step));
   }
   add_summary(j, rows);
   j["metric"] = metric;
-  j["folder"] = text_at(description, "folder");
+  j["folder"] = place.from;
   j["steps"] = std::move(steps);
   return api_answer(j);
 }

@@ -114,28 +114,58 @@ TEST_F(PipelinesPage, CommandsAreResolvedAsTheRunResolvesThem) {
       {"name": "decide", "needs": ["fetch"],
        "command": ["sh", "-c", "cat ${steps.fetch}/n ${cache} ${run}; echo $${HOME} ${steps.fetch.version}"]},
       {"name": "later", "needs": ["decide"], "command": ["echo", "${steps.decide.verdict}"]}]})");
-  StepRow fetch = step("fetch", "done");
-  fetch.result = {{"version", 3}};
+  StepRow fetch = step("fetch", "running");
   ASSERT_TRUE(state_->put(fetch).ok());
   for (const char* name : {"fetch", "decide"})
     EXPECT_TRUE(step_of(json("/api/pipelines/first"), name).at("resolved").is_null()) << name;
   const std::string root = std::filesystem::canonical(at("below")).string() + "/runs";
-  const auto fetching_to = [&](const std::string& to) {
-    return OrderedJson::array({"hone", "pull", "my rows", "--to", to});
+  const auto expect_fetching_to = [&](const std::string& to, const std::string& made) {
+    const OrderedJson shown = step_of(json("/api/pipelines/first"), "fetch");
+    EXPECT_EQ(shown.at("resolved"), OrderedJson::array({"hone", "pull", "my rows", "--to", to}));
+    EXPECT_EQ(text_at(shown, "output_folder"), made);
   };
   put("below/runs/first/fetch.part/n", "1");
-  EXPECT_EQ(step_of(json("/api/pipelines/first"), "fetch").at("resolved"),
-            fetching_to(root + "/first/fetch.part"));
+  expect_fetching_to(root + "/first/fetch.part", "");
   std::filesystem::rename(at("below/runs/first/fetch.part"), at("below/runs/first/fetch"));
+  fetch.status = "failed";
+  ASSERT_TRUE(state_->put(fetch).ok());
+  expect_fetching_to(root + "/first/fetch", "");
+  // A finished step keeps what it wrote.
+  fetch.status = "done";
+  fetch.result = {{"version", 3}};
+  ASSERT_TRUE(state_->put(fetch).ok());
+  expect_fetching_to("again/first/fetch", "again/first/fetch");
   const OrderedJson run = json("/api/pipelines/first");
   EXPECT_EQ(text_at(run, "folder"), "/home/me");
-  EXPECT_EQ(step_of(run, "fetch").at("resolved"), fetching_to(root + "/first/fetch"));
   EXPECT_EQ(
       step_of(run, "decide").at("resolved"),
       OrderedJson::array(
           {"sh", "-c", "cat " + root + "/first/fetch/n " + root + "/cache first; echo ${HOME} 3"}));
   for (const char* name : {"older", "secret", "later"})
     EXPECT_TRUE(step_of(run, name).at("resolved").is_null()) << name;
+}
+
+// Files that a command recorded, such as the sources of token shards, have the same names when it is typed again.
+TEST_F(PipelinesPage, CommandsNameFoldersAsTheRunDid) {
+  const std::string below = std::filesystem::canonical(at("below")).string();
+  put("below/runs/first/run.json", R"({"folder": ")" + below + R"(", "steps": [
+      {"name": "fetch", "needs": [], "command": ["hone", "pull", "rows", "--to", "${out}"]},
+      {"name": "prepare", "needs": ["fetch"],
+       "command": ["hone", "prepare", "--dataset_name", "${steps.fetch}/rows", "--output_dir", "${out}"]}]})");
+  put("below/runs/first/fetch/rows", "1");
+  put("below/runs/first/prepare.part/n", "1");
+  ASSERT_TRUE(state_->put(step("fetch", "done")).ok());
+  ASSERT_TRUE(state_->put(step("prepare", "failed")).ok());
+  const auto expect_root = [&](const std::string& given, const std::string& named) {
+    run_.folder = given;
+    ASSERT_TRUE(state_->put(run_).ok());
+    EXPECT_EQ(step_of(json("/api/pipelines/first"), "prepare").at("resolved"),
+              OrderedJson::array({"hone", "prepare", "--dataset_name", named + "/first/fetch/rows",
+                                  "--output_dir", named + "/first/prepare.part"}));
+  };
+  expect_root("runs", "runs");
+  expect_root(below + "/./runs", below + "/./runs");
+  expect_root("elsewhere", below + "/runs");  // the runs were moved
 }
 
 TEST_F(PipelinesPage, OutputOfACheckIsItsFindings) {

@@ -63,7 +63,7 @@ function metricTable(step, metric) {
 // As a shell runs it; with its references, if the value of one is not known.
 function commandOf(step, folder) {
   const line = (step.resolved || step.command).map(quoted).join(' ');
-  return step.resolved && folder ? `cd ${quoted(folder)} && ${line}` : line;
+  return [step.resolved && folder ? `cd ${quoted(folder)}` : '', step.output_folder ? `mkdir -p ${quoted(step.output_folder)}` : '', line].filter(Boolean).join(' && ');
 }
 
 class PipelinePage {
