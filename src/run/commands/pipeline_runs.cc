@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/core/characters.h"
 #include "base/core/log.h"
@@ -14,8 +13,8 @@
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/runner.h"
-#include "operate/registry/decide.h"
 #include "run/commands/command.h"
+#include "run/commands/shown_steps.h"
 #include "run/commands/step_results.h"
 
 namespace hone {
@@ -39,42 +38,6 @@ Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name)
       .todo(!near.empty() ? fmt::format("did you mean {}?", near)
                           : fmt::format("name a run: {}{}", join(names, ", "),
                                         more > 0 ? fmt::format(" and {} more", more) : ""));
-}
-
-// The reason of a step's end: its fault, its decision, or the run that it was taken from.
-std::string result_text(const StepRow& step) {
-  if (!step.message.empty()) return step.message;
-  std::string text = text_at(step.result, "verdict");
-  if (const std::string reason = text_at(step.result, "reason"); !text.empty() && !reason.empty())
-    text += ": " + reason;
-  for (const std::string& line : worse_slices(value_at(step.result, "evidence")))
-    text += "; " + line;
-  if (const std::string url = text_at(step.result, "url"); !url.empty()) text = url;
-  if (step.reused_from.empty()) return text;
-  return (text.empty() ? "" : text + "; ") + "taken from " + step.reused_from;
-}
-
-// The same without the reason of the decision that skipped the step: the row of that step has it.
-std::string short_result_text(const StepRow& step, const std::vector<StepRow>& all) {
-  std::string text = result_text(step);
-  if (step.status != "skipped") return text;
-  for (const StepRow& other : all)
-    if (const std::string reason = text_at(other.result, "reason");
-        !reason.empty() && text.ends_with(": " + reason))
-      text.resize(text.size() - reason.size() - 2);
-  return text;
-}
-
-// The number of each step in its pipeline; empty if the run's graph cannot be read.
-std::map<std::string, size_t> order_of_steps(const std::string& run_folder) {
-  std::map<std::string, size_t> order;
-  const Result<std::string> text = file_store().read(run_folder + "/run.json");
-  if (!text.ok()) return order;
-  const Result<OrderedJson> graph = parse_ordered_json(*text, "run.json");
-  if (!graph.ok()) return order;
-  for (const OrderedJson& step : value_at(*graph, "steps"))
-    order.emplace(text_at(step, "name"), order.size());
-  return order;
 }
 
 // The recorded places are those of the folder in which the run was started.
@@ -107,16 +70,10 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
                               const ShownRuns& how) {
   const PipelineRunRow run = HONE_TRY(chosen_run(state, name));
   const std::string root = is_url(run.root) ? run.root : folder, here = folder + "/" + run.id;
-  std::vector<StepRow> steps = HONE_TRY(state.steps(run.id));
-  const std::map<std::string, size_t> order = order_of_steps(here);
-  const auto place = [&](const StepRow& step) {
-    const auto at = order.find(step.name);
-    return std::pair(at == order.end() ? order.size() : at->second, step.begun_s);
-  };
-  std::ranges::sort(steps, {}, place);
+  const ShownSteps steps(HONE_TRY(state.steps(run.id)), here);
   if (how.json) {
     OrderedJson list = OrderedJson::array();
-    for (const StepRow& r : steps)
+    for (const StepRow& r : steps.rows())
       list.push_back({{"name", r.name},
                       {"status", status_of_step(run, r)},
                       {"attempts", r.attempts},
@@ -140,14 +97,14 @@ Result<int> show_pipeline_run(PipelineState& state, const std::string& name,
                    {.name = "took", .kind = Column::kNumber, .priority = 1},
                    {.name = "attempts", .kind = Column::kNumber, .priority = 2},
                    {.name = "result", .kind = Column::kSentence}});
-  for (const StepRow& r : steps)
+  for (const StepRow& r : steps.rows())
     table.add({r.name, status_of_step(run, r),
                r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "",
                r.attempts > 1 ? std::to_string(r.attempts) : "",
-               how.form.format == "text" ? short_result_text(r, steps) : result_text(r)});
+               how.form.format == "text" ? steps.short_result(r) : steps.result(r)});
   print_table(table, how.form);
   if (how.form.format == "text")
-    for (const StepRow& r : steps)
+    for (const StepRow& r : steps.rows())
       print_out(
           wrap_error(place_from_here(error_of_step(r), run.folder + "/" + run.id, here), width));
   if (status_of_run(run) == "lost")
