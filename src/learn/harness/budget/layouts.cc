@@ -237,9 +237,9 @@ std::vector<std::string> layout_warnings(const Layouts& all, const Cluster& clus
     if (s.plan.fits() && (!most || s.plan.rows_per_second() > most->plan.rows_per_second()))
       most = &s;
   if (most && most->cluster.all() < cluster.all())
-    lines.push_back(fmt::format("more is slower: {:.3g} rows a second with {}, {:.3g} with {}",
-                                most->plan.rows_per_second(), places(most->cluster),
-                                best.rows_per_second(), places(cluster)));
+    lines.push_back(fmt::format("more is slower: {} rows a second with {}, {} with {}",
+                                rate_text(most->plan.rows_per_second()), places(most->cluster),
+                                rate_text(best.rows_per_second()), places(cluster)));
   if (best.efficiency() < 0.5)
     lines.push_back(
         fmt::format("{:.0f} % of a step waits for messages; more micro-batches in a step "

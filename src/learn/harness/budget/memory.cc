@@ -68,23 +68,23 @@ Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaL
   return Ok{};
 }
 
-}  // namespace
+struct Planned {
+  RunPlan plan;
+  HostRoom states = {};
+};
 
-Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
-                    const ArenaLimits& limits, const ShapesOf& shapes_of,
-                    const std::optional<Split>& keep) {
-  const TaskSettings& s = m.settings();
-  if (m.form.most_rows > 0) wanted_rows = std::min(wanted_rows, m.form.most_rows);
-  // The loss of rows on several ranks needs the embeddings of all.
-  const bool on_ranks = m.task.joint && !s.ranks->alone();
-  const auto over = [&](const RunPlan& plan) {
+// Plans the programs of a split, with the states where the host has room for them.
+struct SplitPlanner {
+  const TaskModel& m;
+  const Backend& backend;
+  const ArenaLimits& limits;
+  const ShapesOf& shapes_of;
+
+  int64_t over(const RunPlan& plan) const {
     return excess_bytes(needs_of(plan, backend.spec(), limits), limits);
-  };
-  struct Planned {
-    RunPlan plan;
-    HostRoom states = {};
-  };
-  auto plan_split = [&](const Split& split) -> Result<Planned> {
+  }
+
+  Result<Planned> plan(const Split& split) const {
     RunShapes shapes = shapes_of(split.rows, split.whole);
     const auto plan_with = [&](const HostRoom& room) -> Result<Planned> {
       shapes.budgets.states = room;
@@ -101,7 +101,19 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
     here.device = limits.device - needs_of(on_disk.plan, backend.spec(), limits).device;
     Planned stay = HONE_TRY(plan_with(here));
     return over(stay.plan) <= 0 ? std::move(stay) : std::move(on_disk);
-  };
+  }
+};
+
+}  // namespace
+
+Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
+                    const ArenaLimits& limits, const ShapesOf& shapes_of,
+                    const std::optional<Split>& keep) {
+  const TaskSettings& s = m.settings();
+  if (m.form.most_rows > 0) wanted_rows = std::min(wanted_rows, m.form.most_rows);
+  // The loss of rows on several ranks needs the embeddings of all.
+  const bool on_ranks = m.task.joint && !s.ranks->alone();
+  const SplitPlanner planner{m, backend, limits, shapes_of};
   // The way to take this number of rows with less memory; see fit.whole.
   Fit fit;
   const auto take = [](Planned planned, Fit& into) {
@@ -112,10 +124,10 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
     fit.whole =
         s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.rank_rows() && !on_ranks;
     if (keep && keep->rows == rows) fit.whole = fit.whole && keep->whole;
-    Planned one = HONE_TRY(plan_split({rows, fit.whole}));
+    Planned one = HONE_TRY(planner.plan({rows, fit.whole}));
     if (!fit.whole || m.form.even_steps || (keep && keep->rows == rows)) return one;
-    Planned several = HONE_TRY(plan_split({rows, false}));
-    if (over(several.plan) >= over(one.plan)) return one;
+    Planned several = HONE_TRY(planner.plan({rows, false}));
+    if (planner.over(several.plan) >= planner.over(one.plan)) return one;
     fit.whole = false;
     return several;
   };
@@ -125,8 +137,8 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
                    "--split_invariant and a loss of rows with one another exclude each other: no "
                    "unit of rows has a loss of its own")
           .todo("leave --split_invariant out");
-    take(HONE_TRY(plan_split({s.split_invariant, false})), fit);
-    if (over(fit.plan) <= 0)
+    take(HONE_TRY(planner.plan({s.split_invariant, false})), fit);
+    if (planner.over(fit.plan) <= 0)
       fit.rows = s.split_invariant;
     else
       HONE_TRY(fit_by_recompute(m, backend, limits, s.split_invariant, shapes_of, fit));
@@ -136,20 +148,20 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
   for (int64_t rows = most; rows >= 1; --rows) {
     if (wanted_rows % rows != 0) continue;
     take(HONE_TRY(plan(rows)), fit);
-    if (over(fit.plan) <= 0) {
+    if (planner.over(fit.plan) <= 0) {
       fit.rows = rows;
       break;
     }
     // If one row does not fit, nothing between does.
     if (rows != most || rows == 1) continue;
     take(HONE_TRY(plan(1)), fit);
-    if (over(fit.plan) > 0) break;
+    if (planner.over(fit.plan) > 0) break;
   }
   if (!s.do_train) return fit;
   if (keep && fit.rows != keep->rows) {
     Fit kept;
     kept.whole = keep->whole;
-    take(HONE_TRY(plan_split(*keep)), kept);
+    take(HONE_TRY(planner.plan(*keep)), kept);
     HONE_TRY(fit_by_recompute(m, backend, limits, keep->rows, shapes_of, kept));
     if (kept.rows > 0) return kept;
   }
@@ -157,28 +169,83 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
   return fit;
 }
 
+namespace {
+
+// Rows that take a step at once as one program, or as a micro-batch of several: whichever fits.
+class RowsTrial {
+ public:
+  RowsTrial(const TaskModel& m, const Backend& backend, const ArenaLimits& limits,
+            const ShapesOf& shapes_of)
+      : planner_{m, backend, limits, shapes_of} {
+    const TaskSettings& s = m.settings();
+    const bool on_ranks = m.task.joint && !s.ranks->alone();
+    may_be_whole_ =
+        s.do_train && s.gradient_accumulation_steps == 1 && s.split_invariant == 0 && !on_ranks;
+    whole_ = may_be_whole_;
+  }
+
+  // Plans one row, with recomputed activations if it does not fit otherwise; so do larger numbers.
+  Result<RunPlan> begin() {
+    Planned first = HONE_TRY(plan_rows(1));
+    if (planner_.over(first.plan) <= 0 || !planner_.m.settings().do_train)
+      return std::move(first.plan);
+    Fit one;
+    one.whole = whole_;
+    one.plan = std::move(first.plan);
+    one.budgets.states = first.states;
+    HONE_TRY(fit_by_recompute(planner_.m, planner_.backend, planner_.limits, 1, planner_.shapes_of,
+                              one));
+    if (one.rows > 0) recomputed_ = one.budgets;
+    return std::move(one.plan);
+  }
+
+  Result<RunPlan> plan(int64_t rows) {
+    if (recomputed_) {
+      RunShapes shapes = planner_.shapes_of(rows, whole_);
+      shapes.budgets = *recomputed_;
+      return plan_of(planner_.m, planner_.backend, shapes);
+    }
+    return std::move(HONE_TRY(plan_rows(rows)).plan);
+  }
+
+ private:
+  Result<Planned> plan_rows(int64_t rows) {
+    Planned one = HONE_TRY(planner_.plan({rows, whole_}));
+    if (!may_be_whole_ || planner_.m.form.even_steps || planner_.over(one.plan) <= 0) return one;
+    Planned other = HONE_TRY(planner_.plan({rows, !whole_}));
+    if (planner_.over(other.plan) >= planner_.over(one.plan)) return one;
+    whole_ = !whole_;  // larger numbers try it first
+    return other;
+  }
+
+  const SplitPlanner planner_;
+  bool may_be_whole_ = false, whole_ = false;
+  std::optional<RunBudgets> recomputed_;
+};
+
+}  // namespace
+
 // Memory grows nearly linearly with rows, so a line through two plans gives most guesses: the last
 // two that fit, or the last that fits and the first that does not. If the line does not help, rows
 // double, or the gap is halved.
-Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
+Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend,
                                          const ArenaLimits& limits, const ShapesOf& shapes_of) {
   struct Try {
     int64_t rows, bytes;  // used bytes, because whole huge pages hide small slopes
     bool fits = true;
     int64_t over = 0;
     Needs needs = {};
+    int64_t state_bytes = 0;
   };
-  const auto try_rows = [&](int64_t rows) -> Result<Try> {
-    RunShapes shapes = shapes_of(rows, fit.whole);
-    shapes.budgets = fit.budgets;
-    const RunPlan plan = HONE_TRY(plan_of(m, backend, shapes));
+  RowsTrial trial(m, backend, limits, shapes_of);
+  const auto tried_rows = [&](int64_t rows, const RunPlan& plan) {
     const Needs needs = needs_of(plan, backend.spec(), limits);
     const int64_t over = excess_bytes(needs, limits);
-    return Try{rows, plan.used_bytes(), over <= 0, over, needs};
+    return Try{rows, plan.used_bytes(), over <= 0, over, needs, plan.state_bytes[Space::device]};
   };
-  Try fits{fit.rows, fit.plan.used_bytes(), true,
-           excess_bytes(needs_of(fit.plan, backend.spec(), limits), limits)},
-      other{0, fit.plan.state_bytes[Space::device]};
+  Try fits = tried_rows(1, HONE_TRY(trial.begin()));
+  if (!fits.fits) return LargestBatch{0, fits.needs};
+  Try other{0, fits.state_bytes};
   bool one_too_many = false;  // `other` does not fit
   // If the line is not straight, steps grow until one does not fit, and then halve the gap: two
   // tries for each.
@@ -194,7 +261,7 @@ Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& back
                     : (one_too_many ? gap / 2 : fits.rows);
     const int64_t least = one_too_many ? 1 : 2 * last_step;
     const int64_t more = std::clamp<int64_t>(std::max(line, least), 1, gap - 1);
-    const Try tried = HONE_TRY(try_rows(fits.rows + more));
+    const Try tried = tried_rows(fits.rows + more, HONE_TRY(trial.plan(fits.rows + more)));
     last_step = more;
     const int64_t left = tried.fits ? gap - more : more;
     if (one_too_many) slow = left <= gap / 2 ? std::min(slow, 1) : slow + 1;

@@ -22,14 +22,15 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
                     const ArenaLimits& limits, const ShapesOf& shapes_of,
                     const std::optional<Split>& keep = {});
 
-// The largest number of rows that fit in a micro-batch, given that those of `fit` do: one more does
-// not fit. At most kMostRowsTried.
+// The largest number of rows that fit in a micro-batch: one more does not fit. At most
+// kMostRowsTried. It depends on the device, its limits and the shapes of rows, not on
+// per_device_train_batch_size.
 inline constexpr int64_t kMostRowsTried = 65536;
 struct LargestBatch {
   int64_t rows = 0;
   Needs one_more;  // of one row more; zeros if `rows` is kMostRowsTried
 };
-Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
+Result<LargestBatch> largest_micro_batch(const TaskModel& m, const Backend& backend,
                                          const ArenaLimits& limits, const ShapesOf& shapes_of);
 
 // The largest row of the first axis: "512 tokens", or the text of the form.

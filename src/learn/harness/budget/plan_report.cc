@@ -48,9 +48,8 @@ Status fit_rows(const PlacementSearch& run, const PlanData* data, PlanReport& r)
     const StepCount steps = StepCount::make({.rows = r.data_rows, .batch_rows = rows}).value();
     return shapes_of_data(m, data->examples, &steps, rows, whole);
   };
-  const LargestBatch most =
-      HONE_TRY(largest_micro_batch(m, run.backend, r.fit, run.limits, larger));
-  r.largest_rows = most.rows, r.one_more_row = most.one_more;
+  const LargestBatch most = HONE_TRY(largest_micro_batch(m, run.backend, run.limits, larger));
+  r.largest_rows = std::max(r.fit.rows, most.rows), r.one_more_row = most.one_more;
   if (r.all_rows_fit()) r.largest_rows = r.data_rows, r.one_more_row = {};
   return Ok{};
 }
@@ -65,21 +64,19 @@ Status predict(const PlacementSearch& run, PlanData* data, PlanReport& r) {
   const std::vector<Program> programs = HONE_TRY(run_programs(m, shapes));
   const double micro_batches = micro_batches_of(s, r.wanted_rows, rows);
   r.again = recomputed(programs);
-  for (const Program& p : programs)
-    if (p.name.starts_with("train.") || p.name.starts_with("step."))
-      r.flops = flops_of(p) * micro_batches;
   if (!s.do_train) return Ok{};
   const StepTimes times = step_times(programs, shapes, r.device);
   RunLength length = length_without_data(s, r.row.tokens);
+  StepRuns step = mean_step_runs(times, micro_batches);
   if (data) {
-    r.seconds = HONE_TRY(mean_step_seconds(s, times, shapes.train, *data->feed, micro_batches));
+    step = HONE_TRY(mean_step_runs(s, times, shapes.train, *data->feed, micro_batches));
     length = length_of(*data->feed, data->examples);
-  } else {
-    r.seconds = mean_step_seconds(times, micro_batches);
   }
-  r.time =
-      HONE_TRY(plan_time(m, length, r.fit.plan, r.seconds,
-                         evaluation_seconds(s, times, shapes.eval, length.eval_rows), r.device));
+  r.seconds = times.of(step);
+  r.flops = step_amounts(programs, shapes, [](const Program& p) { return flops_of(p); }).of(step);
+  r.time = HONE_TRY(plan_time(m, length, r.fit.plan, r.seconds,
+                              evaluation_seconds(s, times, shapes.eval, length.eval_rows), r.device,
+                              r.is_here));
   return Ok{};
 }
 
@@ -105,7 +102,6 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
   const Backend* const here = devices.here.get();
   PlanReport r;
   r.device = devices.cluster.device;
-  r.is_here = here != nullptr;
   if (here) {
     r.speeds = machine_speeds(*here, SpeedsWanted::of(s, choices));
     static_cast<Speeds&>(r.device) = r.speeds ? r.speeds->speeds : kTypicalCpu;
@@ -114,6 +110,7 @@ Result<PlanReport> plan_report(const Task& task, Pretrained& model, const Planne
   const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(r.device));
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.device));
   static_cast<PlanSubject&>(r) = plan_subject(task, model, made);
+  r.is_here = here != nullptr;
   r.stream_bytes = stream_bytes(s, r.row.tokens);
   r.limits = limits_of(s, r.device, r.stream_bytes);
   r.runtime_bytes = runtime_of(r.device, r.limits, r.stream_bytes);

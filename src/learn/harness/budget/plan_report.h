@@ -32,13 +32,21 @@ struct PlanSubject {
   RowLimit row;          // of the first axis
   std::string row_size;  // "512 tokens"
   bool of_tokens = true;
+  int64_t data_rows = 0;  // training rows; 0: they are not read
+  bool is_here = false;   // the devices are this machine's
+  // "20 rows are fewer than ...", with a line's end, if the data cannot fill a step of this many
+  // rows; else "".
+  std::string few_rows_text(int64_t step_rows) const;
 };
 PlanSubject plan_subject(const Task& task, const Pretrained& model, const TaskModel& made);
+
+// "4.1e+10 FLOP in a step of the data, ..." with a line's end. `by`: whose FLOPs, " by each rank" or "".
+std::string step_text(const PlanSubject& of, const DeviceSpec& device, double flops, double seconds,
+                      const char* by);
 
 struct PlanReport : PlanSubject {
   DeviceSpec device;
   std::optional<MachineSpeeds> speeds;  // that `device` points into
-  bool is_here = false;                 // the device is this machine's
   ArenaLimits limits;
   // Beside the device's arena. On the CPU the runtime is the host's, unless that has its own limit.
   int64_t runtime_bytes = 0;
@@ -46,7 +54,6 @@ struct PlanReport : PlanSubject {
 
   int64_t wanted_rows = 0;  // of a batch
   Fit fit;
-  int64_t data_rows = 0;     // training rows; 0: they are not read
   int64_t largest_rows = 0;  // of a micro-batch that fits, at most data_rows
   Needs one_more_row;        // of the smallest micro-batch that does not fit; 0: not known
   Recomputed again;
@@ -56,7 +63,7 @@ struct PlanReport : PlanSubject {
   std::optional<PlanRemedy> remedy;   // if not one row fits
   std::optional<Placements> choices;  // if asked for
 
-  bool fits() const { return fit.rows > 0 && !time.too_long; }
+  bool fits() const { return fit.rows > 0 && time.fits(); }
   bool all_rows_fit() const { return data_rows > 0 && largest_rows >= data_rows; }
   OrderedJson json() const;
   std::string text() const;

@@ -96,22 +96,29 @@ std::string no_fit_text(const PlanReport& r) {
                             format_bytes(remedy.kept.all));
 }
 
-std::string speed_text(const PlanReport& r) {
-  const double speed = r.settings->computes_in_bf16() ? r.device.bf16_flops
-                       : r.settings->fp16             ? r.device.f16_flops
-                                                      : r.device.f32_flops;
-  if (r.flops <= 0) return "";
-  const std::string step = r.data_rows > 0 ? " of the longest rows; a step of the data" : "";
-  if (r.is_here)
-    return fmt::format("{:.3g} FLOP in a step{}, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
-                       r.flops, step, r.seconds, speed / 1e9);
+}  // namespace
+
+std::string step_text(const PlanSubject& of, const DeviceSpec& device, double flops, double seconds,
+                      const char* by) {
+  const double speed = of.settings->computes_in_bf16() ? device.bf16_flops
+                       : of.settings->fp16             ? device.f16_flops
+                                                       : device.f32_flops;
+  if (flops <= 0) return "";
+  const char* step = of.data_rows > 0 ? "a step of the data" : "a step";
+  if (of.is_here)
+    return fmt::format("{:.3g} FLOP in {}{}, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
+                       flops, step, by, seconds, speed / 1e9);
   return fmt::format(
-      "{:.3g} FLOP in a step{}, at least {:.3g} s by the data sheet of {}: {:.3g} TFLOP/s, {:.0f} "
+      "{:.3g} FLOP in {}{}, at least {:.3g} s by the data sheet of {}: {:.3g} TFLOP/s, {:.0f} "
       "GB/s\n",
-      r.flops, step, r.seconds, r.device.name, speed / 1e12, r.device.bytes_per_second / 1e9);
+      flops, step, by, seconds, device.name, speed / 1e12, device.bytes_per_second / 1e9);
 }
 
-}  // namespace
+std::string PlanSubject::few_rows_text(int64_t step_rows) const {
+  if (data_rows <= 0 || data_rows >= step_rows) return "";
+  return fmt::format("the data have {}, so no step has {}\n", count_of(data_rows, "row"),
+                     grouped(step_rows));
+}
 
 std::string limits_text(const ArenaLimits& limits, int64_t runtime_bytes) {
   std::string text = format_bytes(limits.device + runtime_bytes);
@@ -160,6 +167,8 @@ std::string PlanReport::text() const {
   std::string text =
       fmt::format("{}: {} parameters, rows of {}, {} in a step\n", model, parameters, row_size,
                   count_of(wanted_rows * settings->gradient_accumulation_steps, "row"));
+  if (settings->do_train)
+    text += few_rows_text(wanted_rows * settings->gradient_accumulation_steps);
   text += memory_text(*this);
   if (remedy)
     text += no_fit_text(*this);
@@ -169,7 +178,7 @@ std::string PlanReport::text() const {
                     count_of(fit.rows, "row"), largest_text(*this));
   if (choices) text += placements_table(*choices);
   if (again.nodes > 0) text += again.text() + "\n";
-  text += speed_text(*this);
+  text += step_text(*this, device, flops, seconds, "");
   if (one_more_row.device > 0)
     text += fmt::format("{} in a micro-batch would take {}\n", count_of(largest_rows + 1, "row"),
                         format_bytes(one_more_row.device + runtime_bytes));

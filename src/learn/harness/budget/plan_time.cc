@@ -4,6 +4,7 @@
 
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "learn/checkpoint/training_checkpoint.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/budget/errors.h"
 #include "learn/harness/budget/limits.h"
@@ -22,6 +23,11 @@ bool names_data(const Task& task) {
   return false;
 }
 
+Result<int64_t> checkpoints_in(const std::string& folder) {
+  if (folder.empty() || !HONE_TRY(file_store().exists(folder))) return 0;
+  return std::ssize(HONE_TRY(find_checkpoints(folder)));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& model,
@@ -37,7 +43,7 @@ Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& m
 
 Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
-                              const DeviceSpec& device) {
+                              const DeviceSpec& device, bool is_here) {
   const TaskSettings& s = m.settings();
   PlannedTime t;
   t.length = length;
@@ -48,13 +54,19 @@ Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const
     if (!fits.error().is(err::kTakesTooLong)) return fits.error();
     t.too_long = fits.error();
   }
+  if (is_here && s.do_train && t.time.steps > 0) {
+    t.free_disk = free_disk_bytes(s.output_dir);
+    const int64_t existing = HONE_TRY(checkpoints_in(s.output_dir));
+    if (Status room = check_disk_need(s, disk, *t.free_disk, existing); !room.ok())
+      t.too_large = room.error();
+  }
   return t;
 }
 
 OrderedJson time_json(const TaskSettings& s, const PlannedTime& t) {
   OrderedJson j = t.time.json(s.price_per_hour);
   j["train_rows"] = t.length.train_rows;
-  j["fits"] = !t.too_long;
+  j["fits"] = t.fits();
   return j;
 }
 
@@ -71,8 +83,9 @@ std::string time_text(const TaskSettings& s, const PlannedTime& t) {
       fmt::format("the run: {}, {} of training rows, {} {}", count_of(time.steps, "step"),
                   count_of(time.tokens, "token"), about, format_duration(time.seconds()));
   if (s.price_per_hour > 0)
-    text += fmt::format("; costs {} at {:g} an hour", price_text(time.cost(s.price_per_hour)),
-                        s.price_per_hour);
+    text += fmt::format(
+        "; costs {} at {:g} an hour{}", price_text(time.cost(s.price_per_hour)), s.price_per_hour,
+        time.machines > 1 ? fmt::format(" for each of {} machines", grouped(time.machines)) : "");
   text += "\n";
   const auto line = [&](const std::string& what, double seconds) {
     text += fmt::format("  {:<58} {:>10}\n", what, format_duration(seconds));
@@ -88,13 +101,16 @@ std::string time_text(const TaskSettings& s, const PlannedTime& t) {
                      format_bytes(time.checkpoint_bytes)),
          time.save_seconds * static_cast<double>(time.checkpoints_written));
   line(fmt::format("saving the model of {}", format_bytes(time.model_bytes)), time.model_seconds);
-  text +=
-      fmt::format("  {} on disk at a time, {} are free\n",
-                  format_bytes(time.model_bytes + time.checkpoints_kept * time.checkpoint_bytes),
-                  format_bytes(free_disk_bytes(s.output_dir)));
-  if (t.too_long)
-    text +=
-        fmt::format("takes too long: {}\n  do   {}\n", t.too_long->what(), t.too_long->remedy());
+  const int64_t at_a_time = time.model_bytes + time.checkpoints_kept * time.checkpoint_bytes;
+  text += fmt::format("  {} on disk at a time{}\n", format_bytes(at_a_time),
+                      t.free_disk.value_or(kNoLimit) == kNoLimit
+                          ? ""
+                          : fmt::format(", {} are free", format_bytes(*t.free_disk)));
+  const auto refused = [&](const char* how, const std::optional<Error>& why) {
+    if (why) text += fmt::format("{}: {}\n  do   {}\n", how, why->what(), why->remedy());
+  };
+  refused("takes too long", t.too_long);
+  refused("does not fit on the disk", t.too_large);
   return text;
 }
 

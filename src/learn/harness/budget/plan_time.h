@@ -23,13 +23,16 @@ Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& m
 struct PlannedTime {
   RunTime time;
   RunLength length;
-  bool at_least = false;  // by a data sheet
-  std::optional<Error> too_long;
+  bool at_least = false;             // by a data sheet
+  std::optional<int64_t> free_disk;  // of the machine of the run; none: another machine
+  std::optional<Error> too_long, too_large;
+  bool fits() const { return !too_long && !too_large; }
 };
-// Predicts the time of a run. Errors: H0207. H2426 is not returned: it is stored in too_long.
+// Predicts the time of a run. Errors: H0207. H2426 and H2425 are not returned: they are stored in
+// too_long and too_large. `is_here`: the run's device is this machine's, and so is its disk.
 Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
-                              const DeviceSpec& device);
+                              const DeviceSpec& device, bool is_here);
 OrderedJson time_json(const TaskSettings& s, const PlannedTime& t);
 // The prediction as lines of text, or what it lacks; "" if nothing is trained.
 std::string time_text(const TaskSettings& s, const PlannedTime& t);

@@ -91,12 +91,10 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   const TaskSettings& s = *task.settings;
   RankReport r;
   r.cluster = devices.cluster;
-  Speeds speeds = r.cluster.device;
-  std::optional<MachineSpeeds> measured;
   const Backend* const here = devices.here.get();
   if (here) {
-    measured = machine_speeds(*here, SpeedsWanted::of(s, false));
-    speeds = measured ? measured->speeds : kTypicalCpu;
+    r.speeds = machine_speeds(*here, SpeedsWanted::of(s, false));
+    static_cast<Speeds&>(r.cluster.device) = r.speeds ? r.speeds->speeds : kTypicalCpu;
   }
   const std::unique_ptr<PlanData> data = HONE_TRY(read_plan_data(task, model, here));
   LayoutOptions layout = HONE_TRY(parse_mesh(options.mesh, r.cluster));
@@ -105,15 +103,18 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(r.cluster.device));
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, r.cluster.device));
   static_cast<PlanSubject&>(r) = plan_subject(task, model, made);
+  r.is_here = here != nullptr;
+  if (data) r.data_rows = data->feed->train_rows();
   r.links = links_of(r.cluster, options.links);
   const RankSubject subject{.model = made,
                             .backend = *backend,
                             .cluster = r.cluster,
-                            .speeds = speeds,
+                            .speeds = r.cluster.device,
                             .links = r.links.speeds,
                             .row_tokens = r.row.tokens,
                             .stream_bytes = stream_bytes(s, r.row.tokens),
-                            .data = data ? &data->examples : nullptr};
+                            .data = data ? &data->examples : nullptr,
+                            .is_here = r.is_here};
   r.limits = limits_of(*task_of_rank(subject, {}).settings, backend->spec(), subject.stream_bytes);
   r.runtime_bytes = r.cluster.device.own_memory ? r.cluster.device.runtime_bytes : kRuntimeBudget;
   r.layouts = HONE_TRY(compare_layouts(subject, layout, options.links));

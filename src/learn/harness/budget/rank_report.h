@@ -17,8 +17,9 @@ struct RankOptions {
 
 struct RankReport : PlanSubject {
   Cluster cluster;
-  ArenaLimits limits;         // of a rank
-  int64_t runtime_bytes = 0;  // of a rank, beside its arena
+  std::optional<MachineSpeeds> speeds;  // that the device points into
+  ArenaLimits limits;                   // of a rank
+  int64_t runtime_bytes = 0;            // of a rank, beside its arena
   Links links;
   Layouts layouts;
   // States of a rank on a TPU, which stores them in tiles.
@@ -31,7 +32,7 @@ struct RankReport : PlanSubject {
   std::vector<AheadMemory> compiled;   // the programs of a rank, if asked for
   std::vector<std::string> warnings;
 
-  bool fits() const { return layouts.best.has_value() && !layouts.shown().time.too_long; }
+  bool fits() const { return layouts.best.has_value() && layouts.shown().time.fits(); }
   // The rows of a step of all ranks in the layout that is shown.
   int64_t step_rows() const {
     return data_ranks(cluster, layouts.shown().layout) * settings->per_device_train_batch_size *

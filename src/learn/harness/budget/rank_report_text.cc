@@ -77,11 +77,11 @@ std::string purposes_text(const RankReport& r) {
 
 std::string tiles_text(const RankReport::Tiles& t) {
   std::string text =
-      fmt::format("  {:<16} {:>12}  states in tiles of 8 x 128 elements, {} more", "in tiles",
+      fmt::format("  {:<16} {:>12}  states in tiles of 8 x 128 elements, {} more\n", "in tiles",
                   format_bytes(t.tiled), format_bytes(t.tiled - t.bytes));
   if (!t.worst.empty())
-    text += fmt::format(" (most by {}): multiples of 128 waste nothing", t.worst);
-  return text + "\n";
+    text += fmt::format("  most by {}: multiples of 128 waste nothing\n", t.worst);
+  return text;
 }
 
 std::string copies_text(const MemoryCopies& c) {
@@ -131,11 +131,6 @@ std::string traffic_text(const RankReport& r) {
                         bytes_text(p.sent.near_bytes + p.sent.far_bytes - p.tensor_bytes));
   return text + fmt::format("; {} by a rank\n",
                             count_of(static_cast<int64_t>(p.sent.messages), "message"));
-}
-
-// Four digits, and none after the point from 1,000 on: no powers of ten.
-std::string rate_text(double rate) {
-  return rate < 1000 ? fmt::format("{:.4g}", rate) : fmt::format("{:.0f}", rate);
 }
 
 std::string scales_text(const RankReport& r) {
@@ -231,6 +226,7 @@ std::string RankReport::text() const {
   std::string text = fmt::format("{}: {} parameters, rows of {}, {} in a step of {} ranks: {}\n",
                                  model, parameters, row_size, count_of(step_rows(), "row"),
                                  cluster.all(), devices_text(cluster));
+  text += few_rows_text(step_rows());
   for (const std::string& figure : links.figures) text += fmt::format("  {}\n", figure);
   text += layouts_text(*this);
   text += purposes_text(*this);
@@ -241,10 +237,10 @@ std::string RankReport::text() const {
     text += traffic_text(*this);
     text += scales_text(*this);
     text += fmt::format(
-        "best: {}, micro-batches of {}: {:.3g} s a step, {:.4g} rows a second, {:.0f} % of a step "
+        "best: {}, micro-batches of {}: {:.3g} s a step, {} rows a second, {:.0f} % of a step "
         "computes\n",
         shown.layout.text(cluster), count_of(shown.fit.rows, "row"), shown.seconds,
-        shown.rows_per_second(), 100 * shown.efficiency());
+        rate_text(shown.rows_per_second()), 100 * shown.efficiency());
   } else {
     text += fmt::format(
         "does not fit into {}: {}\n  do   more devices, more memory or a smaller model\n",
@@ -258,7 +254,10 @@ std::string RankReport::text() const {
                         runs ? fmt::format("--mesh {} plans its programs", p.layout.mesh(cluster))
                              : "hone train does not run it");
   }
-  if (layouts.best) text += time_text(*settings, shown.time);
+  if (layouts.best) {
+    text += step_text(*this, cluster.device, shown.flops, shown.seconds, " by each rank");
+    text += time_text(*settings, shown.time);
+  }
   for (const std::string& warning : warnings) text += "warning: " + warning + "\n";
   return text;
 }

@@ -45,13 +45,6 @@ void multiply(ArenaLimits& limits, int64_t n) {
     if (*limit != kNoLimit) *limit *= n;
 }
 
-// Runs of a program in a step of this number of micro-batches.
-double runs_in_step(const std::string& name, double micro_batches) {
-  if (name.starts_with("step.")) return micro_batches;
-  if (name.starts_with("train.") || name == "update") return 1;
-  return name.starts_with("accumulate.") ? std::max(0.0, micro_batches - 1) : 0;
-}
-
 // The bytes that this rank sends to those that divide its products.
 double tensor_traffic(const Program& p) {
   double bytes = 0;
@@ -86,18 +79,25 @@ class RankPlanner {
     RunShapes of_run = HONE_TRY(shapes(fit.rows, fit.whole));
     of_run.budgets = fit.budgets;
     std::vector<Program> all = HONE_TRY(run_programs(model_, of_run));
-    const double micro_batches =
-        micro_batches_of(settings(), settings().per_device_train_batch_size, fit.rows);
     std::erase_if(all, [&](const Program& p) {
-      return runs_in_step(p.name, micro_batches) <= 0 || !is_of_largest(p, of_run);
+      return (p.name.starts_with("accumulate.") && micro_batches(fit.rows) <= 1) ||
+             !is_of_largest(p, of_run);
     });
     return all;
   }
 
  private:
   const TaskSettings& settings() const { return *task_.settings; }
+  // Whether a program trains in the largest shape.
   static bool is_of_largest(const Program& p, const RunShapes& of_run) {
-    return p.name == "update" || p.name.ends_with("." + of_run.train.shapes.back().text());
+    const auto trains = [&](const char* kind) {
+      return p.name == program_name(kind, of_run.train.shapes.back());
+    };
+    return p.name == "update" || trains("step") || trains("train") || trains("accumulate");
+  }
+  // Their number in a step whose rows are all of the largest shape.
+  double micro_batches(int64_t rows) const {
+    return micro_batches_of(settings(), settings().per_device_train_batch_size, rows);
   }
 
   Result<RunShapes> shapes(int64_t rows, bool whole) {
@@ -157,79 +157,95 @@ class RankPlanner {
     RunShapes of_run = HONE_TRY(shapes(plan_.fit.rows, plan_.fit.whole));
     of_run.budgets = plan_.fit.budgets;
     const std::vector<Program> programs = HONE_TRY(run_programs(model_, of_run));
-    micro_batches_ = micro_batches_of(s, s.per_device_train_batch_size, plan_.fit.rows);
     const Speeds speeds = speeds_of(x_, layout_);
     const LinkSpeeds links = links_of(x_, layout_);
-    for (const Program& p : programs) {
-      const double runs = runs_in_step(p.name, micro_batches_);
-      if (runs <= 0 || !is_of_largest(p, of_run)) continue;
-      plan_.seconds += runs * run_seconds(p, speeds, links);
-      plan_.alone += runs * run_seconds(p, speeds, LinkSpeeds{});
-      plan_.sent += link_traffic_of(p, links.near_ranks).times(runs);
-      plan_.flops += runs * flops_of(p);
-      if (layout_.by_programs) plan_.tensor_bytes += runs * tensor_traffic(p);
-    }
-    const auto divided = static_cast<double>(layout_.divided_by_formula());
-    plan_.sent.near_bytes /= divided;
-    plan_.sent.far_bytes /= divided;
-    plan_.flops /= divided;
+    const StepTimes times = step_times(programs, of_run, speeds, links);
+    StepRuns step = mean_step_runs(times, micro_batches(plan_.fit.rows));
     plan_.step_rows =
         static_cast<double>(data_ranks(x_.cluster, layout_) * s.per_device_train_batch_size *
                             s.gradient_accumulation_steps);
+    if (feed_) {
+      step =
+          HONE_TRY(mean_step_runs(s, times, of_run.train, *feed_, micro_batches(plan_.fit.rows)));
+      plan_.step_rows = std::min(plan_.step_rows, static_cast<double>(feed_->train_rows()));
+    }
+    plan_.seconds = times.of(step);
+    plan_.alone = step_times(programs, of_run, speeds).of(step);
+    count_step(programs, of_run, links, step);
     if (layout_.divided_by_formula() > 1)
-      add_divided(of_run);
+      add_divided(of_run, step);
     else
-      HONE_TRY(predict_run(programs, of_run, speeds, links));
+      HONE_TRY(predict_run(times, of_run, speeds));
     return Ok{};
   }
 
-  Status predict_run(std::span<const Program> programs, const RunShapes& of_run,
-                     const Speeds& speeds, const LinkSpeeds& links) {
+  // Adds the FLOPs and the messages of a rank in a step.
+  void count_step(std::span<const Program> programs, const RunShapes& of_run,
+                  const LinkSpeeds& links, const StepRuns& step) {
+    const auto of_rank = [&](FunctionRef<double(const Program&)> amount) {
+      return step_amounts(programs, of_run, amount).of(step) /
+             static_cast<double>(layout_.divided_by_formula());
+    };
+    const auto of_links = [&](double LinkTraffic::*amount) {
+      return of_rank(
+          [&](const Program& p) { return link_traffic_of(p, links.near_ranks).*amount; });
+    };
+    const auto divided = static_cast<double>(layout_.divided_by_formula());
+    plan_.sent = {of_links(&LinkTraffic::near_bytes), of_links(&LinkTraffic::far_bytes),
+                  divided * of_links(&LinkTraffic::rounds),
+                  divided * of_links(&LinkTraffic::messages)};
+    plan_.flops = of_rank([](const Program& p) { return flops_of(p); });
+    if (layout_.by_programs)
+      plan_.tensor_bytes = of_rank([](const Program& p) { return tensor_traffic(p); });
+  }
+
+  Status predict_run(const StepTimes& times, const RunShapes& of_run, const Speeds& speeds) {
     const TaskSettings& s = settings();
     DeviceSpec device = x_.cluster.device;
     static_cast<Speeds&>(device) = speeds;
-    const StepTimes times = step_times(programs, of_run, speeds, links);
-    double step = plan_.seconds;  // of the longest rows
-    RunLength length = length_without_data(s, x_.row_tokens);
-    if (feed_) {
-      step = HONE_TRY(mean_step_seconds(s, times, of_run.train, *feed_, micro_batches_));
-      length = length_of(*feed_, *x_.data);
-    }
-    plan_.time =
-        HONE_TRY(plan_time(model_, length, plan_.fit.plan, step,
-                           evaluation_seconds(s, times, of_run.eval, length.eval_rows), device));
+    const RunLength length =
+        feed_ ? length_of(*feed_, *x_.data) : length_without_data(s, x_.row_tokens);
+    plan_.time = HONE_TRY(plan_time(model_, length, plan_.fit.plan, plan_.seconds,
+                                    evaluation_seconds(s, times, of_run.eval, length.eval_rows),
+                                    device, x_.is_here));
     return Ok{};
   }
 
-  void add_divided(const RunShapes& of_run) {
-    const Program forward =
-        task_.program(model_.config, of_run.train.shapes.back(), "forward", true);
+  void add_divided(const RunShapes& of_run, const StepRuns& step) {
+    const std::vector<BatchShape>& shapes = of_run.train.shapes;
+    const Program forward = task_.program(model_.config, shapes.back(), "forward", true);
     const ResidualSums sums = residual_sums(forward);
-    const double width = settings().computes_in_bf16() ? 0.5 : 1;
+    micro_batches_ = step.micro_batches();
+    // Values of a step have this number of times the bytes of those of the largest shape.
+    double of_largest = 0;
+    for (size_t k = 0; k < shapes.size(); ++k)
+      of_largest += (step.first[k] + step.more[k]) * static_cast<double>(shapes[k].axes[0].size) /
+                    static_cast<double>(shapes.back().axes[0].size);
+    const double bytes =
+        (settings().computes_in_bf16() ? 0.5 : 1) * of_largest * static_cast<double>(sums.bytes);
     const auto pipeline = static_cast<double>(layout_.pipeline);
     plan_.seconds *= (micro_batches_ + pipeline - 1) / micro_batches_ / pipeline;
     plan_.alone /= pipeline;
-    if (layout_.tensor > 1) add_tensor(sums, width);
-    if (layout_.pipeline > 1 && sums.count > 0) add_borders(sums, width);
+    if (layout_.tensor > 1) add_tensor(sums.count, bytes);
+    if (layout_.pipeline > 1 && sums.count > 0) add_borders(sums.count, bytes);
   }
 
-  void add_tensor(const ResidualSums& sums, double width) {
+  // `count`: of residual sums in a forward pass; `bytes`: of theirs in those of a step.
+  void add_tensor(int64_t count, double bytes) {
     const auto t = static_cast<double>(layout_.tensor);
     // Forward, again if it is recomputed, and backward; a sum is sent in parts, and back to all.
-    const double times = (layout_.how.gradient_checkpointing ? 3 : 2) * 2 * micro_batches_ /
-                         static_cast<double>(layout_.pipeline);
-    const double bytes = times * (t - 1) / t * width * static_cast<double>(sums.bytes);
-    const double rounds = times * static_cast<double>(sums.count);
-    add({bytes, 0, rounds, rounds * (t - 1)});
+    const double times =
+        (layout_.how.gradient_checkpointing ? 3 : 2) * 2 / static_cast<double>(layout_.pipeline);
+    const double rounds = times * micro_batches_ * static_cast<double>(count);
+    add({times * (t - 1) / t * bytes, 0, rounds, rounds * (t - 1)});
   }
 
   // The values that go to the next layers, and their gradients that come back.
-  void add_borders(const ResidualSums& sums, double width) {
+  void add_borders(int64_t count, double bytes) {
     const double messages = 2 * micro_batches_;
-    const double bytes = messages * width * static_cast<double>(sums.bytes) /
-                         static_cast<double>(sums.count * layout_.tensor);
+    const double sent = 2 * bytes / static_cast<double>(count * layout_.tensor);
     const bool far = layout_.divided() > x_.cluster.count;
-    add({far ? 0 : bytes, far ? bytes : 0, messages, messages});
+    add({far ? 0 : sent, far ? sent : 0, messages, messages});
   }
 
   void add(const LinkTraffic& sent) {

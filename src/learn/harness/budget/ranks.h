@@ -44,12 +44,12 @@ struct RankPlan {
   Fit fit;                  // its plan is that of the programs; rows 0: it does not fit
   Needs needs;              // of one rank, without its runtime
   int64_t code_bytes = 0;   // of needs.device: machine code of its programs on a TPU
-  LinkTraffic sent;         // by one rank in a step
+  LinkTraffic sent;         // by one rank in a step; if data are read, in a mean step of them
   double tensor_bytes = 0;  // of these, to ranks of the axis tensor; by_programs alone
   double seconds = 0;       // of a step
   double alone = 0;         // of a step without any traffic
   double flops = 0;         // of one rank in a step
-  double step_rows = 0;     // of all ranks
+  double step_rows = 0;     // of all ranks; no more than the data have
   PlannedTime time = {};    // of the run; by formula it is not predicted
   std::string why;          // reason why it does not fit
 
@@ -67,6 +67,7 @@ struct RankSubject {
   int64_t row_tokens = 0;
   int64_t stream_bytes = 0;
   Examples* data = nullptr;  // null: not read, so rows have the largest length
+  bool is_here = false;      // the devices are this machine's
 };
 
 // The ranks that have rows of their own.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
@@ -20,25 +21,40 @@ namespace {
 constexpr double kHour = 3600;
 constexpr double kMuchSlower = 3;  // times the prediction: the processors are not free
 
-// Seconds of a step by the shape of its micro-batches: the first, later ones, and the update.
-class StepSum {
+// Counts the micro-batches of steps.
+class StepCounter {
  public:
-  explicit StepSum(const StepTimes& times) : times_(times) {}
-  void add(size_t shape, double batches = 1) {
-    if (times_.first.empty()) return;
-    shape = std::min(shape, times_.first.size() - 1);
-    if (seconds_ == 0 && batches > 0) {
-      seconds_ = times_.first[shape] + times_.update;
-      batches -= 1;
-    }
-    seconds_ += std::max(0.0, batches) * times_.more[shape];
+  explicit StepCounter(size_t shapes) { restart(shapes); }
+  void restart(size_t shapes) {
+    runs_.first.assign(shapes, 0);
+    runs_.more.assign(shapes, 0);
+    begun_ = false;
   }
-  double seconds() const { return seconds_; }
+  void add(size_t shape, double batches = 1) {
+    if (runs_.first.empty() || batches <= 0) return;
+    shape = std::min(shape, runs_.first.size() - 1);
+    if (!begun_) {
+      runs_.first[shape] = 1;
+      batches -= 1;
+      begun_ = true;
+    }
+    runs_.more[shape] += std::max(0.0, batches);
+  }
+  const StepRuns& runs() const { return runs_; }
 
  private:
-  const StepTimes& times_;
-  double seconds_ = 0;
+  StepRuns runs_;
+  bool begun_ = false;
 };
+
+double sum_of(const std::vector<double>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+}
+
+int64_t machines_of(const TrainSettings& s) {
+  const int64_t here = std::max<int64_t>(1, s.ranks->local_ranks());
+  return (s.ranks->share().ranks + here - 1) / here;
+}
 
 int64_t times_in(double interval, int64_t steps) {
   if (interval <= 0) return 0;
@@ -49,64 +65,94 @@ int64_t times_in(double interval, int64_t steps) {
 
 }  // namespace
 
+double StepRuns::micro_batches() const { return sum_of(first) + sum_of(more); }
+
+double StepTimes::of(const StepRuns& runs) const {
+  return std::inner_product(runs.first.begin(), runs.first.end(), first.begin(), 0.0) +
+         std::inner_product(runs.more.begin(), runs.more.end(), more.begin(), 0.0) +
+         sum_of(runs.first) * update;
+}
+
 StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
                      const Speeds& speeds, const LinkSpeeds& links) {
+  return step_amounts(programs, shapes,
+                      [&](const Program& p) { return run_seconds(p, speeds, links); });
+}
+
+StepTimes step_amounts(std::span<const Program> programs, const RunShapes& shapes,
+                       FunctionRef<double(const Program&)> amount) {
   StepTimes times;
-  const auto seconds_of_program = [&](const std::string& name) {
+  const auto of_program = [&](const std::string& name) {
     for (const Program& p : programs)
-      if (p.name == name) return run_seconds(p, speeds, links);
+      if (p.name == name) return amount(p);
     return 0.0;
   };
   for (const BatchShape& shape : shapes.train.shapes) {
     const char* kind = shapes.accumulate ? "train" : "step";
-    const double embed = seconds_of_program(program_name("embed", shape));
-    times.first.push_back(embed + seconds_of_program(program_name(kind, shape)));
-    times.more.push_back(shapes.accumulate
-                             ? embed + seconds_of_program(program_name("accumulate", shape))
-                             : times.first.back());
+    const double embed = of_program(program_name("embed", shape));
+    times.first.push_back(embed + of_program(program_name(kind, shape)));
+    times.more.push_back(shapes.accumulate ? embed + of_program(program_name("accumulate", shape))
+                                           : times.first.back());
   }
-  times.update = seconds_of_program("joint") + seconds_of_program("update");
+  times.update = of_program("joint") + of_program("update");
   if (!shapes.eval.empty())
-    times.evaluation = seconds_of_program(program_name("eval", shapes.eval.largest()));
+    times.evaluation = of_program(program_name("eval", shapes.eval.largest()));
   return times;
 }
 
-double mean_step_seconds(const StepTimes& times, double micro_batches) {
-  StepSum sum(times);
-  sum.add(std::numeric_limits<size_t>::max(), std::max(1.0, micro_batches));
-  return sum.seconds();
+StepRuns mean_step_runs(const StepTimes& times, double micro_batches) {
+  StepCounter step(times.first.size());
+  step.add(std::numeric_limits<size_t>::max(), std::max(1.0, micro_batches));
+  return step.runs();
 }
 
-Result<double> mean_step_seconds(const TrainSettings& s, const StepTimes& times,
-                                 const BatchGrid& grid, RowFeed& feed, double micro_batches) {
-  if (feed.streams() || !feed.steps() || grid.empty())
-    return mean_step_seconds(times, micro_batches);
+Result<StepRuns> mean_step_runs(const TrainSettings& s, const StepTimes& times,
+                                const BatchGrid& grid, RowFeed& feed, double micro_batches) {
+  if (feed.streams() || !feed.steps() || grid.empty() || feed.steps()->total_steps() == 0)
+    return mean_step_runs(times, micro_batches);
   constexpr int64_t kLooked = 64;
   const int64_t steps = feed.steps()->total_steps(), looked = std::min(kLooked, steps);
-  double all = 0;
+  const size_t shapes = times.first.size();
+  StepCounter step(shapes);
+  StepRuns mean = step.runs(), slowest;
   std::vector<std::vector<int64_t>> lengths;
   std::vector<int64_t> own;
   StepPlan plan;
-  const auto seconds_of_rank = [&](const TakenRows& taken, const Share& rank) {
+  const auto count_rank = [&](const TakenRows& taken, const Share& rank) {
     own.clear();
     add_rows_of_rank(taken.rows.rows, s.batch_rows(), rank, own);
     lengths.assign(taken.data->axes.size(), {});
     for (size_t a = 0; a < lengths.size(); ++a)
       for (const int64_t row : own) lengths[a].push_back(taken.data->axes[a].length(row));
     plan_step(lengths, grid, plan);
-    StepSum sum(times);
-    for (const MicroBatchPlan& batch : plan.batches) sum.add(batch.shape);
-    return sum.seconds();
+    step.restart(shapes);
+    for (const MicroBatchPlan& batch : plan.batches) step.add(batch.shape);
   };
   const int64_t ranks = s.ranks->data().ranks;
   for (int64_t i = 0; i < looked; ++i) {
     const TakenRows taken = HONE_TRY(feed.rows_of_step(i * steps / looked));
-    double slowest = 0;
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      slowest = std::max(slowest, seconds_of_rank(taken, {rank, ranks}));
-    all += slowest;
+    double most = -1;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      count_rank(taken, {rank, ranks});
+      if (times.of(step.runs()) <= most) continue;
+      most = times.of(step.runs());
+      slowest = step.runs();
+    }
+    for (size_t k = 0; k < shapes; ++k) {
+      mean.first[k] += slowest.first[k] / static_cast<double>(looked);
+      mean.more[k] += slowest.more[k] / static_cast<double>(looked);
+    }
   }
-  return looked > 0 ? all / static_cast<double>(looked) : 0.0;
+  return mean;
+}
+
+double mean_step_seconds(const StepTimes& times, double micro_batches) {
+  return times.of(mean_step_runs(times, micro_batches));
+}
+
+Result<double> mean_step_seconds(const TrainSettings& s, const StepTimes& times,
+                                 const BatchGrid& grid, RowFeed& feed, double micro_batches) {
+  return times.of(HONE_TRY(mean_step_runs(s, times, grid, feed, micro_batches)));
 }
 
 double evaluation_seconds(const TrainSettings& s, const StepTimes& times, const BatchGrid& grid,
@@ -151,6 +197,16 @@ RunLength length_of(const RowFeed& feed, const Examples& examples) {
   return length;
 }
 
+std::string rate_text(double rate) {
+  if (rate >= 999.95) return grouped(std::llround(rate));
+  const int before = rate > 0 ? static_cast<int>(std::floor(std::log10(rate))) + 1 : 1;
+  std::string text = fmt::format("{:.{}f}", rate, std::clamp(4 - before, 0, 15));
+  if (text.find('.') == text.npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 std::string price_text(double price) {
   int digits = 2;
   for (double shown = price; shown > 0 && shown < 0.1 && digits < 12; shown *= 10) ++digits;
@@ -172,6 +228,7 @@ RunTime run_time(const TaskSettings& s, const RunLength& length, const DiskNeed&
   };
   RunTime t;
   t.step_seconds = step_seconds;
+  t.machines = machines_of(s);
   t.steps = std::max<int64_t>(length.steps - length.done, 0);
   const double share =
       length.steps > 0 ? static_cast<double>(t.steps) / static_cast<double>(length.steps) : 0;
@@ -230,7 +287,8 @@ Result<double> most_seconds(const TrainSettings& s) {
     return Error(err::kSettingRequired, "--max_cost needs the price of an hour")
         .at(fmt::format("--max_cost {:g}", s.max_cost))
         .todo("add --price_per_hour, in the same currency, or limit the time with --max_hours");
-  return std::min(most, s.max_cost / s.price_per_hour * kHour);
+  const double price = s.price_per_hour * static_cast<double>(machines_of(s));
+  return std::min(most, s.max_cost / price * kHour);
 }
 
 Status check_time(const TrainSettings& s, const RunTime& time) {

@@ -13,6 +13,7 @@
 #include "engine/backends/backends.h"
 #include "learn/harness/budget/errors.h"
 #include "learn/harness/budget/machine_speeds.h"
+#include "learn/train/run_ranks.h"
 
 namespace hone {
 namespace {
@@ -24,6 +25,44 @@ TEST(MeanStep, TheFirstMicroBatchTheRestAndTheUpdate) {
   EXPECT_DOUBLE_EQ(mean_step_seconds(times, 1), 2.5) << "the largest shape";
   EXPECT_DOUBLE_EQ(mean_step_seconds(times, 3), 2 + 2 * 3 + 0.5);
   EXPECT_EQ(mean_step_seconds({}, 3), 0);
+}
+
+// A mean of two steps: one micro-batch of the small shape, and three of the large one.
+TEST(MeanStep, SumsWhatItsProgramsTake) {
+  const StepRuns runs{.first = {0.5, 0.5}, .more = {0, 1}};
+  EXPECT_DOUBLE_EQ(runs.micro_batches(), 2);
+  EXPECT_DOUBLE_EQ((StepTimes{.first = {1, 2}, .more = {1.5, 3}, .update = 0.5}).of(runs),
+                   0.5 * 1 + 0.5 * 2 + 3 + 0.5);
+}
+
+TEST(RateText, HasNoPowerOfTen) {
+  EXPECT_EQ(rate_text(26054.3), "26,054");
+  EXPECT_EQ(rate_text(2731.4), "2,731");
+  EXPECT_EQ(rate_text(1234567.8), "1,234,568");
+  EXPECT_EQ(rate_text(999.99), "1,000");
+  EXPECT_EQ(rate_text(756.5), "756.5");
+  EXPECT_EQ(rate_text(4), "4");
+  EXPECT_EQ(rate_text(3.2), "3.2");
+  EXPECT_EQ(rate_text(0.000020456), "0.00002046");
+  EXPECT_EQ(rate_text(0), "0");
+}
+
+// The price is of one machine.
+TEST(RunTime, CostsThePriceOfEachMachine) {
+  TaskSettings s;
+  s.ranks = std::make_shared<RunRanks>(Share{7, 8}, 4);
+  const DiskNeed disk{.model_bytes = 10};
+  const auto time_of = [&] { return run_time(s, {.steps = 100, .epochs = 1}, disk, 36, 0, {}); };
+  EXPECT_EQ(time_of().machines, 2);
+  EXPECT_DOUBLE_EQ(time_of().cost(10), 20);
+  s.price_per_hour = 10;
+  s.max_cost = 19;
+  EXPECT_DOUBLE_EQ(most_seconds(s).value(), 0.95 * 3600);
+  EXPECT_THAT(check_time(s, time_of()).error().text(), HasSubstr("and to cost 20.00, 19.00"));
+  s.max_cost = 21;
+  EXPECT_TRUE(check_time(s, time_of()).ok());
+  s.ranks = std::make_shared<RunRanks>(Share{7, 8}, 8);
+  EXPECT_DOUBLE_EQ(time_of().cost(10), 10) << "eight ranks of one machine";
 }
 
 TEST(RunLength, WithoutDataByStepsOrSamples) {
