@@ -87,6 +87,9 @@ def write_runs(folder):
         scores = {"eval_accuracy": samples / 1000, "eval_samples": samples}
         with open(os.path.join(out, "hone_log.jsonl"), "w") as f:
             f.write(log_of(run, now - 60000, [(0, None, {"event": "begin", "run": of}), (5, 10, {"event": "log", "metrics": scores}), (6, 10, {**done(10), "results": scores})]))
+    for run in "base0001", "fast0002":  # other rows of the same file
+        with open(os.path.join(folder, run, "hone_run.json"), "w") as f:
+            json.dump({"run": {"data": run, "settings": {"source": {"train_file": ["train.jsonl", "more.jsonl"]}}}}, f)
     put("live0004", "live", now - 100, 2, 1000)  # its last lines are of minutes to come, so it runs as long as the test
     put("lost0005", "lost", now - 9000, 1, 300)
     put("fail0006", "too-large", now - 30000, 4, 20, {"event": "end", "status": "failed", "code": "H2404", "reason": "the run needs 92.0 GiB with one row of 512 tokens, 78.3 GiB may be used",
@@ -177,6 +180,8 @@ def check_charts(browser, url, pictures):
     titles = browser.run("[...document.querySelectorAll('.chart:not([hidden]) h2')].map(e => e.textContent)")
     wanted = ["Evaluation rouge1", "Training loss", "Gradient norm", "Learning rate", "Throughput, tokens a second", "Memory of the process"]
     expect(titles[:6] == wanted, f"the charts are {titles}")
+    breaks = browser.run("[...document.querySelectorAll('.facts div')].find(e => e.firstChild.textContent === 'Model').querySelectorAll('wbr').length")
+    expect(breaks == 1, f"the path of the model has {breaks} places where it may break")
     drag(browser, "[data-chart=loss] .plot", 0.4, 0.7)
     zoom = browser.until(ZOOM)
     low, high = map(float, zoom.split(":"))
@@ -222,7 +227,17 @@ def check_compare(browser, link, pictures):
     expect("learning_rate" in settings and "lora_r" in settings and "seed" not in settings, f"settings that differ: {settings}")
     browser.run("document.querySelector('.runs-legend input').click()")
     expect("hide=" in browser.run("location.search"), "a hidden run is not in the address")
+    changed = browser.run("[...document.querySelectorAll('.panel > div > p')].map(e => e.textContent).find(t => t.includes('changed between the runs'))")
+    expect(changed and changed.startswith("train_file: changed"), f"a changed file is not named: {changed}")
     print("a comparison: one colour a run, settings that differ, hidden runs in the address")
+
+
+def check_data(browser, url, pictures):
+    ready = "document.querySelector('h1 a') && document.querySelector('#sets table')"
+    check_page(browser, "data-of-run", url + "/data?run=base0001", ready, pictures)
+    told = browser.run("[document.querySelector('h1').textContent, document.querySelector('h1 a').getAttribute('href'), document.getElementById('status').textContent]")
+    expect(told[:2] == ["Data sets of the run flan-t5-small baseline", "/runs?id=base0001"] and told[2].startswith("2 data sets of the run"), f"the data of a run are titled {told}")
+    print("the data of a run are below its name")
 
 
 def check_export(browser, hone, folder, pictures):
@@ -250,6 +265,7 @@ def main():
         link = check_list(browser, url, pictures)
         check_charts(browser, url, pictures)
         check_compare(browser, link, pictures)
+        check_data(browser, url, pictures)
         check_export(browser, hone, folder, pictures)
         expect(not browser.faults, "the console has:\n" + "\n".join(browser.faults))
         return 0

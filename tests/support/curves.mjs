@@ -35,6 +35,8 @@ assert.deepEqual(extent(at, 0), [0, 20]);
 assert.equal(extent([], 0), null);
 assert.ok(withRoom([5, 5], false)[0] < 5 && withRoom([5, 5], false)[1] > 5 && withRoom([0, 1], false)[0] === 0);
 assert.ok(withRoom([1e-9, 1e-9], true)[0] > 0);
+// The axis of a share ends at 1, that of a loss does not.
+assert.deepEqual([withRoom([0.5, 1], false, 1)[1], withRoom([0.5, 0.6], false, 1)[1] < 0.65, withRoom([0.5, 1.5], false, 1)[1] > 1.5], [1, true, true]);
 assert.deepEqual([0, 1234.5, 12345, 2.5e6, 5e-5, -0.25].map((v) => compact(v)), ['0', '1234.5', '12.35k', '2.5M', '5e-5', '-0.25']);
 assert.deepEqual(distinct([0.1, 0.2], compact), ['0.1', '0.2']);
 assert.deepEqual(distinct([1000.001, 1000.002], compact), ['1000.001', '1000.002']);

@@ -5,7 +5,7 @@ import {pathToFileURL} from 'node:url';
 globalThis.document = {getElementById: () => null, querySelectorAll: () => []};
 const page = (name) => import(pathToFileURL(`${process.argv[2]}/${name}.js`).href);
 const {decided, deciding, lowerIsBetter, metricText, noBest, noBestTexts, withBest} = await page('run_facts');
-const {moreAdvice} = await page('parts'), {bytes, nameOf} = await page('common'), {byteTicks, distinct} = await page('curves');
+const {moreAdvice} = await page('parts'), {bytes, counted, nameOf} = await page('common'), {byteTicks, distinct} = await page('curves');
 
 // The server chooses it. The best value is that of the same metric.
 const metric = {name: 'eval_loss_per_token', value: 2.5};
@@ -55,4 +55,5 @@ assert.equal(nameOf(named[0], [named[0], named[0]]), 'proj');
 // Ticks of memory that differ little are still in its unit.
 assert.deepEqual(distinct([592.6, 592.7, 592.8].map((m) => m * 2 ** 20), bytes), ['592.6 MiB', '592.7 MiB', '592.8 MiB']);
 assert.ok(distinct(byteTicks(621386140, 621595850, 5), bytes).every((text) => /^[\d.]+ MiB$/.test(text)));
+assert.deepEqual([0, 1, 1200].map((n) => counted(n, 'data set')), ['0 data sets', '1 data set', '1,200 data sets']);
 console.log('facts of runs are right');

@@ -248,6 +248,8 @@ TEST(RunList, AttemptsOfAnOutputFolderAreOneRun) {
   EXPECT_EQ(results_of(runs[1]), (OrderedJson{{"loss", 3}, {"train_loss", 3}, {"eval_loss", 4}}));
   EXPECT_EQ(runs[1].earlier.at(0).run["id"], "b");
 
+  EXPECT_EQ(runs[1].evaluator["id"], "b");
+
   RunRow more = row_of("d", "finished", 0.2, {{"loss", 2}});  // more steps, at another rate
   more.first_step = 2, more.step = 4, more.run["output_dir"] = "out";
   runs = with_attempts({first, idle, more});
@@ -255,12 +257,49 @@ TEST(RunList, AttemptsOfAnOutputFolderAreOneRun) {
   EXPECT_EQ(runs[0].run["id"], "d");
   EXPECT_EQ(runs[0].attempts, 3);
   EXPECT_EQ(runs[0].metrics, (OrderedJson{{"loss", 2}}));
+  EXPECT_EQ(runs[0].evaluator["id"], "b") << "it did not evaluate";
+  more.metrics["eval_loss"] = 1;
+  EXPECT_TRUE(with_attempts({first, idle, more})[0].evaluator.is_null());
 
   RunRow other = more;  // of another folder's checkpoint
   other.run["settings"]["resume_from_checkpoint"] = "elsewhere/checkpoint-2";
   EXPECT_EQ(with_attempts({first, other}).size(), 2u);
   other.run["settings"]["resume_from_checkpoint"] = "out/checkpoint-2";
   EXPECT_EQ(with_attempts({first, other}).size(), 1u);
+}
+
+TEST(RunList, TheNewestEvaluationOfAStepIsTheBestOne) {
+  const auto best = [](double value, int64_t step) {
+    return OrderedJson{{"name", "eval_f1"}, {"value", value}, {"step", step}};
+  };
+  RunRow first = row_of("a", "finished", 0.1, {{"eval_f1", 0.9}});
+  first.first_step = 0, first.best = best(0.9, 8);
+  RunRow idle = row_of("b", "finished", 0.1, {{"eval_f1", 0.5}});
+  idle.ended_before = true, idle.best = best(0.5, 8);
+  EXPECT_EQ(with_attempts({first, idle})[0].best, best(0.5, 8));
+  idle.best = best(0.5, 12);
+  EXPECT_EQ(with_attempts({first, idle})[0].best, best(0.9, 8)) << "of another step";
+}
+
+TEST(RunList, AnIdFindsTheRunWithTheEvaluationOfItsLastAttempt) {
+  const std::string folder = testing::TempDir() + "/again_" + new_run_id();
+  ASSERT_TRUE(file_store().make_dirs(folder).ok());
+  const auto attempt = [](const std::string& id, const std::string& event, double f1) {
+    const std::string head =
+        R"({"time": "2026-05-04T12:00:00Z", "logging.googleapis.com/labels": {"run": ")" + id +
+        R"(", "step": "8"}, "event": )";
+    return head + R"("begin", "run": {"id": ")" + id + R"(", "begun_s": 1}})" + "\n" + head +
+           event + "}\n" + head +
+           fmt::format(R"("end", "status": "finished", "results": {{"eval_f1": {}}}}})", f1) + "\n";
+  };
+  ASSERT_TRUE(file_store()
+                  .write(folder + "/hone_log.jsonl",
+                         attempt("a", R"("progress", "progress": {"steps": 8})", 0.75) +
+                             attempt("b", R"("ended_before")", 0.5))
+                  .ok());
+  EXPECT_EQ(results_of(find_run("a", {folder}).value())["eval_f1"], 0.5);
+  EXPECT_EQ(find_run("a", {folder}).value().attempts, 2);
+  EXPECT_EQ(find_run("b", {folder}).value().attempts, 1) << "an attempt alone";
 }
 
 TEST(RunList, TheLogTellsWhereAnAttemptBegan) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/core/clock.h"
@@ -124,6 +125,39 @@ void add_metrics(OrderedJson& metrics, const OrderedJson& more) {
   if (more.is_object()) metrics.update(more);
 }
 
+bool has_evaluation(const RunRow& row) {
+  const OrderedJson results = results_of(row);
+  for (const auto& [name, value] : results.items())
+    if (name.starts_with("eval_")) return true;
+  return false;
+}
+
+// Adds an attempt that found the run ended: its evaluation takes the place of that of the same step.
+void add_idle(RunRow& run, RunRow idle) {
+  run.attempts += idle.attempts;
+  add_metrics(run.metrics, idle.metrics);
+  if (const OrderedJson& results = value_at(idle.end, "results"); results.is_object())
+    add_metrics(run.end["results"], results);
+  if (idle.best.is_object() && value_at(idle.best, "name") == value_at(run.best, "name") &&
+      value_at(idle.best, "step") == value_at(run.best, "step"))
+    run.best = idle.best;
+  if (has_evaluation(idle)) run.evaluator = idle.run;
+  run.earlier.push_back(std::move(idle));
+}
+
+// Adds the attempt that `run` continues.
+void add_before(RunRow& run, RunRow before) {
+  if (!has_evaluation(run) && has_evaluation(before))
+    run.evaluator = before.evaluator.is_object() ? before.evaluator : before.run;
+  run.attempts += before.attempts;
+  OrderedJson metrics = before.metrics;
+  add_metrics(metrics, run.metrics);
+  run.metrics = std::move(metrics);
+  if (run.planned_bytes < 0) run.planned_bytes = before.planned_bytes;
+  run.earlier = std::exchange(before.earlier, {});
+  run.earlier.push_back(std::move(before));
+}
+
 std::string percent(double share) { return share < 0 ? "" : fmt::format("{:.0f}%", share * 100); }
 std::string size_text(double bytes) {
   return bytes < 0 ? "" : format_bytes(static_cast<int64_t>(bytes));
@@ -196,10 +230,13 @@ Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& 
   std::vector<RunRow> rows = HONE_TRY(find_runs(folders));
   const std::string log = without_end_slash(run) + "/" + kRunLogFile;
   if (HONE_TRY(file_store().exists(log))) rows = runs_in_log(HONE_TRY(file_store().read(log)), log);
-  for (RunRow& row : rows)
-    if (text_at(row.run, "id") == run) return std::move(row);
   const bool has_runs = !rows.empty();
+  const auto has_id = [&](const RunRow& row) { return text_at(row.run, "id") == run; };
+  std::optional<RunRow> attempt;
+  if (const auto at = std::ranges::find_if(rows, has_id); at != rows.end()) attempt = *at;
   std::vector<RunRow> runs = with_attempts(std::move(rows));
+  if (const auto at = std::ranges::find_if(runs, has_id); at != runs.end()) return std::move(*at);
+  if (attempt) return std::move(*attempt);
   const auto has_name = [&](const RunRow& row) { return text_at(row.run, "name") == run; };
   const int64_t named = std::ranges::count_if(runs, has_name);
   for (auto row = runs.rbegin(); row != runs.rend(); ++row) {
@@ -224,23 +261,13 @@ std::vector<RunRow> with_attempts(std::vector<RunRow> rows) {
     }
     RunRow before = std::move(*same);
     runs.erase(std::next(same).base());
-    if (row.ended_before) {  // perhaps it evaluated
-      before.attempts += row.attempts;
-      add_metrics(before.metrics, row.metrics);
-      if (const OrderedJson& results = value_at(row.end, "results"); results.is_object())
-        add_metrics(before.end["results"], results);
-      before.earlier.push_back(std::move(row));
+    if (row.ended_before) {
+      add_idle(before, std::move(row));
       runs.push_back(std::move(before));
-      continue;
+    } else {
+      add_before(row, std::move(before));
+      runs.push_back(std::move(row));
     }
-    row.attempts += before.attempts;
-    OrderedJson metrics = before.metrics;
-    add_metrics(metrics, row.metrics);
-    row.metrics = std::move(metrics);
-    if (row.planned_bytes < 0) row.planned_bytes = before.planned_bytes;
-    row.earlier = std::exchange(before.earlier, {});
-    row.earlier.push_back(std::move(before));
-    runs.push_back(std::move(row));
   }
   return runs;
 }

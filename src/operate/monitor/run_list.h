@@ -25,6 +25,7 @@ struct RunRow {
   int64_t first_step = -1;           // step from which its first process trained; -1: it did not
   bool ended_before = false;         // its process found a run that had ended, and trained nothing
   std::vector<RunRow> earlier = {};  // other attempts, under ids of their own: with_attempts()
+  OrderedJson evaluator = {};        // `run` of the attempt that evaluated last; null: this one
   // Other runs with the name, where find_run() was given one.
   int64_t namesakes = 0;
   // finished, stopped, refused or failed; without an end: running, or lost if its last line is
@@ -51,9 +52,10 @@ void remove_copies(std::vector<RunRow>& rows);
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);
 // One row for all attempts of a run in an output folder: the same command typed again for a run that did not finish, a
 // command that continues it from its checkpoint, and one that found nothing left to train. The row is that of the last
-// attempt that did not find the run ended, with the metrics and the number of all.
+// attempt that did not find the run ended, with the metrics and the number of all: its evaluation is the newest one.
 std::vector<RunRow> with_attempts(std::vector<RunRow> rows);
-// One run by its id, its name or its output folder; the newest of several. H3112.
+// One run by its id, its name or its output folder; the newest of several. The id of an earlier attempt gives that
+// attempt alone. H3112.
 Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders);
 
 // The initial model by the name that people know it by, else its path.

@@ -14,8 +14,8 @@ namespace hone {
 namespace {
 
 // A file of a run by its whole path, in whatever folder this program runs; other names as they are.
-std::string place_of_run(const RunRow& row, const std::string& name) {
-  const std::string folder = text_at(row.run, "folder");
+std::string place_of_run(const OrderedJson& run, const std::string& name) {
+  const std::string folder = text_at(run, "folder");
   if (name.starts_with('/') || is_url(name) || folder.empty()) return name;
   const std::string path =
       without_end_slash((std::filesystem::path(folder) / name).lexically_normal().string());
@@ -23,8 +23,8 @@ std::string place_of_run(const RunRow& row, const std::string& name) {
 }
 
 // Whether a file has other content than when the run began, as far as its time tells; false if it is gone.
-bool changed_since(const RunRow& row, const std::string& path) {
-  const OrderedJson& begun = value_at(row.run, "begun_s");
+bool changed_since(const OrderedJson& run, const std::string& path) {
+  const OrderedJson& begun = value_at(run, "begun_s");
   struct stat facts {};
   return begun.is_number() && ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
          static_cast<double>(facts.st_mtim.tv_sec) +
@@ -65,15 +65,16 @@ std::string no_best_text(RowsAlike alike) {
 }
 
 OrderedJson evaluated_by(const RunRow& row) {
-  const OrderedJson& settings = value_at(row.run, "settings");
+  const OrderedJson& run = row.evaluator.is_object() ? row.evaluator : row.run;
+  const OrderedJson& settings = value_at(run, "settings");
   OrderedJson names = OrderedJson::array();
   for (const char* key :
        {"dataset_name", evaluates_own_files(settings) ? "validation_file" : "train_file"})
     for (const std::string& file : texts_of_setting(settings, key)) {
-      const std::string path = place_of_run(row, file);
-      names.push_back(place_of_run(row, data_name_of(path)));
-      if (changed_since(row, path))  // this run's own version of it
-        names.push_back(text_at(row.run, "id"));
+      const std::string path = place_of_run(run, file);
+      names.push_back(place_of_run(run, data_name_of(path)));
+      if (changed_since(run, path))  // this run's own version of it
+        names.push_back(text_at(run, "id"));
     }
   return evaluated_by(settings, results_of(row), std::move(names));
 }

@@ -189,9 +189,7 @@ Result<std::shared_ptr<const TaskView>> DataApi::view(const std::string& task,
 Result<WebAnswer> DataApi::list() {
   OrderedJson j = {
       {"folder", places_.folder}, {"data_folders", places_.more}, {"tasks", tasks_json()}};
-  std::vector<RunRow> rows = HONE_TRY(runs_.rows());
-  std::erase_if(rows, [](const RunRow& r) { return r.ended_before && results_of(r).empty(); });
-  j.update(data_listing(places_, rows));
+  j.update(data_listing(places_, HONE_TRY(runs_.rows(true))));
   return api_answer(j);
 }
 

@@ -56,6 +56,36 @@ TEST_F(DataPage, ListsTheDataSetsOfTheRuns) {
     EXPECT_EQ(text_at(run, "model"), text_at(run, "id") == "r1" ? "first" : "");
 }
 
+TEST_F(DataPage, ListsAttemptsUnderTheirRun) {
+  const auto attempt = [](const std::string& id, const std::string& validation,
+                          const std::string& then) {
+    const OrderedJson run = {
+        {"id", id},
+        {"name", "b"},
+        {"settings", {{"train_file", {"rows.jsonl"}}, {"validation_file", {validation}}}}};
+    const std::string head =
+        R"({"logging.googleapis.com/labels": {"run": ")" + id + R"("}, "event": )";
+    return head + R"("begin", "run": )" + dump_json(run) + "}\n" + head + then + "}\n" + head +
+           R"("end", "status": "finished", "results": {"eval_loss": 1}})" + "\n";
+  };
+  for (const char* file : {"rows", "a", "b"})
+    put("below/" + std::string(file) + ".jsonl", "{\"text\": \"the cat\"}\n");
+  put("below/run/hone_log.jsonl",
+      attempt("r1", "a.jsonl", R"("progress", "progress": {"steps": 1})") +
+          attempt("r2", "b.jsonl", R"("ended_before")") +
+          attempt("r3", "b.jsonl", R"("ended_before")"));
+  std::map<std::string, OrderedJson> readers;
+  const OrderedJson data = json("/api/data");
+  for (const OrderedJson& set : data.at("sets")) readers[text_at(set, "path")] = set.at("runs");
+  ASSERT_EQ(readers.size(), 3u) << dump_json(data);
+  for (const auto& [file, runs] : readers) {
+    ASSERT_EQ(runs.size(), 1u) << file;
+    EXPECT_EQ(text_at(runs[0], "id"), "r1");
+    EXPECT_EQ(text_at(runs[0], "setting"), file == "rows.jsonl" ? "train_file" : "validation_file");
+    EXPECT_EQ(runs[0].at("attempts"), OrderedJson::array({"r2", "r3"}));
+  }
+}
+
 TEST_F(DataPage, ListsFilesThatCanBeData) {
   const std::string row = R"({"text": "the cat"})";
   put("below/a.json", "[" + row + "]");

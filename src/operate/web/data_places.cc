@@ -165,32 +165,51 @@ OrderedJson sources_json(const DataPlaces& places, const RunRow& run, const std:
   return sources;
 }
 
+// Adds the data of a setting of an attempt, which `run` is or has among its earlier ones.
+void add_set(const DataPlaces& places, const RunRow& run, const RunRow& attempt, const char* key,
+             const std::string& typed, OrderedJson& sets) {
+  OrderedJson set = set_json(places, attempt, key, typed);
+  auto to = std::find_if(sets.begin(), sets.end(), [&](const OrderedJson& known) {
+    const char* by = text_at(set, "path").empty() ? "name" : "path";
+    return known.at(by) == set.at(by);
+  });
+  if (to == sets.end()) {
+    if (sets.size() >= kMostSets) return;
+    if (text_at(set, "kind") == "prepared")
+      set["sources"] = sources_json(places, attempt, *places.find(path_of_run(attempt, typed)));
+    set["runs"] = OrderedJson::array();
+    sets.push_back(std::move(set));
+    to = sets.end() - 1;
+  }
+  OrderedJson attempts = OrderedJson::array();
+  for (const RunRow& earlier : run.earlier) attempts.push_back(text_at(earlier.run, "id"));
+  const OrderedJson reader = {{"id", text_at(run.run, "id")},
+                              {"attempts", attempts},
+                              {"name", text_at(run.run, "name")},
+                              {"task", text_at(run.run, "task")},
+                              {"setting", key},
+                              {"model", places.model_of(run)}};
+  OrderedJson& readers = (*to)["runs"];
+  if (std::find(readers.begin(), readers.end(), reader) == readers.end()) readers.push_back(reader);
+}
+
+// The data that an attempt read: one that found its run ended may have evaluated.
+void add_sets(const DataPlaces& places, const RunRow& run, const RunRow& attempt,
+              OrderedJson& sets) {
+  if (attempt.ended_before && results_of(attempt).empty()) return;
+  for (const char* key :
+       {"train_file", "validation_file", kDatasetName, "train_dir", "validation_dir"}) {
+    if (attempt.ended_before && !std::string_view(key).starts_with("validation_")) continue;
+    for (const std::string& typed : texts_of(value_at(value_at(attempt.run, "settings"), key)))
+      add_set(places, run, attempt, key, typed, sets);
+  }
+}
+
 OrderedJson sets_json(const DataPlaces& places, const std::vector<RunRow>& runs) {
   OrderedJson sets = OrderedJson::array();
   for (const RunRow& run : runs) {
-    const OrderedJson& settings = value_at(run.run, "settings");
-    for (const char* key :
-         {"train_file", "validation_file", kDatasetName, "train_dir", "validation_dir"})
-      for (const std::string& typed : texts_of(value_at(settings, key))) {
-        OrderedJson set = set_json(places, run, key, typed);
-        auto to = std::find_if(sets.begin(), sets.end(), [&](const OrderedJson& known) {
-          const char* by = text_at(set, "path").empty() ? "name" : "path";
-          return known.at(by) == set.at(by);
-        });
-        if (to == sets.end()) {
-          if (sets.size() >= kMostSets) continue;
-          if (text_at(set, "kind") == "prepared")
-            set["sources"] = sources_json(places, run, *places.find(path_of_run(run, typed)));
-          set["runs"] = OrderedJson::array();
-          sets.push_back(std::move(set));
-          to = sets.end() - 1;
-        }
-        (*to)["runs"].push_back({{"id", text_at(run.run, "id")},
-                                 {"name", text_at(run.run, "name")},
-                                 {"task", text_at(run.run, "task")},
-                                 {"setting", key},
-                                 {"model", places.model_of(run)}});
-      }
+    add_sets(places, run, run, sets);
+    for (const RunRow& attempt : run.earlier) add_sets(places, run, attempt, sets);
   }
   return sets;
 }

@@ -34,7 +34,7 @@ struct DataPlaces {
 };
 
 // {"files", "models", "sets"}: data files, folders with a tokenizer and GGUF files, and the data sets of the runs with
-// the runs that read them, the newest first.
+// the runs that read them, the newest first; `runs` as with_attempts() gives them. An attempt is listed under its run.
 OrderedJson data_listing(const DataPlaces& places, const std::vector<RunRow>& runs);
 
 // The whole path of a path in a run's settings, which is relative to the folder of its command.

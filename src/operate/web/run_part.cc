@@ -1,10 +1,13 @@
 #include "operate/web/run_part.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/core/clock.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "learn/checkpoint/output_dir.h"
+#include "operate/monitor/run_log.h"
 #include "operate/registry/deciding_metric.h"
 #include "operate/registry/measured_rows.h"
 #include "operate/registry/policy.h"
@@ -17,20 +20,39 @@ constexpr int64_t kMostLogBytes = 4 << 20;  // of one answer
 constexpr size_t kMostLines = 200;
 constexpr const char* kLogLabels = "logging.googleapis.com/labels";
 
-// The lines of a run in a part of its log, by kind.
+// The attempts of a run that found it ended: they may have evaluated it again.
+std::set<std::string> later_attempts(const RunRow& row) {
+  const auto begun = [](const RunRow& r) {
+    const OrderedJson& s = value_at(r.run, "begun_s");
+    return s.is_number() ? s.get<double>() : 0;
+  };
+  std::set<std::string> ids;
+  for (const RunRow& attempt : row.earlier)
+    if (attempt.ended_before && begun(attempt) >= begun(row))
+      ids.insert(text_at(attempt.run, "id"));
+  return ids;
+}
+
+// The lines of a run in a part of its log, by kind, and texts and metrics of its later attempts.
+// The time of these metrics is the end of the training.
 class LogPart {
  public:
-  explicit LogPart(std::string id) : id_(std::move(id)) {}
+  explicit LogPart(const RunRow& row)
+      : id_(text_at(row.run, "id")), trained_(row.last_time), later_(later_attempts(row)) {}
   void take(const std::string& text) {
     const Result<OrderedJson> parsed = parse_ordered_json(text, "log");
     if (!parsed.ok() || !parsed->is_object()) return;
     const OrderedJson& line = *parsed;
     const OrderedJson labels = value_at(line, kLogLabels);
-    if (text_at(labels, "run") != id_) return;
+    const bool is_later = later_.contains(text_at(labels, "run"));
+    if (text_at(labels, "run") != id_ && !is_later) return;
     const std::string event = text_at(line, "event"), step = text_at(labels, "step");
-    OrderedJson at = {{"time", text_at(line, "time")}};
+    if (is_later && !event.empty() && event != "log") return;
+    const bool in_past = is_later && event == "log";
+    OrderedJson at = {{"time", in_past ? trained_ : text_at(line, "time")}};
     if (!step.empty()) at["step"] = std::atoll(step.c_str());
-    if (const OrderedJson progress = value_at(line, "progress"); progress.is_object()) {
+    if (const OrderedJson progress = value_at(line, "progress");
+        progress.is_object() && !is_later) {
       progress_.push_back(at);
       progress_.back().update(progress);
     }
@@ -63,7 +85,8 @@ class LogPart {
   }
 
  private:
-  std::string id_;
+  std::string id_, trained_;
+  std::set<std::string> later_;
   std::vector<OrderedJson> points_, progress_, usage_, saves_, lines_;
 };
 
@@ -90,6 +113,26 @@ OrderedJson named_settings(const RunRow& row) {
   for (const auto& [key, value] : settings.items())
     if (OrderedJson name = by_name(folder, value); name != value) named[key] = std::move(name);
   return named;
+}
+
+// The hash of the rows that a run was trained on, and the settings that decide them besides its
+// files; null if its folder has no record of it.
+OrderedJson training_rows(const RunRow& row) {
+  const std::string folder = row.log.substr(0, row.log.size() - std::string(kRunLogFile).size());
+  const Result<std::string> text = file_store().read(folder + kRunFile);
+  if (!text.ok()) return nullptr;
+  const Result<OrderedJson> parsed = parse_ordered_json(*text, kRunFile);
+  if (!parsed.ok()) return nullptr;
+  const OrderedJson& record = value_at(*parsed, "run");
+  const std::string hash = text_at(record, "data");
+  if (hash.empty()) return nullptr;
+  OrderedJson settings = {{"folder", text_at(row.run, "folder")}};
+  for (const char* group : {"source", "reading", "rows", "tokenizer"})
+    if (const OrderedJson& own = value_at(value_at(record, "settings"), group); own.is_object())
+      settings.update(own);
+  for (const auto& [name, value] : value_at(row.run, "settings").items())
+    if (settings.contains(name) && settings.at(name) != value) return nullptr;  // of another run
+  return {{"hash", hash}, {"settings", settings}};
 }
 
 }  // namespace
@@ -135,11 +178,12 @@ Result<OrderedJson> run_part(const RunRow& row, int64_t from) {
     text.resize(whole + 1);
   else if (most < kMostLogBytes)
     text.clear();
-  LogPart part(text_at(row.run, "id"));
+  LogPart part(row);
   for (const std::string& line : split(text, '\n')) part.take(line);
   if (from == 0) {
     j["run"] = row.run;
     j["names"] = named_settings(row);
+    j["training_rows"] = training_rows(row);
   }
   j["from"] = from;
   j["next"] = from + static_cast<int64_t>(text.size());

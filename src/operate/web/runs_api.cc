@@ -51,10 +51,14 @@ Result<std::vector<RunRow>> RunsApi::rows(bool joins_attempts) {
 
 Result<WebAnswer> RunsApi::one(const ApiRequest& request) {
   HONE_TRY(request.check_numbers({"from"}));
-  const std::vector<RunRow> all = HONE_TRY(rows(false));
   const std::string& id = request.parts[0];
-  const auto row = std::find_if(all.begin(), all.end(),
-                                [&](const RunRow& r) { return text_at(r.run, "id") == id; });
+  const auto has_id = [&](const RunRow& r) { return text_at(r.run, "id") == id; };
+  std::vector<RunRow> all = HONE_TRY(rows(true));
+  auto row = std::ranges::find_if(all, has_id);
+  if (row == all.end()) {  // an earlier attempt
+    all = HONE_TRY(rows(false));
+    row = std::ranges::find_if(all, has_id);
+  }
   const bool whole = request.parts.size() == 2 && request.parts[1] == "export";
   if (row == all.end() || (request.parts.size() > 1 && !whole))
     return Error(err::kNoRun, fmt::format("no run has the id '{}'", id)).at(folder_);

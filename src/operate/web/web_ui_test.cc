@@ -213,6 +213,46 @@ TEST_F(WebUiTest, ARunThatWasContinuedIsListedOnce) {
   EXPECT_EQ(text_at(json("/api/runs/one"), "status"), "stopped");
 }
 
+TEST_F(WebUiTest, ARunHasTheNewestEvaluationOfItsAttempts) {
+  const auto attempt = [](const std::string& id, double begun, const std::string& file,
+                          const std::string& event, const std::string& evaluation) {
+    const OrderedJson run = {
+        {"id", id}, {"begun_s", begun}, {"settings", {{"validation_file", {file}}}}};
+    return log_line(id, R"("event": "begin", "run": )" + dump_json(run)) +
+           log_line(id, R"("event": )" + event, "8") +
+           log_line(id, R"("event": "log", "metrics": )" + evaluation, "8") +
+           log_line(id, R"("event": "end", "status": "finished", "results": )" + evaluation);
+  };
+  const std::string progress = R"("progress", "progress": {"steps": 8})";
+  put("below/again/hone_log.jsonl",
+      attempt("one", 7, "a.csv", progress, R"({"eval_accuracy": 0.75, "eval_samples": 60})") +
+          attempt("two", 9, "b.csv", R"("ended_before")",
+                  R"({"eval_accuracy": 0.5, "eval_samples": 30})"));
+  const OrderedJson listed = json("/api/runs").at("runs").at(0), run = json("/api/runs/one");
+  for (const char* key : {"id", "metric", "metrics", "evaluated", "attempts", "end"})
+    EXPECT_EQ(run.at(key), listed.at(key)) << key;
+  EXPECT_EQ(run.at("metric").at("value"), 0.5);
+  EXPECT_EQ(run.at("evaluated").at("samples"), 30);
+  EXPECT_EQ(run.at("evaluated").at("files"), OrderedJson::array({"b.csv"}));
+  ASSERT_EQ(run.at("points").size(), 2u);
+  EXPECT_EQ(run.at("points")[1].at("metrics").at("eval_accuracy"), 0.5);
+  EXPECT_EQ(run.at("progress_points").size(), 1u);
+  EXPECT_EQ(json("/api/runs/two").at("points").size(), 1u) << "an attempt alone";
+}
+
+TEST_F(WebUiTest, ARunHasTheHashOfTheRowsThatItWasTrainedOn) {
+  const OrderedJson run = {{"id", "one"}, {"begun_s", 7}, {"settings", {{"train_file", "a.csv"}}}};
+  put("below/one/hone_log.jsonl", log_line("one", R"("event": "begin", "run": )" + dump_json(run)));
+  EXPECT_TRUE(json("/api/runs/one").at("training_rows").is_null());
+  const auto record = [&](const std::string& file) {
+    put("below/one/hone_run.json",
+        R"({"run": {"data": "12ab", "settings": {"source": {"train_file": ")" + file + R"("}}}})");
+    return json("/api/runs/one").at("training_rows");
+  };
+  EXPECT_EQ(text_at(record("a.csv"), "hash"), "12ab");
+  EXPECT_TRUE(record("b.csv").is_null()) << "of another run";
+}
+
 TEST_F(WebUiTest, ACopiedRunIsListedOnce) {
   const std::string log = file_store().read(folder_.path + "/below/out/hone_log.jsonl").value();
   ASSERT_TRUE(file_store().make_dirs(folder_.path + "/below/reused").ok());

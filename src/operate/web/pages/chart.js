@@ -12,9 +12,10 @@ export const swatch = (kind) => svg('svg', {viewBox: '0 0 22 10', class: 'swatch
 const glyph = (path) => svg('svg', {viewBox: '0 0 16 16', class: 'glyph', 'aria-hidden': true}, svg('path', {d: path}));
 
 export class Chart {
-  // key: its name in the address. marks: ticks of the y axis from low, high and count.
-  constructor(board, key, title, {format = number, marks = ticks, tick = compact} = {}) {
-    Object.assign(this, {board, key, title, format, marks, tick, curves: [], series: [], lines: [], best: null});
+  // key: its name in the address. marks: ticks of the y axis from low, high and count. most: the end of the y axis of shares,
+  // unless a value is greater.
+  constructor(board, key, title, {format = number, marks = ticks, tick = compact, most = 1} = {}) {
+    Object.assign(this, {board, key, title, format, marks, tick, most, curves: [], series: [], lines: [], best: null});
     this.legend = el('ul', {class: 'legend'});
     this.clip = `clip${++clips}`;
     this.drawing = svg('svg', {'aria-hidden': true});
@@ -49,7 +50,7 @@ export class Chart {
       return {...s, raw, line, seen: inside(raw)};
     });
     const values = [...this.curves.flatMap((c) => c.seen), ...this.lines.map((l) => [x0, l.value])];
-    const [y0, y1] = withRoom(extent(values, 1) || [log ? 1 : 0, log ? 10 : 1], log);
+    const [y0, y1] = withRoom(extent(values, 1) || [log ? 1 : 0, log ? 10 : 1], log, this.most);
     const big = this.board.big === this.key;
     const width = this.width = Math.max(LEAST_WIDTH, this.plot.clientWidth), height = big ? TALL : HEIGHT;
     const marks = (log ? logTicks : this.marks)(y0, y1, big ? 8 : 5);

@@ -108,16 +108,21 @@ export const nameOf = (run, runs) => (isRepeated(run, runs) ? `${run.name} (${ru
 export const short = (hash) => (hash && hash.length > 24 ? el('span', {title: hash}, `${hash.slice(0, 19)}…`) : hash);
 export const percent = (share) => (typeof share === 'number' && share >= 0 ? `${Math.round(share * 100)} %` : '');
 
-export const facts = (pairs, kind = '') =>
-  el('dl', {class: `facts ${kind}`.trim()}, pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined)
-    .map(([name, value]) => el('div', null, el('dt', null, name), el('dd', null, value))));
+// "1 run", "2 runs"
+export const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-// A text whose paths may break after their slashes; a <wbr> is not copied with them.
+// A text whose paths and URLs may break after their slashes; a <wbr> is not copied with them.
 export const breakable = (text) => (typeof text === 'string' && text.includes('/')
   ? text.split(/(?<=\/)(?!\/)/).map((part, i) => (i ? [el('wbr'), part] : part)) : text);
+// Whether a part of a text that does not break is wider than a column of facts.
+const COLUMN_LETTERS = 13;
+const isWide = (text) => typeof text === 'string' && text.split(/(?<=\/)|\s/).some((part) => part.length > COLUMN_LETTERS);
 
+export const facts = (pairs, kind = '') =>
+  el('dl', {class: `facts ${kind}`.trim()}, pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined)
+    .map(([name, value]) => el('div', {class: isWide(value) ? 'roomy' : null}, el('dt', null, name), el('dd', null, breakable(value)))));
 // Paths, one a line.
-export const longFacts = (pairs) => facts(pairs.map(([name, path]) => [name, breakable(path)]), 'long');
+export const longFacts = (pairs) => facts(pairs, 'long');
 
 // columns: [title, class]; rows: lists of nodes or texts, the first of which names the row.
 export const table = (caption, columns, rows, kind = null) =>

@@ -78,14 +78,14 @@ export function extent(points, coordinate) {
   return low <= high ? [low, high] : null;
 }
 
-// A range that the points do not touch; never one number.
-export function withRoom([low, high], log) {
+// A range that the points do not touch; never one number. Shares end at `most`.
+export function withRoom([low, high], log, most = Infinity) {
   if (log) {
     const factor = low === high ? 2 : (high / low) ** 0.06;
     return [low / factor, high * factor];
   }
   const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
-  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
+  return [low >= 0 ? Math.max(0, low - room) : low - room, low >= 0 && high <= most ? Math.min(most, high + room) : high + room];
 }
 
 // "12.3k": numbers of an axis, at most five characters where possible.

@@ -1,4 +1,4 @@
-import {breakable, byId, el, get, isRepeated, nameOf, number, parameter, say} from './common.js';
+import {breakable, byId, counted, el, get, isRepeated, nameOf, number, parameter, say} from './common.js';
 import {choicesHere, filled, linkTo, pathTo} from './parts.js';
 
 const content = byId('content');
@@ -12,8 +12,11 @@ const here = (changes) => pathTo('/data', {...choicesHere([...FIELDS, 'from']), 
 const KINDS = {file: 'file', files: 'files', folder: 'folder', prepared: 'prepared rows', images: 'images', elsewhere: 'not in the folders of hone ui'};
 const SETTINGS = {train_file: 'training', validation_file: 'validation', dataset_name: 'data set', train_dir: 'training', validation_dir: 'validation'};
 
+// Whether a reader of a set is a run, or the run of an attempt.
+const isOf = (reader, id) => reader.id === id || (reader.attempts || []).includes(id);
+
 function setRow(set, all, id) {
-  const reader = set.runs.find((r) => r.id === id) || set.runs[0];
+  const reader = set.runs.find((r) => isOf(r, id)) || set.runs[0];
   const open = (file, text = file) => linkTo('/data', {file, model: reader.model, task: reader.task, run: reader.id}, breakable(text));
   const runs = [...new Map(set.runs.map((r) => [r.id, r])).values()];
   const files = [...set.files.map((f) => el('div', null, open(f))),
@@ -23,12 +26,20 @@ function setRow(set, all, id) {
     runs.slice(0, 5).map((r) => el('div', null, linkTo('/runs', {id: r.id}, r.name || r.id), isRepeated(r, all) ? el('span', {class: 'small-text'}, ` ${r.id}`) : '', r.task ? ` (${r.task})` : '')).concat(runs.length > 5 ? el('div', {class: 'muted'}, `and ${runs.length - 5} more`) : [])];
 }
 
+// The title of the page names its run. Runs without data sets are in the list of runs alone.
+async function nameRun(reader, id) {
+  const run = reader || (await get('/api/runs')).runs.find((r) => r.id === id) || {id};
+  document.querySelector('h1').replaceChildren('Data sets of the run ', linkTo('/runs', {id: run.id}, run.name || run.id));
+  document.title = `Data sets of the run ${run.name || run.id} · hone`;
+}
+
 // What hone eval --save_examples and the step evaluate of a pipeline write.
 const isEvaluation = (file) => file.split('/').pop() === 'eval_examples.jsonl';
 // `id`: only those of this run.
-function showSets(lists, id) {
-  const sets = id ? lists.sets.filter((set) => set.runs.some((r) => r.id === id)) : lists.sets;
-  const title = `Data sets of ${id ? 'this run' : 'the runs'}: choose a file to see its rows as the model sees them`;
+async function showSets(lists, id) {
+  const sets = id ? lists.sets.filter((set) => set.runs.some((r) => isOf(r, id))) : lists.sets;
+  if (id) await nameRun(sets.flatMap((set) => set.runs).find((r) => isOf(r, id)), id);
+  const title = `Data sets of ${id ? 'the run' : 'the runs'}: choose a file to see its rows as the model sees them`;
   const none = id ? 'This run names no data set in the folders of hone ui.' : `No runs below ${lists.folder} name a data set yet. Choose a file below.`;
   byId('sets').replaceChildren(sets.length
     ? el('div', {class: 'panel'}, filled(title, [['Data set', 'name'], ['Kind'], ['Used for', 'text'], ['Files', 'text'], ['Runs', 'text']],
@@ -39,7 +50,7 @@ function showSets(lists, id) {
     el('ul', {class: 'plain'}, files.map((file) => el('li', null, linkTo('/data', {file}, breakable(file)))))) : null);
   content.replaceChildren(lists.files.length ? el('section', {class: 'panel', 'aria-label': 'Files'}, list('Data files', own, !sets.length),
     list('Rows of evaluations, with predictions', evaluated, false)) : '');
-  say(`${sets.length} data sets of ${id ? 'the run' : 'runs'}, ${own.length} data files below ${lists.folder}`);
+  say(`${counted(sets.length, 'data set')} of ${id ? 'the run' : 'runs'}, ${counted(own.length, 'data file')} below ${lists.folder}`);
 }
 
 // --- rows ---------------------------------------------------------------------------------------
@@ -122,7 +133,7 @@ async function show() {
   byId('task').value = data.task;
   byId('wrong-part').hidden = !data.evaluated;
   const hint = hintOf(data);
-  say(count ? `Rows ${number(from + 1)} to ${number(from + count)} of ${data.file}${hint}` : `${data.file} has no rows from ${from + 1} on`);
+  say(count ? `${count === 1 ? `Row ${number(from + 1)}` : `Rows ${number(from + 1)} to ${number(from + count)}`} of ${data.file}${hint}` : `${data.file} has no rows from ${from + 1} on`);
   const step = Number(byId('count').value);
   const pages = () => el('nav', {class: 'buttons', 'aria-label': 'Rows'},
     from > 0 ? el('a', {href: here({from: Math.max(0, from - step)})}, '← Earlier rows') : null,
@@ -152,6 +163,6 @@ async function start() {
   byId('wrong').checked = parameter('wrong') === '1';
   byId('wrong').value = '1';
   if (parameter('file')) return show();
-  showSets(lists, chosen);
+  await showSets(lists, chosen);
 }
 start().catch((error) => say(error.message, true));

@@ -1,4 +1,4 @@
-import {badge, byId, el, facts, follow, get, longFacts, number, panel, parameter, say, short, table, values} from './common.js';
+import {badge, breakable, byId, counted, el, facts, follow, get, longFacts, number, panel, parameter, say, short, table, values} from './common.js';
 import {bare, comparison, decides, endpointBadge, filled, isDeciding, linkTo, metricNames, otherNames, pathTo} from './parts.js';
 
 const content = byId('content');
@@ -18,7 +18,7 @@ function metricCell(version) {
 
 async function showList() {
   const {registry, models, endpoints} = await get('/api/models');
-  say(models.length ? `${models.length} model${models.length > 1 ? 's' : ''} in ${registry}` : '');
+  say(models.length ? `${counted(models.length, 'model')} in ${registry}` : '');
   const text = JSON.stringify([models, endpoints]);
   if (text === showList.shown) return true;
   showList.shown = text;
@@ -39,7 +39,7 @@ async function showList() {
 }
 
 const endpointTable = (endpoints) => filled('Endpoints', [['Endpoint', 'name'], ['Status'], ['Address', 'text mono'], ['Deployed', 'text'], ['Changed', 'nowrap']],
-  endpoints.map((e) => [playground(e), endpointBadge(e), e.address || '',
+  endpoints.map((e) => [playground(e), endpointBadge(e), breakable(e.address || ''),
     e.deployed.map((d) => el('div', null, versionLink(d.name, d.version), `: ${d.traffic} % of the requests`)), when(e.changed)]));
 
 // --- one model ----------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ function compareForm(name, versions, a = versions[1].version, b = versions[0].ve
     el('button', {type: 'submit', class: 'quiet'}, 'Compare'));
 }
 
-const parentLink = (parent) => (/^[\w.-]+:\d+$/.test(parent) ? versionLink(parent.slice(0, parent.lastIndexOf(':')), Number(parent.slice(parent.lastIndexOf(':') + 1))) : parent);
+const parentLink = (parent) => (/^[\w.-]+:\d+$/.test(parent) ? versionLink(parent.slice(0, parent.lastIndexOf(':')), Number(parent.slice(parent.lastIndexOf(':') + 1))) : breakable(parent));
 
 // From data and parent over the run to the version and where it answers.
 function lineage(model, v) {
@@ -84,7 +84,7 @@ function lineage(model, v) {
   const served = deployedAt(model.endpoints, model.name, v.version);
   const stop = (title, ...what) => el('li', null, el('span', {class: 'muted'}, title), el('div', null, what));
   return el('ol', {class: 'lineage'},
-    stop('Data', data || 'unknown', el('div', {class: 'mono muted'}, short(run && run.data_hash || v.data_hash))),
+    stop('Data', breakable(data) || 'unknown', el('div', {class: 'mono muted'}, short(run && run.data_hash || v.data_hash))),
     stop('Parent', v.parent_name ? parentLink(v.parent_name) : 'unknown', el('div', {class: 'mono muted'}, short(run && run.model_hash))),
     stop('Run', run ? linkTo('/runs', {id: run.id}, run.name || run.id) : v.run || 'unknown', run && run.status ? [' ', badge(run.status)] : null, params.learning_rate !== undefined ? el('div', {class: 'muted'}, `learning rate ${number(params.learning_rate)}`) : null),
     stop('Version', `${model.name}:${v.version}`, el('div', {class: 'mono muted'}, short(v.hash))),
@@ -118,7 +118,7 @@ async function showOne(name, wanted) {
   const model = await get(`/api/models/${encodeURIComponent(name)}`);
   document.title = `${model.name} · hone`;
   document.querySelector('h1').textContent = model.name;
-  say(model.description || `${model.versions.length} version${model.versions.length > 1 ? 's' : ''}`);
+  say(model.description || counted(model.versions.length, 'version'));
   const newest = [...model.versions].sort((a, b) => b.version - a.version);
   const chosen = newest.find((v) => v.version === wanted) || newest.find((v) => v.aliases.includes('champion')) || newest[0];
   content.replaceChildren(el('p', null, linkTo('/models', {}, '← All models')),
@@ -144,7 +144,7 @@ function differenceCell(name, {metrics, same_rows: sameRows, deciding}) {
 // Runs that read the same files may have taken different numbers of their rows.
 function sameData({metrics, settings}, a, b) {
   const [x, y] = metrics.train_samples || [];
-  if (x !== y && typeof x === 'number' && typeof y === 'number') return `Both versions were trained on the same files: version ${a} on ${number(x)} rows, version ${b} on ${number(y)}`;
+  if (x !== y && typeof x === 'number' && typeof y === 'number') return `Both versions were trained on the same files: version ${a} on ${counted(x, 'row')}, version ${b} on ${number(y)}`;
   return `Both versions were trained on the same files${settings.max_train_samples ? ', and on different numbers of their rows' : ''}`;
 }
 
@@ -166,7 +166,7 @@ async function showCompared(name, a, b) {
     el('div', {class: 'panel'}, settings.length ? filled('Settings that differ', [['Setting', 'name'], ...versions.map((v) => [v, 'text'])],
       settings.map(([key, [x, y]]) => [key, values(x), values(y)])) : el('p', null, 'The runs have the same settings.')),
     el('div', {class: 'panel'}, filled('Origin', [['Fact', 'name'], ...versions.map((v) => [v, 'text'])],
-      [['Parent', (v) => (v.parent_name ? parentLink(v.parent_name) : '')], ['Data', (v) => short(v.data_hash)], ['Files', (v) => v.source], ['Hash', (v) => short(v.hash)], ['Created', (v) => when(v.created)],
+      [['Parent', (v) => (v.parent_name ? parentLink(v.parent_name) : '')], ['Data', (v) => short(v.data_hash)], ['Files', (v) => breakable(v.source)], ['Hash', (v) => short(v.hash)], ['Created', (v) => when(v.created)],
         ['Run', (v) => (v.run ? linkTo('/runs', {id: v.run}, v.run) : '')]].map(([title, of]) => [title, of(d.a), of(d.b)]))));
 }
 

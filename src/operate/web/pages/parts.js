@@ -1,5 +1,5 @@
 // What Pipelines, Models, Data and Playground share: addresses, errors in full, metrics, lines to copy.
-import {breakable, el, number, parameter, table} from './common.js';
+import {breakable, counted, el, number, parameter, table} from './common.js';
 
 // The address of a page with these choices; empty ones are left out.
 export function pathTo(page, choices) {
@@ -79,7 +79,7 @@ export const isSpread = (low, high) => low !== high;
 
 // "27.4 (95 % interval 26.1 to 28.6, 500 rows)"
 export const intervalText = (i) => isSpread(i.low, i.high)
-  ? `${number(i.value)} (${Math.round(i.confidence * 100)} % interval ${number(i.low)} to ${number(i.high)}, ${number(i.rows)} rows)`
+  ? `${number(i.value)} (${Math.round(i.confidence * 100)} % interval ${number(i.low)} to ${number(i.high)}, ${counted(i.rows, 'row')})`
   : `${number(i.value)} (the same in all ${number(i.rows)} rows)`;
 
 // The comparison of a decision: both values and the gain.

@@ -1,4 +1,4 @@
-import {byId, duration, el, get, number, parameter, say, table, values} from './common.js';
+import {breakable, byId, counted, duration, el, get, number, parameter, say, table, values} from './common.js';
 import {endpointBadge, keep, linkTo, shellLine} from './parts.js';
 import {COMPLETION_TOKENS, FORM_NAMES, cosine, curlLine, events, formsOf, refusal, requestOf, tokensOf} from './requests.js';
 
@@ -65,7 +65,7 @@ async function chooseEndpoint() {
   const at = endpoint();
   state.models = [];
   byId('model').replaceChildren();
-  byId('where').replaceChildren(...(at ? [at.key === FLAG ? '' : [endpointBadge(at), ' '], `Requests go to ${at.address || 'no server'}${at.key === FLAG ? ` (${FLAG})` : ''}. `,
+  byId('where').replaceChildren(...(at ? [at.key === FLAG ? '' : [endpointBadge(at), ' '], 'Requests go to ', breakable(at.address) || 'no server', `${at.key === FLAG ? ` (${FLAG})` : ''}. `,
     at.deployed.map((d) => [linkTo('/models', {name: d.name, version: d.version}, `${d.name}:${d.version}`), d.traffic < 100 ? ` (${d.traffic} %) ` : ' '])].flat(9) : []));
   try {
     if (!at) throw new Error('No endpoint is registered. Start one: hone deploy NAME');
@@ -116,7 +116,7 @@ function prediction(p) {
 // Embeddings of texts: how near each is to the first, and how the vector begins.
 const BEGINNING = 4;
 function embeddings(texts, vectors) {
-  return table(`${vectors.length} embedding${vectors.length > 1 ? 's' : ''} of ${vectors[0].length} numbers`,
+  return table(`${counted(vectors.length, 'embedding')} of ${counted(vectors[0].length, 'number')}`,
     [['Text', 'text'], ...(vectors.length > 1 ? [['Similarity to the first (cosine)', 'number']] : []), ['The vector begins with', 'text mono']],
     vectors.map((v, i) => [texts[i], ...(vectors.length > 1 ? [number(cosine(vectors[0], v))] : []), v.slice(0, BEGINNING).map(number).join(', ')]), 'scores');
 }

@@ -1,5 +1,5 @@
 // Runs beside each other: overlaid curves with one colour a run, final metrics, the settings that differ.
-import {address, badge, byId, el, listParameter, nameOf, number, panel, parameter, remember, say} from './common.js';
+import {address, badge, breakable, byId, counted, el, listParameter, nameOf, number, panel, parameter, remember, say} from './common.js';
 import {Board} from './board.js';
 import {colorOf, swatch} from './chart.js';
 import {decided, lowerIsBetter, metricTitle, metricsOf, noBest, noBestNotes, tokensPerSecond, withBest} from './run_facts.js';
@@ -7,6 +7,13 @@ import {RunData, chartsOf, settingText} from './run_page.js';
 
 // The places of a run, which differ between any two.
 const FOLDER = 'folder of the command', PLACES = ['run_name', 'output_dir', 'logging_dir', FOLDER];
+
+// Training files that two runs read under one name and with the same settings, but with other rows.
+function changedFiles(all) {
+  const same = (a, b) => JSON.stringify(a.rows.settings) === JSON.stringify(b.rows.settings);
+  const of = all.find((a) => all.some((b) => a.rows.hash !== b.rows.hash && same(a, b)));
+  return of ? `${['train_file', 'train_dir', 'dataset_name'].find((name) => settingText(of.run.settings[name])) || 'Training data'}: changed between the runs, which were trained on different rows` : '';
+}
 
 export class ComparePage {
   constructor(ids) {
@@ -18,8 +25,8 @@ export class ComparePage {
       this.showSettings();
     }});
     every.checked = parameter('all') === '1';
-    document.querySelector('h1').textContent = `Compare ${ids.length} runs`;
-    document.title = `Compare ${ids.length} runs · hone`;
+    document.querySelector('h1').textContent = `Compare ${counted(ids.length, 'run')}`;
+    document.title = `Compare ${counted(ids.length, 'run')} · hone`;
     byId('content').replaceChildren(el('p', {class: 'back'}, el('a', {href: `/runs?pick=${ids.map(encodeURIComponent).join(',')}`}, '← Choose other runs')),
       el('div', {class: 'panel'}, this.names), this.board.bar, this.board.node, panel('Final metrics', this.metrics),
       panel('Settings', el('label', {class: 'check', for: 'every'}, every, 'Also settings that are equal, and the places of the runs'), this.settings));
@@ -85,7 +92,7 @@ export class ComparePage {
     return el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption}, el('table', {class: 'compare'}, el('caption', {class: 'hidden'}, caption),
       el('thead', null, el('tr', null, el('th', {scope: 'col'}, first), this.known.map((d) => el('th', {scope: 'col'}, swatch(this.color(d)), ' ', this.label(d))))),
       el('tbody', null, rows.map(([name, texts, best, differ]) => el('tr', {class: differ ? 'differ' : null}, el('th', {scope: 'row'}, name),
-        texts.map((text, i) => el('td', null, i === best ? el('span', {class: 'best-value'}, el('span', {class: 'hidden'}, 'Best: '), text) : text)))))));
+        texts.map((text, i) => el('td', null, i === best ? el('span', {class: 'best-value'}, el('span', {class: 'hidden'}, 'Best: '), text) : breakable(text))))))));
   }
 
   showMetrics() {
@@ -123,7 +130,8 @@ export class ComparePage {
       return [name, texts, -1, new Set(texts).size > 1];
     }).filter(([name, , , differ]) => every || (differ && !PLACES.includes(name)));
     rows.sort(([a, , , p], [b, , , q]) => q - p || PLACES.includes(a) - PLACES.includes(b));
-    this.settings.replaceChildren(rows.length ? this.table(every ? 'All settings' : 'Settings that differ', 'Setting', rows.map(([name, texts, best, differ]) => [name, texts, best, every && differ]))
+    const changed = changedFiles(this.known.filter((d) => d.rows));
+    this.settings.replaceChildren(changed ? el('p', null, changed) : '', rows.length ? this.table(every ? 'All settings' : 'Settings that differ', 'Setting', rows.map(([name, texts, best, differ]) => [name, texts, best, every && differ]))
       : el('p', {class: 'muted'}, 'All settings are equal, except the places of the runs.'));
   }
 }

@@ -1,5 +1,5 @@
 // The list of runs: search, filters, columns to sort by, and the choice of runs to compare.
-import {address, badge, byId, bytes, duration, el, get, isRepeated, listParameter, nameOf, number, parameter, remember, say} from './common.js';
+import {address, badge, byId, bytes, counted, duration, el, get, isRepeated, listParameter, nameOf, number, parameter, remember, say} from './common.js';
 import {decided, lastPart, lasted, lossOf, lowerIsBetter, metricTitle, noBest, noBestNotes, progressOf, progressText, tokensPerSecond} from './run_facts.js';
 
 // "27 Nov, 23:09", with the year unless it is this one.
@@ -93,7 +93,7 @@ export class RunList {
         el('br'), el('code', null, 'hone train --output_dir out …')));
       return;
     }
-    say(`${found.length === runs.length ? runs.length : `${found.length} of ${runs.length}`} run${runs.length > 1 ? 's' : ''} below ${this.folder}${running ? `, ${running} running` : ''}`);
+    say(`${found.length === runs.length ? '' : `${number(found.length)} of `}${counted(runs.length, 'run')} below ${this.folder}${running ? `, ${running} running` : ''}`);
     this.showFilters();
     const focus = document.activeElement && this.body.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
     this.body.replaceChildren(found.length ? this.table(found) : el('div', {class: 'panel empty'}, 'No run has all of these.'));
@@ -171,7 +171,7 @@ export class RunList {
   showPicked() {
     const ids = [...this.picked].filter((id) => this.runs.some((r) => r.id === id));
     this.bar.hidden = ids.length === 0;
-    this.bar.replaceChildren(el('span', null, `${ids.length} run${ids.length > 1 ? 's' : ''} chosen${ids.length < 2 ? '. Choose another one to compare.' : ''}`),
+    this.bar.replaceChildren(el('span', null, `${counted(ids.length, 'run')} chosen${ids.length < 2 ? '. Choose another one to compare.' : ''}`),
       ids.length > 1 ? el('a', {class: 'button', href: `/runs?compare=${ids.map(encodeURIComponent).join(',')}`}, 'Compare') : '',
       el('button', {type: 'button', class: 'quiet', onclick: () => { this.picked.clear(); this.choose({pick: ''}); }}, 'Clear'));
   }

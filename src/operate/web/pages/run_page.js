@@ -1,5 +1,5 @@
 // One run: its state, its curves, its settings, its log.
-import {address, badge, byId, bytes, duration, el, explained, facts, get, kept, longFacts, moment, number, panel, parameter, percent, remember, say} from './common.js';
+import {address, badge, breakable, byId, bytes, duration, el, explained, facts, get, kept, longFacts, moment, number, panel, parameter, percent, remember, say} from './common.js';
 import {Board} from './board.js';
 import {byteTicks, rates} from './curves.js';
 import {decided, deciding, failureOf, lasted, metricText, metricTitle, metricsOf, progressOf, progressText} from './run_facts.js';
@@ -15,7 +15,7 @@ export class RunData {
     this.clear();
   }
   clear() {
-    Object.assign(this, {from: 0, points: [], progress: [], usage: [], lines: [], run: null, named: {}, summary: null});
+    Object.assign(this, {from: 0, points: [], progress: [], usage: [], lines: [], run: null, named: {}, rows: null, summary: null});
   }
   // Reads what is new; true if anything is.
   async read() {
@@ -23,7 +23,7 @@ export class RunData {
     do {
       part = await get(`/api/runs/${encodeURIComponent(this.id)}?from=${this.from}`);
       if (part.from !== this.from) this.clear(), news = true;
-      if (part.run) this.run = part.run, this.named = part.names || {};
+      if (part.run) this.run = part.run, this.named = part.names || {}, this.rows = part.training_rows;
       news = news || part.next !== this.from || !this.summary || part.status !== this.summary.status;
       this.from = part.next;
       this.points.push(...part.points);
@@ -75,8 +75,8 @@ export function chartsOf(data, names) {
     ['memory', 'Memory of the process', {format: bytes, tick: bytes, marks: byteTicks}, (d, axis) => d.use(axis, (u) => u.process_memory_bytes)],
     ['gpu_memory', 'Memory of the GPUs', {format: bytes, tick: bytes, marks: byteTicks}, (d, axis) => d.use(axis, (u) => sum(gpus(u, 'memory_used_bytes')))],
     ...rest.map(metric),
-    ['gpu', 'GPU utilisation', {format: share, tick: share}, (d, axis) => d.use(axis, (u) => (mean(gpus(u, 'busy_share')) ?? NaN) * 100)],
-    ['cpu', 'Processor utilisation', {format: share, tick: share}, (d, axis) => d.use(axis, (u) => u.machine_cpu_share * 100)]];
+    ['gpu', 'GPU utilisation', {format: share, tick: share, most: 100}, (d, axis) => d.use(axis, (u) => (mean(gpus(u, 'busy_share')) ?? NaN) * 100)],
+    ['cpu', 'Processor utilisation', {format: share, tick: share, most: 100}, (d, axis) => d.use(axis, (u) => u.machine_cpu_share * 100)]];
 }
 
 export class RunPage {
@@ -219,7 +219,7 @@ export class RunPage {
     this.settings.dataset.shown = text;
     this.settings.replaceChildren(el('p', {class: 'mono'}, this.data.run.command || ''), rows.length ? el('table', {class: 'settings'},
       el('thead', null, el('tr', null, el('th', {scope: 'col'}, 'Setting'), el('th', {scope: 'col'}, 'Value'))),
-      el('tbody', null, rows.map(([name, value]) => el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'wide'}, value))))) : el('p', {class: 'muted'}, 'No setting has this text.'));
+      el('tbody', null, rows.map(([name, value]) => el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'wide'}, breakable(value)))))) : el('p', {class: 'muted'}, 'No setting has this text.'));
   }
 
   showLog() {
