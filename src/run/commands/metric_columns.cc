@@ -7,6 +7,18 @@
 #include "operate/registry/policy.h"
 
 namespace hone {
+namespace {
+
+// Whether a column of these cells has a mark: its numbers differ.
+bool has_mark(const MetricColumns& table, size_t column) {
+  std::vector<std::string> texts;
+  for (const std::vector<std::string>& row : table.cells)
+    if (!row[column].empty()) texts.push_back(row[column]);
+  return table.columns[column].best != Column::kNone &&
+         std::ranges::any_of(texts, [&](const std::string& t) { return t != texts[0]; });
+}
+
+}  // namespace
 
 MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
   std::vector<std::pair<std::string, int>> names;  // with their number of rows
@@ -48,16 +60,20 @@ MetricColumns metric_columns(const std::vector<MeasuredRow>& rows) {
                            .priority = static_cast<int>(std::min<size_t>(i, 5)),
                            .best = alike ? best : Column::kNone});
   }
-  if (!unmarked.empty())
-    out.note = fmt::format(
-        "{:<11} no best value {}has a mark: {}", "best",
-        unmarked.size() < names.size() ? "of " + join(unmarked, " and ") + " " : "", why);
   for (const MeasuredRow& row : rows) {
     out.cells.emplace_back(names.size());
     for (size_t i = 0; i < names.size(); ++i)
       if (const auto value = value_in(row, names[i].first))
         out.cells.back()[i] = metric_text(*value);
   }
+  std::vector<std::string> notes;
+  for (size_t i = 0; i < names.size() && notes.empty(); ++i)
+    if (has_mark(out, i)) notes.emplace_back(kMarkNote);
+  if (!unmarked.empty())
+    notes.push_back(fmt::format(
+        "no best value {}has a mark: {}",
+        unmarked.size() < names.size() ? "of " + join(unmarked, " and ") + " " : "", why));
+  if (!notes.empty()) out.note = fmt::format("{:<11} {}", "best", join(notes, "; "));
   return out;
 }
 

@@ -162,6 +162,10 @@ Result<int> compare_models(Registry& registry, const std::string& reference,
     }
   }
   print_tables({numbers, texts}, how.form);
+  const auto has_mark = [](const ComparedLine& l) {
+    return l.a.ends_with('*') || l.b.ends_with('*');
+  };
+  if (text && std::ranges::any_of(metrics, has_mark)) log_info("{:<11} {}", "best", kMarkNote);
   if (const std::string told = rows_text(d, first ? first->name : ""); !told.empty())
     log_info("{:<11} {}", "rows", told);
   return kExitDone;

@@ -97,9 +97,12 @@ Result<ChampionRows> rows_of_champion(Registry& registry, const ModelVersion& ch
           "both again if the data have changed");
 }
 
-// A folder of this name fails here, and not once the decision is recorded.
 Result<std::unique_ptr<Writer>> file_for_decision(const std::string& path) {
-  return is_folder(path) ? file_store().append(path) : file_store().create(path);
+  if (is_folder(path))
+    return Error(err::kMissingArgument, fmt::format("'{}' is a folder, not a file", path))
+        .at("--output " + path)
+        .todo(fmt::format("name a file, such as {}/decision.json", without_end_slash(path)));
+  return file_store().create(path);
 }
 
 }  // namespace

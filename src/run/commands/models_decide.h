@@ -24,8 +24,8 @@ Result<DecisionPolicy> read_policy(const std::string& text);
 
 // Compares, records and, on promote, sets the alias. If the deployed version was evaluated on other
 // rows, or not at all, another process of this program evaluates it again with the settings of the
-// version. The exit status is 0 for every verdict. Errors: H3011 that process fails, H3142 the
-// version has no saved rows, those of decide() and of the registry.
+// version. The exit status is 0 for every verdict. Errors: H3006 the output is a folder, H3011
+// that process fails, H3142 the version has no saved rows, those of decide() and of the registry.
 Result<int> decide_version(const DecideRequest& request, Registry& registry);
 
 }  // namespace hone
