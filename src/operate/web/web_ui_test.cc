@@ -216,8 +216,10 @@ TEST_F(WebUiTest, ARunThatWasContinuedIsListedOnce) {
 TEST_F(WebUiTest, ARunHasTheNewestEvaluationOfItsAttempts) {
   const auto attempt = [](const std::string& id, double begun, const std::string& file,
                           const std::string& event, const std::string& evaluation) {
-    const OrderedJson run = {
-        {"id", id}, {"begun_s", begun}, {"settings", {{"validation_file", {file}}}}};
+    const OrderedJson run = {{"id", id},
+                             {"task", "classification"},
+                             {"begun_s", begun},
+                             {"settings", {{"validation_file", {file}}}}};
     return log_line(id, R"("event": "begin", "run": )" + dump_json(run)) +
            log_line(id, R"("event": )" + event, "8") +
            log_line(id, R"("event": "log", "metrics": )" + evaluation, "8") +

@@ -4,7 +4,6 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
-#include "base/core/log_wrap.h"
 #include "base/core/text.h"
 #include "run/commands/command.h"
 
@@ -37,10 +36,8 @@ void print_tables(const std::vector<TextTable>& tables, const TableForm& form) {
   if (!missing.empty())
     log_info("{:<11} {}: see {} with --wide, --csv or --json", "left out", join(missing, ", "),
              missing.size() == 1 ? "it" : "them");
-  const size_t width = log_format() == LogFormat::kText ? terminal_columns() : 0;
   for (const TextTable& table : tables)
-    if (!table.note().empty() && form.format == "text")
-      log_info("{}", wrap_line(table.note(), width));
+    if (!table.note().empty() && form.format == "text") log_info("{}", table.note());
 }
 
 void print_table(const TextTable& table, const TableForm& form) {
