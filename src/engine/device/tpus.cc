@@ -28,7 +28,11 @@ constexpr std::array<TpuSheet, 6> kTpuSheets{{
     {"v5p", 95.73, 459, 2765, 32, 600, 2},
     {"v6e", 31.24, 918, 1640, 32, 448, 1},
 }};
-constexpr int64_t kCodeOfKind = 120 << 10, kCodeOfNode = 67 << 10;  // bytes
+// Bytes of code. Nodes of few operations an element become parts of the products beside them.
+constexpr int64_t kCodeOfProduct = 256 << 10, kCodeOfKind = 300 << 10, kCodeOfLoopKind = 6300 << 10;
+constexpr double kProductOperations = 32;  // an element of its operands and results, at least
+constexpr std::array<std::string_view, 3> kLoops{"attention", "attention_grad",
+                                                 "linear_cross_entropy"};
 constexpr double kHostMemory = 50e9;  // bytes a second, of a server with eight channels
 constexpr double kProductsOfF32 = 6;  // in bf16, of precision HIGHEST
 
@@ -125,14 +129,25 @@ int64_t tiled_bytes(const Type& type) {
 }
 
 int64_t tpu_code_bytes(const Program& program) {
-  std::set<std::string> kinds;
+  std::set<std::string> kinds, loops;
+  int64_t products = 0;
   for (const Node& n : program.nodes) {
+    if (n.op->cost == nullptr) continue;
+    const NodeView view{program, n};
+    double elements = 0;
     std::string kind = n.op->name;
     for (const auto& side : {n.in, n.out})
-      for (const ValueId v : side) kind += v == kNoValue ? " _" : " " + program.type(v).text();
-    kinds.insert(std::move(kind));
+      for (const ValueId v : side) {
+        kind += v == kNoValue ? " _" : " " + program.type(v).text();
+        if (v != kNoValue) elements += static_cast<double>(program.type(v).count());
+      }
+    if (n.op->cost(view).flops < kProductOperations * elements) continue;
+    ++products;
+    const bool loop = std::find(kLoops.begin(), kLoops.end(), n.op->name) != kLoops.end();
+    (loop ? loops : kinds).insert(std::move(kind));
   }
-  return kCodeOfKind * std::ssize(kinds) + kCodeOfNode * std::ssize(program.nodes);
+  return kCodeOfProduct * products + kCodeOfKind * std::ssize(kinds) +
+         kCodeOfLoopKind * std::ssize(loops);
 }
 
 }  // namespace hone

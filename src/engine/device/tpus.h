@@ -30,8 +30,9 @@ std::string topology_of(const TpuSlice& slice);
 // rounded up to 128 elements.
 int64_t tiled_bytes(const Type& type);
 
-// Bytes of a program's machine code, which a TPU keeps beside the program's values: a number for each kind of node,
-// which is its op and its types, and one for each node. Fitted to the compiler's figures (docs/tpus.md).
+// Bytes of a program's machine code, which a TPU keeps beside the program's values: a number for each product of
+// matrices, and one for each kind of them, which is its op and its types. Fitted to the compiler's figures
+// (docs/tpus.md).
 int64_t tpu_code_bytes(const Program& program);
 
 }  // namespace hone

@@ -70,20 +70,22 @@ TEST(Tpus, TilesCoverTheTwoDimensionsThatFitBest) {
   EXPECT_EQ(tiled_bytes({DType::f32, {}}), 4);
 }
 
-TEST(Tpus, EqualNodesShareTheirCode) {
+TEST(Tpus, EqualProductsShareTheirCode) {
   const auto bytes = [](const char* third) {
-    return tpu_code_bytes(parse_program(std::string("program p\ninput \"x\" %0 : f32[8,4]\n"
-                                                    "  %1 : f32[8,4] = exp(%0)\n"
-                                                    "  %2 : f32[8,4] = exp(%1)\n") +
+    return tpu_code_bytes(parse_program(std::string("program p\ninput \"x\" %0 : f32[256,256]\n"
+                                                    "  %1 : f32[256,256] = matmul(%0, %0)\n"
+                                                    "  %2 : f32[256,256] = matmul(%1, %0)\n") +
                                             third,
                                         op_table())
                               .value());
   };
-  const int64_t two = bytes(""), same = bytes("  %3 : f32[8,4] = exp(%2)\n"),
-                other = bytes("  %3 : f32[8,4] = neg(%2)\n");
+  const int64_t two = bytes(""), same = bytes("  %3 : f32[256,256] = matmul(%2, %0)\n"),
+                other = bytes("  %3 : f32[256,256] = linear(%2, %0, _, _)\n"),
+                beside = bytes("  %3 : f32[256,256] = exp(%2)\n");
   EXPECT_GT(two, 0);
   EXPECT_GT(same, two) << "a call has code too";
   EXPECT_GT(other - two, same - two);
+  EXPECT_EQ(beside, two) << "a part of the product";
 }
 
 }  // namespace

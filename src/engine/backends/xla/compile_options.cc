@@ -8,6 +8,13 @@
 #include "engine/backends/xla/errors.h"
 
 namespace hone::xla {
+namespace {
+
+// Sums of several ranks up to this size are made together, where the compiler makes reduce_scatters from them (v2, v3).
+// More would be in memory at once: the gradients of several layers.
+constexpr int64_t kCombinedSumBytes = 4 << 20;
+
+}  // namespace
 
 std::string compile_options(const CompileSettings& settings) {
   using namespace protobuf;
@@ -22,8 +29,12 @@ std::string compile_options(const CompileSettings& settings) {
   }
   std::string all = bytes(3, build);
   if (replicas == 1) all += number(4, 1);  // compile_portable_executable
-  if (settings.tpu)  // env_option_overrides: a name and an OptionOverrideProto with bool_field
+  if (settings.tpu) {
+    // env_option_overrides: a name, and an OptionOverrideProto with bool_field or int_field.
     all += bytes(7, bytes(1, "xla_tpu_enable_deduplicated_calls") + bytes(2, number(2, 1)));
+    all += bytes(7, bytes(1, "xla_jf_crs_combiner_threshold_in_bytes") +
+                        bytes(2, number(3, kCombinedSumBytes)));
+  }
   return all;
 }
 
