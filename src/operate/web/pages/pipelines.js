@@ -1,4 +1,4 @@
-import {badge, byId, el, facts, follow, get, longFacts, moment, number, panel, parameter, say, table, values} from './common.js';
+import {badge, byId, counted, el, facts, follow, get, longFacts, moment, number, panel, parameter, say, table, values} from './common.js';
 import {bare, comparison, decides, decidingValue, errorBox, filled, intervalText, isDeciding, isSpread, keep, linkTo, metricNames, otherNames, quoted, shellLine} from './parts.js';
 import {StepGraph, lasted} from './step_graph.js';
 
@@ -12,7 +12,7 @@ const verdictOf = (p) => (p.verdict ? [badge(p.verdict), ' ', p.reason] : '');
 
 async function showList() {
   const {folder, pipelines} = await get('/api/pipelines');
-  say(pipelines.length ? `${pipelines.length} run${pipelines.length > 1 ? 's' : ''} of pipelines below ${folder}` : '');
+  say(pipelines.length ? `${counted(pipelines.length, 'run')} of pipelines below ${folder}` : '');
   const text = JSON.stringify(pipelines);
   if (text === showList.shown) return true;
   showList.shown = text;
