@@ -74,7 +74,7 @@ async function chooseEndpoint() {
     state.models = data;
     byId('model').replaceChildren(...data.map((m) => el('option', {value: m.id}, m.id)));
     if (data.some((m) => m.id === parameter('model'))) byId('model').value = parameter('model');
-    say(`The endpoint ${at.display_name} serves ${data.length} model${data.length === 1 ? '' : 's'}`);
+    say(`The endpoint ${at.display_name} serves ${counted(data.length, 'model')}`);
   } catch (error) {
     say(error.message, true);
   }
