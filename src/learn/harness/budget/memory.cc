@@ -1,6 +1,7 @@
 #include "learn/harness/budget/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/core/text.h"
@@ -189,38 +190,49 @@ class RowsTrial {
     Planned first = HONE_TRY(plan_rows(1));
     if (planner_.over(first.plan) <= 0 || !planner_.m.settings().do_train)
       return std::move(first.plan);
-    Fit one;
-    one.whole = whole_;
-    one.plan = std::move(first.plan);
-    one.budgets.states = first.states;
-    HONE_TRY(fit_by_recompute(planner_.m, planner_.backend, planner_.limits, 1, planner_.shapes_of,
-                              one));
-    if (one.rows > 0) recomputed_ = one.budgets;
-    return std::move(one.plan);
+    for (const bool whole : ways()) {
+      Planned as_asked = HONE_TRY(planner_.plan({1, whole}));
+      Fit one{.whole = whole, .plan = std::move(as_asked.plan)};
+      one.budgets.states = as_asked.states;
+      HONE_TRY(fit_by_recompute(planner_.m, planner_.backend, planner_.limits, 1,
+                                planner_.shapes_of, one));
+      if (one.rows > 0) recomputed_[whole ? 1 : 0] = one.budgets;
+    }
+    return plan(1);
   }
 
-  Result<RunPlan> plan(int64_t rows) {
-    if (recomputed_) {
-      RunShapes shapes = planner_.shapes_of(rows, whole_);
-      shapes.budgets = *recomputed_;
-      return plan_of(planner_.m, planner_.backend, shapes);
-    }
-    return std::move(HONE_TRY(plan_rows(rows)).plan);
-  }
+  Result<RunPlan> plan(int64_t rows) { return std::move(HONE_TRY(plan_rows(rows)).plan); }
 
  private:
+  // The one that fitted last comes first.
+  std::vector<bool> ways() const {
+    if (!may_be_whole_ || planner_.m.form.even_steps) return {whole_};
+    return {whole_, !whole_};
+  }
+
   Result<Planned> plan_rows(int64_t rows) {
-    Planned one = HONE_TRY(planner_.plan({rows, whole_}));
-    if (!may_be_whole_ || planner_.m.form.even_steps || planner_.over(one.plan) <= 0) return one;
-    Planned other = HONE_TRY(planner_.plan({rows, !whole_}));
-    if (planner_.over(other.plan) >= planner_.over(one.plan)) return one;
-    whole_ = !whole_;  // larger numbers try it first
-    return other;
+    std::optional<Planned> best;
+    for (const bool whole : ways()) {
+      Planned one = HONE_TRY(plan_way(rows, whole));
+      if (best && planner_.over(one.plan) >= planner_.over(best->plan)) continue;
+      best = std::move(one);
+      whole_ = whole;
+      if (planner_.over(best->plan) <= 0) break;
+    }
+    return *std::move(best);
+  }
+
+  Result<Planned> plan_way(int64_t rows, bool whole) {
+    const std::optional<RunBudgets>& budgets = recomputed_[whole ? 1 : 0];
+    if (!budgets) return planner_.plan({rows, whole});
+    RunShapes shapes = planner_.shapes_of(rows, whole);
+    shapes.budgets = *budgets;
+    return Planned{HONE_TRY(plan_of(planner_.m, planner_.backend, shapes))};
   }
 
   const SplitPlanner planner_;
   bool may_be_whole_ = false, whole_ = false;
-  std::optional<RunBudgets> recomputed_;
+  std::array<std::optional<RunBudgets>, 2> recomputed_;  // of several micro-batches, of one
 };
 
 }  // namespace
