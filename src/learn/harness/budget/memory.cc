@@ -185,13 +185,12 @@ class RowsTrial {
     whole_ = may_be_whole_;
   }
 
-  // Plans one row, with recomputed activations if it does not fit otherwise; so do larger numbers.
+  // Plans one row, both ways. A way in which it does not fit recomputes activations until it does,
+  // and keeps that budget for larger numbers.
   Result<RunPlan> begin() {
-    Planned first = HONE_TRY(plan_rows(1));
-    if (planner_.over(first.plan) <= 0 || !planner_.m.settings().do_train)
-      return std::move(first.plan);
     for (const bool whole : ways()) {
       Planned as_asked = HONE_TRY(planner_.plan({1, whole}));
+      if (planner_.over(as_asked.plan) <= 0 || !planner_.m.settings().do_train) continue;
       Fit one{.whole = whole, .plan = std::move(as_asked.plan)};
       one.budgets.states = as_asked.states;
       HONE_TRY(fit_by_recompute(planner_.m, planner_.backend, planner_.limits, 1,
