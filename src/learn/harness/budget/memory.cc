@@ -205,7 +205,7 @@ class RowsTrial {
  private:
   // The one that fitted last comes first.
   std::vector<bool> ways() const {
-    if (!may_be_whole_ || planner_.m.form.even_steps) return {whole_};
+    if (!may_be_whole_) return {whole_};
     return {whole_, !whole_};
   }
 
