@@ -79,25 +79,6 @@ class Remade {
   Ref gradient_;               // the last result of the backward pass
 };
 
-// The rounded values of the forward pass that the backward pass reads. Without a barrier the compiler keeps the float32
-// value that was rounded, which takes twice the bytes. Rounded states are left to it: they are there anyway.
-std::vector<bool> kept_rounded(const Program& p) {
-  std::vector<bool> kept(p.values.size(), false);
-  for (const Node& n : p.nodes) {
-    if (n.phase != Phase::backward) continue;
-    for (const ValueId v : n.in) {
-      if (v == kNoValue || (p.type(v).dtype != DType::bf16 && p.type(v).dtype != DType::f16))
-        continue;
-      const int32_t maker = p.values[static_cast<size_t>(v)].node;
-      if (maker < 0 || p.nodes[static_cast<size_t>(maker)].phase != Phase::forward) continue;
-      const Node& m = p.nodes[static_cast<size_t>(maker)];
-      const bool of_state = m.op->name == "cast" && p.values[static_cast<size_t>(m.in[0])].node < 0;
-      kept[static_cast<size_t>(v)] = !of_state;
-    }
-  }
-  return kept;
-}
-
 // The names of the dropouts of the program, each once.
 std::vector<std::string> dropout_places(const Program& p) {
   std::vector<std::string> places;
@@ -143,7 +124,6 @@ ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers
     m.states.push_back(p.type(p.states[s].value));
   }
 
-  const std::vector<bool> kept = kept_rounded(p);
   Remade remade(p);
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     const Node& n = p.nodes[i];
@@ -155,8 +135,7 @@ ModuleText write_with(const Program& p, const Replicas& ranks, Integers integers
       const Ref& r = out[k];
       HONE_BUG_IF(r.shape != view.out(k).shape || r.element != element_of(view.out(k).dtype),
                   "{} writes {}, the node has {}", n.op->name, r.type(), view.out(k).text());
-      const auto v = static_cast<size_t>(n.out[k]);
-      values[v] = kept[v] ? w.barrier({r})[0] : r;
+      values[static_cast<size_t>(n.out[k])] = r;
     }
     remade.made(n, out[0]);
   }

@@ -82,32 +82,6 @@ TEST(StableHlo, LayersShareTheirCodeOnTpusAndSumsAreMadeApart) {
   }
 }
 
-TEST(StableHlo, RoundedValuesAreKeptForTheBackwardPassAsTheyAre) {
-  const auto text = [](const std::string& made) {
-    const std::string program = R"(program step
-input "x" %0 : f32[4,2]
-state "w" %1 : f32[4,2] {role="param", trainable=true}
-  )" + made + R"(
-  %3 : bf16[4,2] = neg(%2)
-phase backward
-  %4 : bf16[4,2] = mul(%2, %2)
-output "a" = %3
-output "b" = %4
-)";
-    return write_module(text_program(program.c_str())).text;
-  };
-  EXPECT_THAT(text("%2 : bf16[4,2] = cast(%0) {dtype=\"bf16\"}"),
-              testing::Not(HasSubstr("optimization_barrier")))
-      << "of an input";
-  EXPECT_THAT(text("%2 : bf16[4,2] = cast(%1) {dtype=\"bf16\"}"),
-              testing::Not(HasSubstr("optimization_barrier")))
-      << "of a state";
-  const std::string of_value = R"(%5 : f32[4,2] = exp(%0)
-  %2 : bf16[4,2] = cast(%5) {dtype="bf16"})";
-  EXPECT_THAT(text(of_value),
-              testing::ContainsRegex("optimization_barrier %[0-9]+ : tensor<4x2xbf16>"));
-}
-
 // Scores of all pairs would take 4 MiB a head.
 TEST(StableHlo, AttentionIsWrittenInBlocksThatLayersShare) {
   const Program p = text_program(R"(program attention
