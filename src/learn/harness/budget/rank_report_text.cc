@@ -67,8 +67,8 @@ std::string purposes_text(const RankReport& r) {
   for (const Space space : kSpaces) arena[space] = p.fit.plan.arena_bytes(space);
   line("arena", arena);
   if (p.code_bytes > 0)
-    text += fmt::format("  {:<16} {:>12}  machine code of all programs, by their products\n", "code",
-                        format_bytes(p.code_bytes));
+    text += fmt::format("  {:<16} {:>12}  machine code of all programs, by their products\n",
+                        "code", format_bytes(p.code_bytes));
   return text + fmt::format("  {:<16} {:>12}  (budget of {})\n", "runtime",
                             format_bytes(r.runtime_bytes),
                             r.cluster.device.own_memory ? "context and libraries"
