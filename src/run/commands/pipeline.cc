@@ -156,6 +156,7 @@ Result<int> compile_for_engine(PipelineCommandSettings& s) {
 Result<std::string> state_folder(PipelineCommandSettings& s) {
   if (s.pipeline_root + s.work_dir + s.pipeline == "" && !path_exists("pipeline_runs"))
     s.pipeline = path_exists("pipeline.json") ? "pipeline.json" : "";
+  if (s.pipeline_root.empty() && is_folder(s.pipeline)) s.pipeline_root.swap(s.pipeline);
   if (s.pipeline_root.empty() && !s.pipeline.empty()) HONE_TRY(pipeline_of(s));
   if (s.pipeline_root.empty()) s.pipeline_root = "pipeline_runs";
   return folder_of_runs(s);

@@ -124,7 +124,9 @@ Result<RankReport> rank_report(const Task& task, Pretrained& model, const Planne
   if (r.cluster.device.kernels == "tpu") {
     r.tiles = tiles_of(r.layouts.shown().fit.plan);
     if (!is_of_one_host({&r.cluster.device, r.cluster.all()}))
-      r.warnings.push_back("hone train runs on the TPUs of one host: this slice has several");
+      r.warnings.push_back(
+          "hone train runs on TPUs of one host: this slice has several, and is one machine "
+          "here");
     if (options.compile) r.compiled = HONE_TRY(compiled_programs(subject, r.layouts.shown()));
   }
   if (!has_collectives(*backend))

@@ -66,8 +66,7 @@ Status check_paths(const RecipeReader& reader, const Recipe& r, const std::strin
     return Error(err::kPipelineFile, fmt::format("there is no '{}' here{}", value,
                                                  beside ? ", but beside the pipeline's file" : ""))
         .at(reader.place(key))
-        .todo(beside ? fmt::format("run it there: cd {} && hone pipeline run {}", folder,
-                                   file.substr(slash + 1))
+        .todo(beside ? fmt::format("type the command there: cd {}", folder)
                      : "correct it: paths are those of the folder where hone is started");
   }
   return Ok{};
