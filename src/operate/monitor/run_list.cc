@@ -214,15 +214,16 @@ void remove_copies(std::vector<RunRow>& rows) {
   });
 }
 
+double RunRow::begun_s() const { return number_at(run, "begun_s", 0); }
+
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
   std::vector<RunRow> rows;
   for (const std::string& log : HONE_TRY(find_run_logs(folders)))
     for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log))
       rows.push_back(std::move(row));
   remove_copies(rows);
-  std::stable_sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
-    return number_at(a.run, "begun_s") < number_at(b.run, "begun_s");
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const RunRow& a, const RunRow& b) { return a.begun_s() < b.begun_s(); });
   return rows;
 }
 

@@ -28,6 +28,7 @@ struct RunRow {
   OrderedJson evaluator = {};        // `run` of the attempt that evaluated last; null: this one
   // Other runs with the name, where find_run() was given one.
   int64_t namesakes = 0;
+  double begun_s() const;  // since 1970; 0: unknown
   // finished, stopped, refused or failed; without an end: running, or lost if its last line is
   // older than two minutes.
   std::string status(double now_s) const;

@@ -22,13 +22,9 @@ constexpr const char* kLogLabels = "logging.googleapis.com/labels";
 
 // The attempts of a run that found it ended: they may have evaluated it again.
 std::set<std::string> later_attempts(const RunRow& row) {
-  const auto begun = [](const RunRow& r) {
-    const OrderedJson& s = value_at(r.run, "begun_s");
-    return s.is_number() ? s.get<double>() : 0;
-  };
   std::set<std::string> ids;
   for (const RunRow& attempt : row.earlier)
-    if (attempt.ended_before && begun(attempt) >= begun(row))
+    if (attempt.ended_before && attempt.begun_s() >= row.begun_s())
       ids.insert(text_at(attempt.run, "id"));
   return ids;
 }

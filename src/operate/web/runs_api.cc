@@ -39,13 +39,8 @@ Result<std::vector<RunRow>> RunsApi::rows(bool joins_attempts) {
   logs_ = std::move(now);
   remove_copies(all);
   if (joins_attempts) all = with_attempts(std::move(all));
-  std::stable_sort(all.begin(), all.end(), [](const RunRow& a, const RunRow& b) {
-    const auto begun = [](const RunRow& r) {
-      const OrderedJson& s = value_at(r.run, "begun_s");
-      return s.is_number() ? s.get<double>() : 0;
-    };
-    return begun(a) > begun(b);
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const RunRow& a, const RunRow& b) { return a.begun_s() > b.begun_s(); });
   return all;
 }
 

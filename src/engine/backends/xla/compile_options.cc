@@ -31,9 +31,11 @@ std::string compile_options(const CompileSettings& settings) {
   if (replicas == 1) all += number(4, 1);  // compile_portable_executable
   if (settings.tpu) {
     // env_option_overrides: a name, and an OptionOverrideProto with bool_field or int_field.
-    all += bytes(7, bytes(1, "xla_tpu_enable_deduplicated_calls") + bytes(2, number(2, 1)));
-    all += bytes(7, bytes(1, "xla_jf_crs_combiner_threshold_in_bytes") +
-                        bytes(2, number(3, kCombinedSumBytes)));
+    const auto add = [&](const char* name, const std::string& value) {
+      all += bytes(7, bytes(1, name) + bytes(2, value));
+    };
+    add("xla_tpu_enable_deduplicated_calls", number(2, 1));
+    add("xla_jf_crs_combiner_threshold_in_bytes", number(3, kCombinedSumBytes));
   }
   return all;
 }

@@ -69,6 +69,12 @@ Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaL
   return Ok{};
 }
 
+// Whether a step may be one program; the loss of rows on several ranks needs the embeddings of all.
+bool may_be_whole(const TaskModel& m) {
+  const TaskSettings& s = m.settings();
+  return s.do_train && s.gradient_accumulation_steps == 1 && !(m.task.joint && !s.ranks->alone());
+}
+
 struct Planned {
   RunPlan plan;
   HostRoom states = {};
@@ -112,8 +118,6 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
                     const std::optional<Split>& keep) {
   const TaskSettings& s = m.settings();
   if (m.form.most_rows > 0) wanted_rows = std::min(wanted_rows, m.form.most_rows);
-  // The loss of rows on several ranks needs the embeddings of all.
-  const bool on_ranks = m.task.joint && !s.ranks->alone();
   const SplitPlanner planner{m, backend, limits, shapes_of};
   // The way to take this number of rows with less memory; see fit.whole.
   Fit fit;
@@ -122,8 +126,7 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
     into.budgets.states = planned.states;
   };
   auto plan = [&](int64_t rows) -> Result<Planned> {
-    fit.whole =
-        s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.rank_rows() && !on_ranks;
+    fit.whole = may_be_whole(m) && rows >= s.rank_rows();
     if (keep && keep->rows == rows) fit.whole = fit.whole && keep->whole;
     Planned one = HONE_TRY(planner.plan({rows, fit.whole}));
     if (!fit.whole || m.form.even_steps || (keep && keep->rows == rows)) return one;
@@ -177,13 +180,9 @@ class RowsTrial {
  public:
   RowsTrial(const TaskModel& m, const Backend& backend, const ArenaLimits& limits,
             const ShapesOf& shapes_of)
-      : planner_{m, backend, limits, shapes_of} {
-    const TaskSettings& s = m.settings();
-    const bool on_ranks = m.task.joint && !s.ranks->alone();
-    may_be_whole_ =
-        s.do_train && s.gradient_accumulation_steps == 1 && s.split_invariant == 0 && !on_ranks;
-    whole_ = may_be_whole_;
-  }
+      : planner_{m, backend, limits, shapes_of},
+        may_be_whole_(may_be_whole(m) && m.settings().split_invariant == 0),
+        whole_(may_be_whole_) {}
 
   // Plans one row, both ways. A way in which it does not fit recomputes activations until it does,
   // and keeps that budget for larger numbers.
@@ -230,7 +229,8 @@ class RowsTrial {
   }
 
   const SplitPlanner planner_;
-  bool may_be_whole_ = false, whole_ = false;
+  const bool may_be_whole_;
+  bool whole_;
   std::array<std::optional<RunBudgets>, 2> recomputed_;  // of several micro-batches, of one
 };
 

@@ -34,7 +34,7 @@ struct PlanSubject {
   bool of_tokens = true;
   int64_t data_rows = 0;  // training rows; 0: they are not read
   bool is_here = false;   // the devices are this machine's
-  // "20 rows are fewer than ...", with a line's end, if the data cannot fill a step of this many
+  // "the data have 20 rows, so no step has 32", with a line's end, if the data cannot fill a step of this many
   // rows; else "".
   std::string few_rows_text(int64_t step_rows) const;
 };

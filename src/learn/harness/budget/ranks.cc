@@ -182,21 +182,20 @@ class RankPlanner {
   // Adds the FLOPs and the messages of a rank in a step.
   void count_step(std::span<const Program> programs, const RunShapes& of_run,
                   const LinkSpeeds& links, const StepRuns& step) {
-    const auto of_rank = [&](FunctionRef<double(const Program&)> amount) {
-      return step_amounts(programs, of_run, amount).of(step) /
-             static_cast<double>(layout_.divided_by_formula());
+    const auto of_step = [&](FunctionRef<double(const Program&)> amount) {
+      return step_amounts(programs, of_run, amount).of(step);
     };
     const auto of_links = [&](double LinkTraffic::*amount) {
-      return of_rank(
+      return of_step(
           [&](const Program& p) { return link_traffic_of(p, links.near_ranks).*amount; });
     };
     const auto divided = static_cast<double>(layout_.divided_by_formula());
-    plan_.sent = {of_links(&LinkTraffic::near_bytes), of_links(&LinkTraffic::far_bytes),
-                  divided * of_links(&LinkTraffic::rounds),
-                  divided * of_links(&LinkTraffic::messages)};
-    plan_.flops = of_rank([](const Program& p) { return flops_of(p); });
+    plan_.sent = {of_links(&LinkTraffic::near_bytes) / divided,
+                  of_links(&LinkTraffic::far_bytes) / divided, of_links(&LinkTraffic::rounds),
+                  of_links(&LinkTraffic::messages)};
+    plan_.flops = of_step([](const Program& p) { return flops_of(p); }) / divided;
     if (layout_.by_programs)
-      plan_.tensor_bytes = of_rank([](const Program& p) { return tensor_traffic(p); });
+      plan_.tensor_bytes = of_step([](const Program& p) { return tensor_traffic(p); }) / divided;
   }
 
   Status predict_run(const StepTimes& times, const RunShapes& of_run, const Speeds& speeds) {
