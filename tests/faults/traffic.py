@@ -47,7 +47,8 @@ def missing():
 
 class Namespace:
     """A context: a network with a loopback interface alone. It loses nothing, but packets change their order between
-    processors and acknowledgements come late, which TCP may take for a loss: it sends bytes again, here seldom."""
+    processors and acknowledgements come late, which TCP may take for a loss: it sends bytes again, here seldom. (Without
+    quickack a sender of such a network waits 40 ms for most acknowledgements, and a step takes 30 times as long.)"""
 
     def __init__(self):
         self.name = f"hone{os.getpid()}traffic"
@@ -56,7 +57,8 @@ class Namespace:
         subprocess.run(["ip", "netns", "add", self.name], check=True)
         subprocess.run(["ip", "-n", self.name, "link", "set", "lo", "up"], check=True)
         for own in ("127.0.0.0/8", "127.0.0.1"):
-            route = ["local", own, "dev", "lo", "proto", "kernel", "scope", "host", "src", "127.0.0.1", "rto_min", "60s"]
+            route = ["local", own, "dev", "lo", "proto", "kernel", "scope", "host", "src", "127.0.0.1", "rto_min", "60s",
+                     "quickack", "1"]
             subprocess.run(["ip", "-n", self.name, "route", "change", "table", "local", *route], check=True)
         for patience in ("early_retrans=0", "sack=0", "recovery=0", "max_reordering=10000", "reordering=10000"):
             self.run(["sysctl", "-qw", "net.ipv4.tcp_" + patience], "/")
