@@ -1,4 +1,4 @@
-// The machine that reads a pickle: one pass over the bytes, a stack of values, no recursion, no
+// The stack machine that reads a pickle (pickle.h): one pass over the bytes, without recursion, and without running
 // code.
 #pragma once
 
@@ -13,7 +13,8 @@ namespace hone {
 
 class PickleMachine {
  public:
-  static constexpr uint64_t kMaxBytes = uint64_t{1} << 32;  // so that 32 bits count its values
+  // The most bytes of a pickle, so that 32 bits can number its values.
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 32;
 
   PickleMachine(std::string_view bytes, const std::string& name) : in_(bytes), name_(name) {
     for (const PickleKind kind : {PickleKind::none, PickleKind::boolean, PickleKind::boolean})
@@ -21,14 +22,15 @@ class PickleMachine {
     out_.nodes_[2].integer = 1;
   }
 
+  // Reads the pickle. Call it only once. Errors: H2701, H2702, H2704 as Pickle::read.
   Result<Pickle> run() {
     while (!stopped_) {
       start_ = at_;
       HONE_TRY(step(HONE_TRY(number<uint8_t>())));
       if (cost_ > kFree + kCostPerByte * static_cast<int64_t>(in_.size()))
         return Error(err::kPickleLimit,
-                     fmt::format("'{}' unpacks to more than {} times its {} bytes", name_,
-                                 kCostPerByte, in_.size()))
+                     fmt::format("'{}' unpacks to more than {} MiB and {} times its {} bytes",
+                                 name_, kFree >> 20, kCostPerByte, in_.size()))
             .at(fmt::format("byte {}", at_))
             .todo("it is made to fill the memory, or damaged: get the file again from its source");
     }
@@ -48,7 +50,7 @@ class PickleMachine {
         .todo("get the file again from its source, or save it again");
   }
 
-  // ---- bytes ----
+  // ---- bytes: read from the current position; H2702 at the end of the bytes ----
   Result<std::string_view> take(uint64_t n) {
     if (n > in_.size() - at_)
       return Error(err::kPickleCut,
@@ -81,7 +83,7 @@ class PickleMachine {
     return found;
   }
 
-  // ---- values ----
+  // ---- values: each function creates one and returns its index ----
   Ref make(Kind kind) {
     Pickle::Node n{kind, 0, {0}, 0};
     cost_ += static_cast<int64_t>(sizeof n);
@@ -139,8 +141,8 @@ class PickleMachine {
     return integer(x);
   }
 
-  // The bytes that a call makes: Latin-1 text of protocols below 3, or bytearray(bytes). Nothing
-  // for every other call.
+  // The bytes value for a call that only creates bytes: _codecs.encode(text, "latin1") of protocols below 3, or
+  // bytes() and bytearray(). None for other calls.
   std::optional<Ref> as_bytes(Ref callable, Ref args) {
     const PickleValue f = value(callable), a = value(args);
     if (!f.is(Kind::global)) return {};
@@ -256,7 +258,7 @@ class PickleMachine {
     return index;
   }
 
-  // Each hands on the opcodes that it does not know, in this order.
+  // Execute one opcode. Each function passes an opcode that it does not know to the next one.
   Status step(uint8_t opcode);            // the stream, the stack and the memo
   Status value_step(uint8_t opcode);      // numbers, texts and bytes
   Status container_step(uint8_t opcode);  // lists, tuples, dicts and sets
@@ -268,7 +270,7 @@ class PickleMachine {
   static constexpr Ref kEmpty = ~Ref{0};
   std::string_view in_;
   const std::string& name_;
-  size_t at_ = 0, start_ = 0;  // start_: of the opcode at hand
+  size_t at_ = 0, start_ = 0;  // offsets: of the next byte, and of the current opcode
   bool stopped_ = false;
   int64_t cost_ = 0;
   Pickle out_;

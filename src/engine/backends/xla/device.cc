@@ -87,7 +87,7 @@ Result<std::unique_ptr<Memory>> XlaDevice::allocate(Space space, int64_t bytes,
   if (space == Space::device) return ImageMemory::reserve(bytes);
   if (space == Space::disk)
     return Error(err::kDeclined, fmt::format("{} does not keep states on disk", spec_.name))
-        .todo("leave out the settings of the group Offload, or use another device");
+        .todo("keep states in memory, or use another device");
   return host_->allocate(space, bytes, folder);
 }
 

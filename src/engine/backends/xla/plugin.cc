@@ -98,17 +98,17 @@ Result<std::shared_ptr<const Plugin>> Plugin::load(const std::string& file) {
   const std::lock_guard lock(mutex);
   if (const auto at = loaded.find(file); at != loaded.end()) return at->second;
 
+  const Wheel& wheel = file.find(kTpuWheel.package) == std::string::npos ? kCpuWheel : kTpuWheel;
   const Result<Module> library = load_module(file);
   if (!library.ok())
-    return no_plugin(fmt::format("{} cannot be loaded: {}", file, library.error().what()),
-                     kCpuWheel);
+    return no_plugin(fmt::format("{} cannot be loaded: {}", file, library.error().what()), wheel);
   const auto get = library->symbol<const pjrt::Api* (*)()>("GetPjrtApi");
   const pjrt::Api* api = get == nullptr ? nullptr : get();
-  if (api == nullptr) return no_plugin(fmt::format("{} is not a PJRT plug-in", file), kCpuWheel);
+  if (api == nullptr) return no_plugin(fmt::format("{} is not a PJRT plug-in", file), wheel);
   if (api->version.major != 0 || api->struct_size < sizeof(pjrt::Api))
     return no_plugin(fmt::format("{} has version {}.{} of the PJRT API, which hone does not know",
                                  file, api->version.major, api->version.minor),
-                     kCpuWheel);
+                     wheel);
   auto plugin = std::make_shared<Plugin>();
   plugin->api_ = api;
   plugin->file_ = file;

@@ -29,7 +29,9 @@ Error no_such_file(const std::string& path) {
   const std::string near =
       nearest_name(fs::path(path).filename().string(), names_in(folder.string()));
   Error error(err::kDataMissing, fmt::format("there is no data file '{}'", path));
-  if (!near.empty()) return std::move(error).todo(fmt::format("did you mean '{}'?", near));
+  if (!near.empty())
+    return std::move(error).todo(
+        fmt::format("did you mean '{}'?", (fs::path(path).parent_path() / near).generic_string()));
   return std::move(error).todo(
       is_folder(folder) ? "check the path; relative paths start at the folder you are in"
                         : fmt::format("the folder '{}' does not exist either", folder.string()));

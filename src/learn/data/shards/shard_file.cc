@@ -337,8 +337,8 @@ Result<MappedShard> map_shard(const std::string& folder, const ShardFile& shard)
                       inside(c.values_at, c.count, c.kind == ShardColumn::Kind::kInt64 ? 8 : 4));
   if (!good)
     return bad(path,
-               fmt::format("it has {} bytes, and {} rows of {} tokens in {} bytes were written",
-                           bytes.size(), shard.rows, shard.tokens, shard.bytes));
+               fmt::format("it has {} bytes; {} were written, for {} rows with {} tokens in all",
+                           bytes.size(), shard.bytes, shard.rows, shard.tokens));
   std::string wrong;
   const auto list = [&](int64_t offsets_at, int64_t ids_at, int64_t count) {
     RowsView view{file, reinterpret_cast<const int32_t*>(bytes.data() + ids_at),
